@@ -1,4 +1,5 @@
-"""Palimpsest: what fine-tuning and pretraining seeds do to a Transformer. `streamlit run app.py`."""
+"""Palimpsest: what fine-tuning and pretraining seeds do to a Transformer. `streamlit run
+app.py`."""
 
 from __future__ import annotations
 

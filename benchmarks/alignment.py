@@ -20,7 +20,11 @@ from core.alignment.maps.cca import canonical_directions
 from core.alignment.maps.linear import Ols, Procrustes, Ridge, moments
 
 LAYERS, ROWS, WIDTH = 7, 5_000, 384
-CORRELATIONS = (0.98, 0.85, 0.7)  # the components that scikit-learn is timed on; the others are below .6
+CORRELATIONS = (
+    0.98,
+    0.85,
+    0.7,
+)  # the components that scikit-learn is timed on; the others are below .6
 STEPS = 30  # of the networks
 WIDTHS = (128, 384, 768)
 
@@ -48,7 +52,9 @@ def timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
     return time.process_time() - began, result
 
 
-def show(what: str, ours: float, theirs: float | None = None, difference: float | None = None) -> None:
+def show(
+    what: str, ours: float, theirs: float | None = None, difference: float | None = None
+) -> None:
     """Print one line of the table."""
     ratio = f"{theirs / ours:>8.1f}x" if theirs is not None else " " * 9
     apart = f"{difference:.0e}" if difference is not None else ""
@@ -64,7 +70,10 @@ def closed_forms() -> None:
     ours, mapped = timed(lambda: Ols().fit(x, y).transform(x))
     theirs, reference = timed(lambda: lstsq(x[0], y[0]))
     show(
-        "least squares by itself, and mapping; lstsq", ours, LAYERS * theirs, float(np.abs(mapped[0] - reference).max())
+        "least squares by itself, and mapping; lstsq",
+        ours,
+        LAYERS * theirs,
+        float(np.abs(mapped[0] - reference).max()),
     )
     cost = timed(lambda: moments(x, y).xy)[0]
     show("moments, shared by all closed forms", cost)
@@ -74,12 +83,17 @@ def closed_forms() -> None:
     ours, found = timed(lambda: canonical_directions(moments(x, y)).correlations)
     slow = CCA(n_components=len(CORRELATIONS), max_iter=1_000, tol=1e-10)
     theirs, scores = timed(lambda: np.stack(slow.fit(x[0], y[0]).transform(x[0], y[0])))
-    reference = np.array([np.corrcoef(scores[0, :, k], scores[1, :, k])[0, 1] for k in range(len(CORRELATIONS))])
+    reference = np.array(
+        [np.corrcoef(scores[0, :, k], scores[1, :, k])[0, 1] for k in range(len(CORRELATIONS))]
+    )
     apart = float(np.abs(found[0, : len(CORRELATIONS)] - reference).max())
     show("CCA by itself; scikit-learn's", ours, LAYERS * theirs * WIDTH / len(CORRELATIONS), apart)
     held = (x[:, :500], y[:, :500])
     show("Procrustes from the moments", timed(lambda: Procrustes().fit_moments(known).weight)[0])
-    show("ridge of 17 penalties from the moments", timed(lambda: Ridge().fit_moments(known, held).weight)[0])
+    show(
+        "ridge of 17 penalties from the moments",
+        timed(lambda: Ridge().fit_moments(known, held).weight)[0],
+    )
 
 
 def training_cost(width: int, steps: int, layers: int) -> float:
@@ -94,11 +108,14 @@ def training_cost(width: int, steps: int, layers: int) -> float:
 
 
 def training() -> None:
-    """1,000 steps of the invertible networks of all layers, together and one after another, from a few of them."""
+    """1,000 steps of the invertible networks of all layers, together and one after another, from a
+    few of them."""
     training_cost(8, 2, 1)  # the first steps of a process import and allocate
     for width in WIDTHS:
         together, alone = (
-            max(training_cost(width, STEPS, layers) - training_cost(width, 0, layers), 0.0) / STEPS * 1_000
+            max(training_cost(width, STEPS, layers) - training_cost(width, 0, layers), 0.0)
+            / STEPS
+            * 1_000
             for layers in (LAYERS, 1)
         )
         show(f"invertible network, d = {width}, 1,000 steps; in turn", together, alone * LAYERS)
@@ -108,7 +125,10 @@ def main() -> None:
     """Print the table."""
     shape = f"{LAYERS} layers x {ROWS:,} rows x {WIDTH}"
     print(f"{shape}, float64; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
-    print(f"| {'processor seconds, all layers of a pair':<52} |     ours |    theirs |     ratio | difference |")
+    print(
+        f"| {'processor seconds, all layers of a pair':<52} |     ours |    theirs |     ratio | "
+        f"difference |"
+    )
     print(f"|{'-' * 54}|---------:|----------:|----------:|-----------:|")
     closed_forms()
     training()

@@ -1,8 +1,8 @@
 """Held-out error of alignment maps: on two included seeds, and on planted bijections.
 
-`python -m benchmarks.alignment_maps`. The numbers are those of `python -m core align`, `align --split sentence`,
-`align check` and `align check --split sentence` with their defaults; stored results are not
-computed again.
+`python -m benchmarks.alignment_maps`. The numbers are those of `python -m core align`, `align
+--split sentence`, `align check` and `align check --split sentence` with their defaults; stored
+results are not computed again.
 """
 
 from __future__ import annotations
@@ -24,17 +24,25 @@ def show(table: pd.DataFrame) -> None:
     print(f"| | {' | '.join(names)} |")
     print(f"|---|{'---:|' * len(names)}")
     for label, row in table.iterrows():
-        print(f"| {METHODS[str(label)].label} | {' | '.join('' if cell != cell else f'{cell:.3f}' for cell in row)} |")
+        print(
+            f"| {METHODS[str(label)].label} | "
+            f"{' | '.join('' if cell != cell else f'{cell:.3f}' for cell in row)} |"
+        )
     print(flush=True)
 
 
 def seeds() -> None:
-    """Held-out error from the first seed into the second, mean over layers, and at layers 0, 3 and 6."""
+    """Held-out error from the first seed into the second, mean over layers, and at layers 0, 3 and
+    6."""
     spec = AlignSpec()
     for split in SPLITS:
         result = STUDY.run(AlignSpec(split=split))
         table = result.table
-        table = table[(table["split"] == "test") & (table["source"] == spec.models[0]) & (table["words"] != "all")]
+        table = table[
+            (table["split"] == "test")
+            & (table["source"] == spec.models[0])
+            & (table["words"] != "all")
+        ]
         means = table.pivot_table(index="method", columns="words", values="nmse")
         layers = table[table["layer"].isin((0, 3, 6))].pivot_table(
             index="method", columns=["words", "layer"], values="nmse"

@@ -33,10 +33,14 @@ Spaces = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def related(sentences: int, rng: np.random.Generator) -> Spaces:
-    """Two noisy readings of words, 2 to 8 of a sentence, half of whose variance is the sentence's."""
+    """Two noisy readings of words, 2 to 8 of a sentence, half of whose variance is the
+    sentence's."""
     sentence = np.repeat(np.arange(sentences), rng.integers(2, 9, sentences))
     scale = np.linspace(0.4, 2.0, WIDTH)
-    words = (rng.standard_normal((sentences, WIDTH))[sentence] + rng.standard_normal((len(sentence), WIDTH))) * scale
+    words = (
+        rng.standard_normal((sentences, WIDTH))[sentence]
+        + rng.standard_normal((len(sentence), WIDTH))
+    ) * scale
     x, y = (words + 0.8 * rng.standard_normal(words.shape) for _ in range(2))
     return x + 0.5, y + 0.5, sentence
 
@@ -45,7 +49,8 @@ def unrelated(sentences: int, rng: np.random.Generator) -> Spaces:
     """Independent spaces: which words share a sentence is all they have in common."""
     sentence = np.repeat(np.arange(sentences), rng.integers(2, 9, sentences))
     x, y = (
-        rng.standard_normal((sentences, WIDTH))[sentence] + rng.standard_normal((len(sentence), WIDTH))
+        rng.standard_normal((sentences, WIDTH))[sentence]
+        + rng.standard_normal((len(sentence), WIDTH))
         for _ in range(2)
     )
     return x, y, sentence
@@ -56,9 +61,12 @@ def sentence_bands(measure: str) -> Iterator[tuple[str, str, float]]:
     rng = np.random.default_rng(0)
     x, y, _ = related(TRUTH, rng)
     for sentences in SENTENCES:
-        # Biased CKA and the canonical measures fall with the items: their truth is what samples of this size score.
+        # Biased CKA and the canonical measures fall with the items: their truth is what samples of
+        # this size score.
         falls = measure in ("cka", "cca", "svcca", "pwcca", "procrustes")
-        fresh = [compare(*related(sentences, rng)[:2], measure) for _ in range(400)] if falls else []
+        fresh = (
+            [compare(*related(sentences, rng)[:2], measure) for _ in range(400)] if falls else []
+        )
         truth = float(np.mean(fresh)) if fresh else compare(x, y, measure)
         held = 0
         for _ in range(REPLICATES):
@@ -73,7 +81,8 @@ def model_bands() -> Iterator[tuple[str, str, float]]:
     kinds: dict[str, Callable[[np.ndarray, np.random.Generator], tuple[float, float]]] = {
         "t over models": _by_t,
         "jackknife over models": lambda values, rng: jackknife_interval(
-            float(values.mean()), np.array([np.delete(values, at).mean() for at in range(len(values))])
+            float(values.mean()),
+            np.array([np.delete(values, at).mean() for at in range(len(values))]),
         ),
         "bootstrap over models (for comparison)": _by_bootstrap,
     }
@@ -88,13 +97,16 @@ def model_bands() -> Iterator[tuple[str, str, float]]:
 
 
 def pooled_bands() -> Iterator[tuple[str, str, float]]:
-    """Coverage of a pooled curve's band: few runs, each with an error over the sentences that all share."""
+    """Coverage of a pooled curve's band: few runs, each with an error over the sentences that all
+    share."""
     for runs in RUNS:
         rng = np.random.default_rng(2)
         held = 0
         for _ in range(REPLICATES):
             values = rng.standard_normal() + rng.standard_normal(runs)
-            low, high = t_interval(values.mean(), [values.var(ddof=1) / runs, 1.0], [runs - 1, 30.0])
+            low, high = t_interval(
+                values.mean(), [values.var(ddof=1) / runs, 1.0], [runs - 1, 30.0]
+            )
             held += bool(low <= 0.0 <= high)
         yield "t over runs and sentences", f"{runs} models", held / REPLICATES
 
@@ -129,7 +141,10 @@ def _by_bootstrap(values: np.ndarray, rng: np.random.Generator) -> tuple[float, 
 
 def main() -> None:
     """Print the tables."""
-    print(f"{REPLICATES} replicates a case, {DRAWS} draws a band. * below {LABELLED:.2f}: the page says so.\n")
+    print(
+        f"{REPLICATES} replicates a case, {DRAWS} draws a band. * below {LABELLED:.2f}: the page "
+        f"says so.\n"
+    )
     print(f"{'95 % interval':<50}{'of':<16}{'covers':>7}")
     for measure in MEASURES:
         show(sentence_bands(measure), mark=True)

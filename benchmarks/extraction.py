@@ -27,7 +27,12 @@ from core.vectors import forward
 SENTENCES = 96
 ROUNDS = 3
 SHAPES: dict[str, dict[str, Any]] = {
-    "BERT-base": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072},
+    "BERT-base": {
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+    },
     "included model": {
         **{"hidden_size": 128, "num_hidden_layers": 6},
         **{"num_attention_heads": 4, "intermediate_size": 512},
@@ -42,14 +47,16 @@ def has_bfloat16() -> bool:
 
 
 def mixed_sentences(count: int) -> list[tuple[str, ...]]:
-    """Sentences of nonsense words: lengths log-normal with a mean of about 20 words, as in running text."""
+    """Sentences of nonsense words: lengths log-normal with a mean of about 20 words, as in running
+    text."""
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.lognormal(2.85, 0.5, count), 3, 80).astype(int)
     return [tuple(f"w{word}" for word in rng.integers(0, 5000, length)) for length in lengths]
 
 
 def save_model(folder: Path, shape: dict[str, Any]) -> str:
-    """A BERT of this shape with random weights and a tokenizer that gives about 1.2 subwords a word."""
+    """A BERT of this shape with random weights and a tokenizer that gives about 1.2 subwords a
+    word."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
@@ -78,7 +85,8 @@ def one_at_a_time(loaded: LoadedModel, sentences: list[tuple[str, ...]]) -> None
 
 
 def in_batches(loaded: LoadedModel, sentences: list[tuple[str, ...]]) -> None:
-    """What core.vectors.activations does for sentences that are not stored: cut, batch, run, pool."""
+    """What core.vectors.activations does for sentences that are not stored: cut, batch, run,
+    pool."""
     for _ in forward.read_sentences(loaded, forward.cut_sentences(loaded.tokenizer, sentences)):
         continue
 
@@ -91,7 +99,8 @@ def processor_seconds(work: Callable[[], None]) -> float:
 
 
 def compare(label: str, slow: Callable[[], None], fast: Callable[[], None], count: int) -> None:
-    """A line: sentences a second of each, and the median ratio of turns taken one after the other."""
+    """A line: sentences a second of each, and the median ratio of turns taken one after the
+    other."""
     for work in (slow, fast):
         work()  # once to warm up
     pairs = [(processor_seconds(slow), processor_seconds(fast)) for _ in range(ROUNDS)]
@@ -107,20 +116,36 @@ def main() -> None:
     given = mixed_sentences(SENTENCES)
     words = [len(sentence) for sentence in given]
     print(f"{processor()}, torch {torch.__version__}, one thread, {ROUNDS} rounds")
-    print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores when it began: rates suffer from it, ratios little")
-    print(f"{SENTENCES} sentences of {min(words)} to {max(words)} words, {statistics.mean(words):.0f} on average\n")
+    print(
+        f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores when it began: rates suffer from "
+        f"it, ratios little"
+    )
+    print(
+        f"{SENTENCES} sentences of {min(words)} to {max(words)} words, "
+        f"{statistics.mean(words):.0f} on average\n"
+    )
     print(f"{'sentences a second':<34}{'one by one':>12}{'batched':>12}{'ratio':>10}")
     with tempfile.TemporaryDirectory() as folder:
         refs = {name: save_model(Path(folder) / name, shape) for name, shape in SHAPES.items()}
         for name, ref in refs.items():
             measure(name, ref, given)
         if not has_bfloat16():
-            print("bfloat16: not measured, this processor does not compute in it (no AVX-512 BF16, no AMX)")
-        print(f"\n{'sentences a second by budget':<34}" + "".join(f"{budget:>8}" for budget in BUDGETS) + "  tokens")
+            print(
+                "bfloat16: not measured, this processor does not compute in it (no AVX-512 BF16, "
+                "no AMX)"
+            )
+        print(
+            f"\n{'sentences a second by budget':<34}"
+            + "".join(f"{budget:>8}" for budget in BUDGETS)
+            + "  tokens"
+        )
         for name, ref in refs.items():
             loaded = load_model(ref, device="cpu")
             label = f"{name}, float32 (chosen: {forward.token_budget('cpu', loaded.info.d_model)})"
-            print(f"{label:<34}" + "".join(f"{by_budget(loaded, given, budget):>8.1f}" for budget in BUDGETS))
+            print(
+                f"{label:<34}"
+                + "".join(f"{by_budget(loaded, given, budget):>8.1f}" for budget in BUDGETS)
+            )
 
 
 def measure(name: str, ref: str, given: list[tuple[str, ...]]) -> None:
@@ -137,7 +162,9 @@ def processor() -> str:
     """Its name, where the system tells."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.is_file() else []
-    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
+    return next(
+        (line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine()
+    )
 
 
 def by_budget(loaded: LoadedModel, given: list[tuple[str, ...]], budget: int) -> float:
@@ -145,7 +172,9 @@ def by_budget(loaded: LoadedModel, given: list[tuple[str, ...]], budget: int) ->
     usual = forward.token_budget
     forward.token_budget = lambda device, d_model: budget
     try:
-        return len(given) / min(processor_seconds(lambda: in_batches(loaded, given)) for _ in range(2))
+        return len(given) / min(
+            processor_seconds(lambda: in_batches(loaded, given)) for _ in range(2)
+        )
     finally:
         forward.token_budget = usual
 

@@ -31,13 +31,18 @@ def command_seconds(checkout: Path, command: str, folder: Path) -> float:
     before = os.times()
     subprocess.run(words, cwd=checkout, env=_environment(folder), check=True, capture_output=True)
     after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    return (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
 
 
 def figures_seconds(checkout: Path, command: str, folder: Path) -> float:
-    """Processor seconds from a result in memory to the specifications of its figures; imports were made before."""
+    """Processor seconds from a result in memory to the specifications of its figures; imports were
+    made before."""
     words = [sys.executable, "-c", FIRST, command]
-    done = subprocess.run(words, cwd=checkout, env=_environment(folder), check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        words, cwd=checkout, env=_environment(folder), check=True, capture_output=True, text=True
+    )
     return float(done.stdout.split()[-1])
 
 
@@ -50,7 +55,11 @@ def main() -> None:
     checkouts = [Path(name).resolve() for name in sys.argv[1:]] or [Path.cwd()]
     cores, load = os.cpu_count(), os.getloadavg()[0]
     print(f"{cores} cores, load {load:.1f}\n")
-    names = [f"{what}, {checkout.name}" for what in ("whole command", "all figures") for checkout in checkouts]
+    names = [
+        f"{what}, {checkout.name}"
+        for what in ("whole command", "all figures")
+        for checkout in checkouts
+    ]
     print(f"| processor seconds | {' | '.join(names)} |")
     print(f"|---|{'---:|' * len(names)}")
     with tempfile.TemporaryDirectory(prefix="palimpsest-figures-") as name:
@@ -62,7 +71,9 @@ def main() -> None:
                     for kind, measured in enumerate((command_seconds, figures_seconds)):
                         seconds = measured(checkout, command, folder)
                         cells[kind, place] = min(seconds, cells.get((kind, place), seconds))
-            written = (f"{cells[kind, place]:.2f}" for kind in (0, 1) for place in range(len(checkouts)))
+            written = (
+                f"{cells[kind, place]:.2f}" for kind in (0, 1) for place in range(len(checkouts))
+            )
             print(f"| {command} | {' | '.join(written)} |", flush=True)
 
 

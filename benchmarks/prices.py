@@ -47,7 +47,13 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "training", {"end": a, "steps": (tuned,), "others": (), **of(100)}
     yield (
         "truth",
-        {"base": a, "compare": (tuned, other), "planted": (tuned,), **of(40), **({"plants": 2} if wide else {})},
+        {
+            "base": a,
+            "compare": (tuned, other),
+            "planted": (tuned,),
+            **of(40),
+            **({"plants": 2} if wide else {}),
+        },
     )
     yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **of(40)}
     yield "weights", {"base": a, "models": (tuned, other)}
@@ -57,7 +63,10 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
     yield "probe edges", {"models": (a,), "untrained": False, **of(100)}
     for methods in (LINEAR, ("kernel",), ("inn",), ("mlp",)):
-        yield "align", {"models": (a, b), "methods": methods, "layers": (3, 5), "grid": "", "sentences": 150}
+        yield (
+            "align",
+            {"models": (a, b), "methods": methods, "layers": (3, 5), "grid": "", "sentences": 150},
+        )
     yield "align check", {"model": a, "methods": LINEAR, **of(100)}
     yield "align attention", {"models": (a, b), "methods": ("identity", "ridge"), **of(60)}
     yield "align stitch", {"models": heads, "methods": ("identity", "ridge"), **of(60)}
@@ -67,10 +76,20 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
 def models_of(shape: str, folder: Path) -> dict[str, str]:
     """References of a pair, two fine-tunes and two models with one task's head."""
     if shape == "6x128":
-        names = ("seed-0", "seed-1", "parse-0", "sentiment-0", "sentiment-0", "sentiment-0-from-seed-1")
+        names = (
+            "seed-0",
+            "seed-1",
+            "parse-0",
+            "sentiment-0",
+            "sentiment-0",
+            "sentiment-0-from-seed-1",
+        )
         refs = [f"zoo:{name}" for name in names]
     else:
-        refs = [f"path:{folder / shape / name}" for name in ("a", "b", "tuned-0", "tuned-1", "cls-0", "cls-1")]
+        refs = [
+            f"path:{folder / shape / name}"
+            for name in ("a", "b", "tuned-0", "tuned-1", "cls-0", "cls-1")
+        ]
         if not (folder / shape).is_dir():
             make_models(folder / shape, *SHAPES[shape])
     return dict(zip(("a", "b", "tuned-0", "tuned-1", "cls-0", "cls-1"), refs, strict=True))
@@ -83,10 +102,16 @@ def make_models(folder: Path, layers: int, width: int, heads: int) -> None:
 
     names = {0: "negative", 1: "positive"}
     config = RoFormerConfig(
-        vocab_size=5000, embedding_size=width, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
-        intermediate_size=4 * width, max_position_embeddings=512, id2label=names,
+        vocab_size=5000,
+        embedding_size=width,
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * width,
+        max_position_embeddings=512,
+        id2label=names,
         label2id={label: number for number, label in names.items()},
-    )  # fmt: skip
+    )
     for seed, name in enumerate(("a", "b")):
         torch.manual_seed(seed)
         model = RoFormerForMaskedLM(config).eval()
@@ -119,20 +144,24 @@ def _save(model: Any, folder: Path) -> None:
 
 
 def measure(command: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Run one study in this process, from an empty store: processor seconds and gigabytes at the peak."""
+    """Run one study in this process, from an empty store: processor seconds and gigabytes at the
+    peak."""
     import resource
 
     from core.runs.store import default_store
 
     study, spec = _study(command, values)
     result = study.run(spec, store=default_store().without_precomputed())
-    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, children = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
     return {"cpu": seconds, "hwm": _peak(), "failures": list(result.failures.values())}
 
 
 def _peak() -> float:
-    """Gigabytes that this process had at most: VmHWM, because ru_maxrss begins with what the parent had."""
+    """Gigabytes that this process had at most: VmHWM, because ru_maxrss begins with what the parent
+    had."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e9
 
@@ -141,7 +170,9 @@ def _study(command: str, values: dict[str, Any]) -> tuple[Study, Any]:
     from core.catalogue import STUDIES
 
     study = STUDIES[command]
-    return study, study.Spec(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
+    return study, study.Spec(
+        **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    )
 
 
 def measured(case: Case, kept: Path) -> dict[str, Any] | None:
@@ -155,7 +186,9 @@ def measured(case: Case, kept: Path) -> dict[str, Any] | None:
         environment = {"OMP_NUM_THREADS": "1", **os.environ, "PALIMPSEST_STORE": store}
         call = [sys.executable, "-m", "benchmarks.prices", "--measure", name]
         try:
-            run = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=LIMIT, check=True)
+            run = subprocess.run(
+                call, env=environment, capture_output=True, text=True, timeout=LIMIT, check=True
+            )
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
             print(f"{case[0]}: {error}", file=sys.stderr)
             return None
@@ -168,16 +201,19 @@ def measured(case: Case, kept: Path) -> dict[str, Any] | None:
 def main() -> None:
     """Print a row for every study and shape."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path, default=Path(tempfile.gettempdir()) / "palimpsest-models")
-    parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "palimpsest-prices.jsonl")
+    parser.add_argument(
+        "--models", type=Path, default=Path(tempfile.gettempdir()) / "palimpsest-models"
+    )
+    parser.add_argument(
+        "--kept", type=Path, default=Path(tempfile.gettempdir()) / "palimpsest-prices.jsonl"
+    )
     parser.add_argument("--measure", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measure(*json.loads(arguments.measure))))
         return
     print(
-        "| models | study | predicted s | measured s | ratio | predicted GB | measured GB | ratio "
-        "|"
+        "| models | study | predicted s | measured s | ratio | predicted GB | measured GB | ratio |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for shape, (_, width, _) in SHAPES.items():
@@ -188,14 +224,21 @@ def main() -> None:
             study, spec = _study(*case)
             price = study.price(spec)
             what = f"{case[0]}, {case[1]['methods'][0]}" if case[0] == "align" else case[0]
-            cells = [*_beside(price.processor, row["cpu"], "{:.1f}"), *_beside(price.memory, row["hwm"], "{:.2f}")]
+            cells = [
+                *_beside(price.processor, row["cpu"], "{:.1f}"),
+                *_beside(price.memory, row["hwm"], "{:.2f}"),
+            ]
             print(f"| {shape} | {what} | {' | '.join(cells)} |", flush=True)
 
 
 def _beside(said: float, took: float, form: str) -> Iterator[str]:
     ratio = said / took
     write: Callable[[float], str] = form.format
-    yield from (write(said), write(took), f"{ratio:.2f}" if 1 / WITHIN <= ratio <= WITHIN else f"**{ratio:.2f}**")
+    yield from (
+        write(said),
+        write(took),
+        f"{ratio:.2f}" if 1 / WITHIN <= ratio <= WITHIN else f"**{ratio:.2f}**",
+    )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,11 @@ REPEATS = 3
 def corrcoef_rsa(x: np.ndarray, y: np.ndarray) -> float:
     """Both matrices in memory, upper triangles by index, `corrcoef`."""
     upper = np.triu_indices(len(x), 1)
-    return float(np.corrcoef(similarity_matrix(x, "cosine")[upper], similarity_matrix(y, "cosine")[upper])[0, 1])
+    return float(
+        np.corrcoef(similarity_matrix(x, "cosine")[upper], similarity_matrix(y, "cosine")[upper])[
+            0, 1
+        ]
+    )
 
 
 def strip_rsa(x: np.ndarray, y: np.ndarray) -> float:
@@ -40,11 +44,16 @@ def strip_rsa(x: np.ndarray, y: np.ndarray) -> float:
 def corrcoef_euclidean(x: np.ndarray, y: np.ndarray) -> float:
     """The same, with both distance matrices in memory."""
     upper = np.triu_indices(len(x), 1)
-    return float(np.corrcoef(similarity_matrix(x, "euclidean")[upper], similarity_matrix(y, "euclidean")[upper])[0, 1])
+    return float(
+        np.corrcoef(
+            similarity_matrix(x, "euclidean")[upper], similarity_matrix(y, "euclidean")[upper]
+        )[0, 1]
+    )
 
 
 def matrix_debiased_cka(x: np.ndarray, y: np.ndarray) -> float:
-    """Song et al.'s formula on n x n matrices, its products of matrices taken as sums over entries."""
+    """Song et al.'s formula on n x n matrices, its products of matrices taken as sums over
+    entries."""
     k, l = x @ x.T, y @ y.T  # noqa: E741
     np.fill_diagonal(k, 0.0)
     np.fill_diagonal(l, 0.0)
@@ -73,7 +82,8 @@ def measured(function: Callable[[], object]) -> tuple[float, float]:
 
 
 def forward_pass() -> float:
-    """Processor time of BERT-base's shape reading the sentences that the words come from, 24 subwords on average."""
+    """Processor time of BERT-base's shape reading the sentences that the words come from, 24
+    subwords on average."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -107,7 +117,8 @@ def print_ratios() -> None:
         slow_time, slow_peak = measured(partial(slow, x, y))
         fast_time, fast_peak = measured(partial(fast, x, y))
         print(f"{f'{name}: {slow_name}':44}{slow_time:9.2f}{slow_peak:8.0f}{1:8.1f}")
-        print(f"{f'{name}: {fast_name}':44}{fast_time:9.2f}{fast_peak:8.0f}{slow_time / fast_time:8.1f}")
+        times = slow_time / fast_time
+        print(f"{f'{name}: {fast_name}':44}{fast_time:9.2f}{fast_peak:8.0f}{times:8.1f}")
 
 
 def print_bootstrap() -> None:
@@ -118,7 +129,10 @@ def print_bootstrap() -> None:
     x = rng.standard_normal((WORDS, WIDTH))
     y = x + rng.standard_normal((WORDS, WIDTH))
     forward = forward_pass()
-    print(f"\n{DRAWS} bootstrap draws, {WORDS:,} words of {SENTENCES} sentences, d = {WIDTH}, 13 layers\n")
+    print(
+        f"\n{DRAWS} bootstrap draws, {WORDS:,} words of {SENTENCES} sentences, d = {WIDTH}, 13 "
+        f"layers\n"
+    )
     print(f"{'':44}{'seconds':>9}{'share':>16}")
     print(f"{'forward pass, BERT-base shape':44}{forward:9.2f}{'1':>16}")
     for name, draws in (

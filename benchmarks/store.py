@@ -37,7 +37,8 @@ def best(work: Callable[[], object], rounds: int = ROUNDS) -> tuple[float, float
 
 
 def row(what: str, ours: tuple[float, float], yardstick: tuple[float, float]) -> None:
-    """One line of the table; the ratio is of processor times, which a busy machine changes least."""
+    """One line of the table; the ratio is of processor times, which a busy machine changes
+    least."""
     cells = [f"{1000 * seconds:>7.0f}" for seconds in (*ours, *yardstick)]
     print(f"| {what:<43} | {' | '.join(cells)} | {yardstick[1] / ours[1]:>5.1f}x |")
 
@@ -45,15 +46,25 @@ def row(what: str, ours: tuple[float, float], yardstick: tuple[float, float]) ->
 def small_entries(store: Store, plain: diskcache.Cache) -> None:
     """The words of 1,200 sentences, written and read."""
     rng = np.random.default_rng(0)
-    items = {key_of(n): {"words": rng.standard_normal(SHAPE).astype(np.float16)} for n in range(ENTRIES)}
+    items = {
+        key_of(n): {"words": rng.standard_normal(SHAPE).astype(np.float16)} for n in range(ENTRIES)
+    }
 
     def write_plain() -> None:
         for key, value in items.items():
             plain.set(key, value)
 
-    row(f"write {ENTRIES:,} entries of {SHAPE} float16", best(lambda: store.put_many(items)), best(write_plain))
+    row(
+        f"write {ENTRIES:,} entries of {SHAPE} float16",
+        best(lambda: store.put_many(items)),
+        best(write_plain),
+    )
     one_by_one = best(lambda: [plain.get(key) for key in items])
-    row(f"read {ENTRIES:,} entries of {SHAPE} float16", best(lambda: store.get_many(items)), one_by_one)
+    row(
+        f"read {ENTRIES:,} entries of {SHAPE} float16",
+        best(lambda: store.get_many(items)),
+        one_by_one,
+    )
     row(
         f"look for {ENTRIES:,} absent entries",
         best(lambda: store.get_many(map(key_of, "x" * ENTRIES))),
@@ -80,7 +91,9 @@ def large_entry(store: Store, plain: diskcache.Cache) -> None:
 def waiting(store: Store, plain: diskcache.Cache) -> None:
     """Processor time used by threads that wait a second for one that computes."""
 
-    def share(hold: Callable[[threading.Event], None], ask: Callable[[], object]) -> tuple[float, float]:
+    def share(
+        hold: Callable[[threading.Event], None], ask: Callable[[], object]
+    ) -> tuple[float, float]:
         release = threading.Event()
         threads = [threading.Thread(target=hold, args=(release,))]
         threads += [threading.Thread(target=ask) for _ in range(WAITERS)]
@@ -112,7 +125,10 @@ def waiting(store: Store, plain: diskcache.Cache) -> None:
 def main() -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
-        store, plain = Store(Path(folder, "ours")), diskcache.Cache(str(Path(folder, "plain")), size_limit=2**31)
+        store, plain = (
+            Store(Path(folder, "ours")),
+            diskcache.Cache(str(Path(folder, "plain")), size_limit=2**31),
+        )
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
         print(f"| {'milliseconds':<43} |   store |     cpu | plain   |     cpu |  ratio |")
         print(f"|{'-' * 45}|{'--------:|' * 4}-------:|")

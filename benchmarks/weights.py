@@ -67,7 +67,8 @@ def processor_seconds(function: Callable[[], object]) -> float:
 
 
 def measure_ranks(layers: int) -> None:
-    """Every rank of a model's matrices: eigenvalues of Gram matrices against singular value decompositions."""
+    """Every rank of a model's matrices: eigenvalues of Gram matrices against singular value
+    decompositions."""
     rng = np.random.default_rng(0)
     ways: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "Gram eigenvalues (ours)": singular_values,
@@ -78,7 +79,9 @@ def measure_ranks(layers: int) -> None:
     worst = dict.fromkeys(ways, 0.0)
     for _ in range(layers):
         for rows, columns in SHAPES.values():
-            falling = np.linspace(1.0, 0.01, 64)[:, None]  # a delta: some directions and a floor of noise
+            falling = np.linspace(1.0, 0.01, 64)[
+                :, None
+            ]  # a delta: some directions and a floor of noise
             signal = rng.normal(size=(rows, 64)) @ (falling * rng.normal(size=(64, columns)))
             matrix = (signal + rng.normal(size=(rows, columns))).astype(np.float32)
             found = {}
@@ -92,7 +95,10 @@ def measure_ranks(layers: int) -> None:
     ours = seconds["Gram eigenvalues (ours)"]
     print(f"All ranks of one BERT-base-shaped model ({6 * layers} matrices, float64)")
     for name, spent in seconds.items():
-        print(f"  {name:26s} {spent:8.2f} s  {spent / ours:6.1f} x   worst relative difference {worst[name]:.0e}")
+        print(
+            f"  {name:26s} {spent:8.2f} s  {spent / ours:6.1f} x   worst relative difference "
+            f"{worst[name]:.0e}"
+        )
 
 
 def summarise(values: np.ndarray) -> np.ndarray:
@@ -102,12 +108,21 @@ def summarise(values: np.ndarray) -> np.ndarray:
 
 
 def measure_distances(models: int) -> None:
-    """Projector distances of many models at one place of the model: r x r products against d x d projectors."""
+    """Projector distances of many models at one place of the model: r x r products against d x d
+    projectors."""
     rng = np.random.default_rng(1)
     bases = [np.linalg.qr(rng.normal(size=(WIDTH, RANK)))[0] for _ in range(models)]
     features = [
         Features(
-            ("query",), (0,), ((WIDTH, WIDTH),), np.ones((1, WIDTH)), np.ones(1), np.ones(1), (u,), (u,), (np.ones(1),)
+            ("query",),
+            (0,),
+            ((WIDTH, WIDTH),),
+            np.ones((1, WIDTH)),
+            np.ones(1),
+            np.ones(1),
+            (u,),
+            (u,),
+            (np.ones(1),),
         )
         for u in bases
     ]
@@ -121,29 +136,43 @@ def measure_distances(models: int) -> None:
         projectors = [u @ u.T for u in bases]
         for one in range(models):
             for two in range(one):
-                distances[one, two] = distances[two, one] = np.linalg.norm(projectors[one] - projectors[two])
+                distances[one, two] = distances[two, one] = np.linalg.norm(
+                    projectors[one] - projectors[two]
+                )
         found["pairs"] = distances / np.sqrt(2 * RANK)
 
     def one_product() -> None:
         flat = np.stack([(u @ u.T).ravel() for u in bases])
         found["product"] = np.sqrt(np.maximum(1 - flat @ flat.T / RANK, 0))
 
-    ways = {"r x r products (ours, both sides)": ours, "d x d projectors, pair by pair": pair_by_pair}
+    ways = {
+        "r x r products (ours, both sides)": ours,
+        "d x d projectors, pair by pair": pair_by_pair,
+    }
     ways["d x d projectors, one product"] = one_product
     seconds = {name: processor_seconds(way) for name, way in ways.items()}
     seconds["r x r products (ours, both sides)"] /= 2  # it has done the left and the right side
     worst = max(float(np.abs(found["ours"] - found[name]).max()) for name in ("pairs", "product"))
     first = seconds["r x r products (ours, both sides)"]
-    print(f"\nProjector distances of {models} models, d = {WIDTH}, r = {RANK}, one side of one matrix")
+    print(
+        f"\nProjector distances of {models} models, d = {WIDTH}, r = {RANK}, one side of one matrix"
+    )
     for name, spent in seconds.items():
         print(f"  {name.replace(', both sides', ''):34s} {spent:8.2f} s  {spent / first:6.0f} x")
     print(f"  largest difference {worst:.0e}")
 
 
 def measure_level() -> None:
-    """What the page says of labels that mean nothing: how often p is small, and how often the band holds the share."""
-    print(f"\nLabels shuffled over random models, {REPLICATES} times, 2 neighbours (1 for pairs), 2,000 permutations")
-    print("  groups   p <= .05   p <= .25   inside the 95 % band   median smallest p   too few to tell")
+    """What the page says of labels that mean nothing: how often p is small, and how often the band
+    holds the share."""
+    print(
+        f"\nLabels shuffled over random models, {REPLICATES} times, 2 neighbours (1 for pairs), "
+        f"2,000 permutations"
+    )
+    print(
+        "  groups   p <= .05   p <= .25   inside the 95 % band   median smallest p   too few to "
+        "tell"
+    )
     for groups, size in ((2, 2), (3, 2), (2, 3), (3, 3), (6, 3), (10, 4)):
         rng = np.random.default_rng(0)
         labels, k = [str(group) for group in range(groups) for _ in range(size)], min(2, size - 1)
@@ -156,11 +185,15 @@ def measure_level() -> None:
             found.append((shares.p_value[-1], inside, shares.smallest_p[-1]))
         p, inside, smallest = (np.array(column) for column in zip(*found, strict=True))
         numbers = f"{np.mean(p <= 0.05):10.3f} {np.mean(p <= 0.25):10.3f} {inside.mean():22.3f}"
-        print(f"  {groups:2d} x {size:2d} {numbers} {np.median(smallest):19.4f} {np.mean(smallest >= 0.05):17.2f}")
+        print(
+            f"  {groups:2d} x {size:2d} {numbers} {np.median(smallest):19.4f} "
+            f"{np.mean(smallest >= 0.05):17.2f}"
+        )
 
 
 def write_bert(folder: Path, variant: int, own: int, shared: Path) -> None:
-    """A BERT-base-shaped checkpoint in shards, one a layer; all but the first are links to one of a few variants."""
+    """A BERT-base-shaped checkpoint in shards, one a layer; all but the first are links to one of a
+    few variants."""
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True)
@@ -184,18 +217,28 @@ def write_bert(folder: Path, variant: int, own: int, shared: Path) -> None:
             save_file(tensors, source, metadata={"format": "pt"})
         os.link(source, folder / shard)
         index |= dict.fromkeys(names, shard)
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}), encoding="utf8")
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": index}), encoding="utf8"
+    )
 
 
 def measure_memory(counts: list[int]) -> None:
     """Peak memory of the whole study, in processes of their own, for zoos of these sizes."""
-    print("\nThe study on BERT-base-shaped fine-tunes (85 M numbers each in 72 matrices, fp16), all vectors")
+    print(
+        "\nThe study on BERT-base-shaped fine-tunes (85 M numbers each in 72 matrices, fp16), all "
+        "vectors"
+    )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "shared").mkdir()
         write_bert(folder / "base", 0, 0, folder / "shared")
         for number in range(max(counts)):
-            write_bert(folder / "tuned" / f"task{number % 3}-{number}", 1 + number % 3, number, folder / "shared")
+            write_bert(
+                folder / "tuned" / f"task{number % 3}-{number}",
+                1 + number % 3,
+                number,
+                folder / "shared",
+            )
         for count in counts:
             pattern = folder / f"some-{count}"
             pattern.mkdir()
@@ -205,25 +248,45 @@ def measure_memory(counts: list[int]) -> None:
             environment = os.environ | {"PALIMPSEST_STORE": str(folder / "store")}
             command = [sys.executable, "-c", PEAK, f"path:{folder / 'base'}", f"path:{pattern}/*"]
             began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            answer = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False
+            )
             if answer.returncode:
                 raise SystemExit(answer.stderr)
             spent = resource.getrusage(resource.RUSAGE_CHILDREN)
             processor = spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime
             models, peak = json.loads(answer.stdout.splitlines()[-1])
             seconds = time.monotonic() - began
-            print(f"  {models:3d} models: peak {peak:6.0f} MiB, {processor:6.0f} s of processor, {seconds:6.0f} s")
+            print(
+                f"  {models:3d} models: peak {peak:6.0f} MiB, {processor:6.0f} s of processor, "
+                f"{seconds:6.0f} s"
+            )
 
 
 def measure_box(base: str) -> None:
     """Run the README's command on the included models, with an empty store."""
     with tempfile.TemporaryDirectory() as place:
-        command = [sys.executable, "-m", "core", "weights", "--base", base, "--models", "zoo:*-*", "--rank", "8"]
+        command = [
+            sys.executable,
+            "-m",
+            "core",
+            "weights",
+            "--base",
+            base,
+            "--models",
+            "zoo:*-*",
+            "--rank",
+            "8",
+        ]
         for state in ("cold", "warm"):
             before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             environment = os.environ | {"PALIMPSEST_STORE": f"{place}/store"}
             answer = subprocess.run(
-                [*command, "--out", f"{place}/out"], env=environment, capture_output=True, text=True, check=False
+                [*command, "--out", f"{place}/out"],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             spent = resource.getrusage(resource.RUSAGE_CHILDREN)
             processor = spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime
@@ -243,12 +306,19 @@ def measure_box(base: str) -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--layers", type=int, default=LAYERS, help="of the model whose ranks are measured")
+    parser.add_argument(
+        "--layers", type=int, default=LAYERS, help="of the model whose ranks are measured"
+    )
     parser.add_argument("--models", type=int, default=MODELS, help="for the distances")
-    parser.add_argument("--memory", type=int, nargs="*", default=[1, 24], help="sizes of the zoos for memory")
+    parser.add_argument(
+        "--memory", type=int, nargs="*", default=[1, 24], help="sizes of the zoos for memory"
+    )
     arguments = parser.parse_args()
     threads = os.environ.get("OMP_NUM_THREADS", "all")
-    print(f"{platform.machine()}, {os.cpu_count()} cores, {threads} threads, load {os.getloadavg()[0]:.0f}\n")
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, {threads} threads, load "
+        f"{os.getloadavg()[0]:.0f}\n"
+    )
     measure_ranks(arguments.layers)
     measure_distances(arguments.models)
     measure_level()

@@ -51,7 +51,9 @@ class Catalogue(MutableMapping[str, "Study"]):
     def purposes(self) -> dict[str, str]:
         """Return the purpose of each study without importing any."""
         return {
-            name: self._studies[name].purpose if name in self._studies else str(self._folders[name].PURPOSE)
+            name: self._studies[name].purpose
+            if name in self._studies
+            else str(self._folders[name].PURPOSE)
             for name in self
         }
 

@@ -5,9 +5,10 @@ Words of one sentence are not independent; whole sentences are therefore resampl
 words.
 
 References:
-    Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group jackknife, ch. 11).
-    Welch 1947, The generalization of Student's problem when several different population variances are involved.
-    Phipson & Smyth 2010, Permutation p-values should never be zero.
+    Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group
+    jackknife, ch. 11). Welch 1947, The generalization of Student's problem when several different
+    population variances are involved. Phipson & Smyth 2010, Permutation p-values should never be
+    zero.
 Deviations: none.
 """
 
@@ -44,7 +45,9 @@ def sentence_labels(sentence: ArrayLike) -> tuple[IntArray, int]:
     """
     array = np.asarray(sentence)
     if array.ndim != 1 or array.size == 0:
-        raise ShapeError(f"Sentence numbers must be a list with one entry an item, not of shape {array.shape}.")
+        raise ShapeError(
+            f"Sentence numbers must be a list with one entry an item, not of shape {array.shape}."
+        )
     values, labels = np.unique(array, return_inverse=True)
     return labels.astype(np.int64), len(values)
 
@@ -87,10 +90,14 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     """
     if sentences < 1 or draws < 1:
         raise ShapeError(f"A bootstrap needs sentences and draws, got {sentences} and {draws}.")
-    return rng.multinomial(sentences, np.full(sentences, 1.0 / sentences), size=draws).astype(np.int64)
+    return rng.multinomial(sentences, np.full(sentences, 1.0 / sentences), size=draws).astype(
+        np.int64
+    )
 
 
-def jackknife_sentences(sentence: ArrayLike, groups: int, rng: np.random.Generator) -> Iterator[IntArray]:
+def jackknife_sentences(
+    sentence: ArrayLike, groups: int, rng: np.random.Generator
+) -> Iterator[IntArray]:
     """Yield item indices with one group of sentences left out at a time (delete-a-group jackknife).
 
     Sentences are assigned at random to `groups` groups whose sizes differ by at most one.
@@ -102,7 +109,8 @@ def jackknife_sentences(sentence: ArrayLike, groups: int, rng: np.random.Generat
         ShapeError: If fewer than two groups can be formed.
 
     Example:
-        >>> [len(kept) for kept in jackknife_sentences([0, 0, 1, 1, 2], 3, np.random.default_rng(0))]
+        >>> [len(kept) for kept in jackknife_sentences([0, 0, 1, 1, 2], 3,
+        ...     np.random.default_rng(0))]
         [3, 4, 3]
     """
     labels, sentences = sentence_labels(sentence)
@@ -143,7 +151,9 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
-def jackknife_interval(point: float, replicates: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+def jackknife_interval(
+    point: float, replicates: ArrayLike, level: float = 0.95
+) -> tuple[float, float]:
     """Compute a normal interval around an estimate, with the delete-a-group jackknife's standard
     error.
 
@@ -224,7 +234,9 @@ def jackknife_variance(replicates: ArrayLike) -> FloatArray:
     """
     values = np.asarray(replicates, dtype=np.float64)
     count = len(values)
-    return np.asarray((count - 1) / count * ((values - values.mean(axis=0)) ** 2).sum(axis=0), dtype=np.float64)
+    return np.asarray(
+        (count - 1) / count * ((values - values.mean(axis=0)) ** 2).sum(axis=0), dtype=np.float64
+    )
 
 
 def projection_weights(products: ArrayLike) -> FloatArray:
@@ -232,22 +244,24 @@ def projection_weights(products: ArrayLike) -> FloatArray:
     sum_j |<h_i, x_j>|.
 
     Args:
-        products: Inner products of canonical variables with the space's neurons, (..., variable, neuron), both centred
-            over the items; a common factor cancels.
+        products: Inner products of canonical variables with the space's neurons, (..., variable,
+            neuron), both centred over the items; a common factor cancels.
 
     Returns:
         (..., variable), adding up to 1; all 0 if every product is 0.
 
     Reference:
-        Morcos, Raghu & Bengio 2018, equations 3 and 4. Deviations: none. The code published with it (google/svcca)
-        weighs by another sum.
+        Morcos, Raghu & Bengio 2018, equations 3 and 4. Deviations: none. The code published with it
+        (google/svcca) weighs by another sum.
 
     Example:
         >>> projection_weights([[3.0, 1.0], [0.0, 4.0]]).tolist()
         [0.5, 0.5]
     """
     total = np.abs(np.asarray(products, dtype=np.float64)).sum(axis=-1)
-    weights: FloatArray = total / np.maximum(total.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    weights: FloatArray = total / np.maximum(
+        total.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny
+    )
     return weights
 
 
@@ -264,7 +278,8 @@ def t_interval(
         level: Coverage under normality.
 
     Returns:
-        Lower and upper end, by Student's t with the Welch-Satterthwaite degrees of freedom of the sum.
+        Lower and upper end, by Student's t with the Welch-Satterthwaite degrees of freedom of the
+        sum.
 
     Raises:
         ShapeError: If the level is not between 0 and 1, or sources and degrees do not pair up.
@@ -293,7 +308,8 @@ def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) 
     weights.
 
     Args:
-        moved, base: Squared norms of the change and of the base's weights, numbers or arrays of one shape.
+        moved, base: Squared norms of the change and of the base's weights, numbers or arrays of one
+            shape.
         of_nothing: Result where the base is zero and the change is not; it is 0 where both are
             zero.
 

@@ -1,7 +1,7 @@
 """What every study declares, and how one is run from beginning to end.
 
-A study's folder ends in one `Study`: its spec, its stages, its figures and its price. The command line, the pages,
-the precomputed results and the tests go over all of them in `core.catalogue`.
+A study's folder ends in one `Study`: its spec, its stages, its figures and its price. The command
+line, the pages, the precomputed results and the tests go over all of them in `core.catalogue`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
-    """Run a study's first stage, and ask which words of its texts the models' tokenizers do not have."""
+    """Run a study's first stage, and ask which words of its texts the models' tokenizers do not
+    have."""
     ready = run_here(tasks, **options)
     return ready.with_more(run_here(unknown_word_tasks(ready), **options))
 
@@ -48,7 +49,8 @@ class Study:
         title: What the pages call it.
         purpose: What it tells, in the words of the command's help.
         Spec: Its options; `core.options.Spec` checks them.
-        prepare: spec, texts that came with the request -> tasks of the first stage, which read, ask and download.
+        prepare: spec, texts that came with the request -> tasks of the first stage, which read, ask
+            and download.
         plan: spec, outputs of the first stage -> tasks; cheap.
         collect: spec, outputs of both stages -> the result.
         figures: Result, what they are drawn for (a page without it) -> charts by file name,
@@ -56,14 +58,15 @@ class Study:
             one first.
         price: spec -> what it will cost; nothing is fetched for it but the sizes of models.
         perform: spec, planned tasks, options of a run -> their outputs.
-        finish: spec, outputs of the first stage, result, options of a run -> the result with what is computed from it
-            in further tasks.
+        finish: spec, outputs of the first stage, result, options of a run -> the result with what
+            is computed from it in further tasks.
         files: Result -> files beside tables and figures, by name.
-        caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and `code` as in Markdown.
+        caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and
+            `code` as in Markdown.
         formulas: What is computed: the words before a formula -> LaTeX.
         reason: Why one would run it, in one sentence.
-        how_to_read: What a figure's axes are, what its ends mean and what is grey, in one line each: the name of a
-            figure -> the line.
+        how_to_read: What a figure's axes are, what its ends mean and what is grey, in one line
+            each: the name of a figure -> the line.
     """
 
     name: str
@@ -95,7 +98,8 @@ class Study:
             A `Result`.
 
         Raises:
-            PalimpsestError: If the study cannot go on: its base is not to be had, a text cannot be read.
+            PalimpsestError: If the study cannot go on: its base is not to be had, a text cannot be
+                read.
             CancelledError: If it was cancelled; what was computed until then is kept.
         """
         ready = read_first(self.prepare(spec, texts), **options)

@@ -1,1 +1,2 @@
-"""The documentation: pages in Markdown, notebooks, and what makes pages from the code (`docs.make`)."""
+"""The documentation: pages in Markdown, notebooks, and what makes pages from the code
+(`docs.make`)."""

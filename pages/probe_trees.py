@@ -46,7 +46,8 @@ form = Form(
     display=(*options_of(Display), *OPTIONS),
     title="Is syntax still in there?",
     lead="A structural probe is a linear map after which distances between word vectors "
-    "approximate distances in the dependency tree. Its accuracy shows how well each layer encodes syntax, "
+    "approximate distances in the dependency tree. Its accuracy shows how well each layer encodes "
+    "syntax, "
     "before and after fine-tuning.",
     experiments=EXPERIMENTS,
     how_to_read=STUDY.how_to_read,

@@ -49,8 +49,8 @@ form = Form(
     RsaSpec,
     display=(*options_of(Display), *token_options),
     title="Which layers does fine-tuning change?",
-    lead="Every model reads the same words. Where its similarity to the base falls, the fine-tuned model represents "
-    "them differently from the pretrained one.",
+    lead="Every model reads the same words. Where its similarity to the base falls, the "
+    "fine-tuned model represents them differently from the pretrained one.",
     experiments=EXPERIMENTS,
     how_to_read={**STUDY.how_to_read, **TOKEN_MAP.how_to_read},
 )

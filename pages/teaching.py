@@ -27,11 +27,20 @@ with st.container(width=shell.PROSE):
     st.table(rows, border="horizontal", hide_index=True)
 for lesson in LESSONS.values():
     with st.container(border=True):
-        st.page_link(lesson.path, label=f"**{lesson.title}**", icon=":material/school:", query_params=link_of(lesson))
+        st.page_link(
+            lesson.path,
+            label=f"**{lesson.title}**",
+            icon=":material/school:",
+            query_params=link_of(lesson),
+        )
         st.markdown(f"{lesson.minutes} minutes. {lesson.background}")
         with st.expander("Expected result, and five questions with answers"):
             st.markdown(lesson.explain)
-            st.markdown("\n".join(f"1. *{question.text}* {question.answer}" for question in lesson.questions))
+            st.markdown(
+                "\n".join(
+                    f"1. *{question.text}* {question.answer}" for question in lesson.questions
+                )
+            )
         handout_button(lesson)
 with st.container(width=shell.PROSE):
     st.header("Before the class", anchor=False)

@@ -55,9 +55,9 @@ form = Form(
     WeightsSpec,
     display=options_of(Display),
     title="What was this model fine-tuned on?",
-    lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus base) of "
-    "many models: if those with the most similar updates share a task more often than chance, the "
-    "task can be predicted from the weights alone.",
+    lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus "
+    "base) of many models: if those with the most similar updates share a task more often than "
+    "chance, the task can be predicted from the weights alone.",
     experiments=EXPERIMENTS,
     how_to_read=STUDY.how_to_read,
 )
@@ -87,7 +87,10 @@ if asked is None:
     st.stop()
 spec = asked
 view = form.view()
-identity = (weights_views.identity_of(texts), contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())))
+identity = (
+    weights_views.identity_of(texts),
+    contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())),
+)
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()

@@ -11,23 +11,44 @@ import pytest
 
 from core.runs.process.cores import limit_threads
 
-limit_threads()  # before anything imports torch; numpy is here already, brought by a plugin, with a thread a core
+# before anything imports torch; numpy is here already, brought by a plugin, with a thread a core
+limit_threads()
 os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-LONGEST = ("browser", "zoo", "pages", "docs", "load", "core/alignment", "core/weights", "core/probes", "core/rsa")
+LONGEST = (
+    "browser",
+    "zoo",
+    "pages",
+    "docs",
+    "load",
+    "core/alignment",
+    "core/weights",
+    "core/probes",
+    "core/rsa",
+)
 WHOLE = (  # where tests run whole studies or commands, beside the studies' own test_study.py
-    *(f"core/commands/test_{name}.py" for name in ("diff", "headlines", "main", "precomputed", "weights", "zoo")),
+    *(
+        f"core/commands/test_{name}.py"
+        for name in ("diff", "headlines", "main", "precomputed", "weights", "zoo")
+    ),
     *(f"core/weights/clusters/{name}.py" for name in ("test_box", "test_doses", "test_stumbling")),
     *("core/weights/clusters/charts/test_figures.py", "core/rsa/tokens/test_questions.py"),
-    *("core/results/test_columns.py", "core/test_hostile_weights.py", "core/vectors/test_vocabulary.py"),
+    *(
+        "core/results/test_columns.py",
+        "core/test_hostile_weights.py",
+        "core/vectors/test_vocabulary.py",
+    ),
 )
 
 
 @pytest.fixture(autouse=True)
-def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty store for each test, without precomputed results; nothing is read from or left in the user's own."""
+def private_store(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """An empty store for each test, without precomputed results; nothing is read from or left in
+    the user's own."""
     folder = tmp_path_factory.mktemp("store")
     monkeypatch.setenv("PALIMPSEST_STORE", str(folder))
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
@@ -38,14 +59,16 @@ def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 @pytest.fixture(autouse=True)
 def tokenizers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tokenizers run in the test's process, where a test does not ask for their own: each start is a second or two."""
+    """Tokenizers run in the test's process, where a test does not ask for their own: each start is
+    a second or two."""
     if request.node.get_closest_marker("tokenizers_apart") is None:
         monkeypatch.setattr("core.models.loading.tokenizers.is_included", lambda ref, folder: True)
 
 
 @pytest.fixture(autouse=True)
 def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that a test runs becomes `__main__`, which processes that are started later would run again."""
+    """A page that a test runs becomes `__main__`, which processes that are started later would run
+    again."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
@@ -56,12 +79,14 @@ def precomputed_results(private_store: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
-    """A name for bytes that are no text: those of a gzip file hold the time, and workers must agree on names."""
+    """A name for bytes that are no text: those of a gzip file hold the time, and workers must agree
+    on names."""
     return f"{argname}{len(val)}" if isinstance(val, bytes) and not val.isascii() else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The folders that take longest come first, so that no worker is left with one of them at the end.
+    """The folders that take longest come first, so that no worker is left with one of them at the
+    end.
 
     Tests of whole studies are marked by the name of their file.
     """
@@ -74,9 +99,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A folder's tests stay with one worker, in our order: they share models, studies, a server and a browser.
+    """A folder's tests stay with one worker, in our order: they share models, studies, a server and
+    a browser.
 
-    Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no longer lets it change.
+    Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no
+    longer lets it change.
     """
     from xdist.scheduler import LoadFileScheduling
 

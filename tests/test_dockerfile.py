@@ -1,4 +1,5 @@
-"""The image that the Dockerfile describes has what the app reads, and asks for its health where the app answers."""
+"""The image that the Dockerfile describes has what the app reads, and asks for its health where the
+app answers."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def ignored(path: str) -> bool:
 
 
 def test_everything_that_the_app_reads_is_copied() -> None:
-    done = subprocess.run(["git", "ls-files", *NEEDED], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "ls-files", *NEEDED], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     files = [path for path in done.stdout.splitlines() if not path.startswith(RECORDS)]
     if not files:
         pytest.skip("not a git repository")
@@ -39,12 +42,17 @@ def test_what_is_copied_by_name_is_there() -> None:
 
 
 def test_torch_is_named_once_for_the_index_without_cuda() -> None:
-    pinned = re.findall(r"^torch==\S+$", (ROOT / "requirements.txt").read_text(encoding="utf8"), re.MULTILINE)
+    pinned = re.findall(
+        r"^torch==\S+$", (ROOT / "requirements.txt").read_text(encoding="utf8"), re.MULTILINE
+    )
     assert len(pinned) == 1
     assert "grep '^torch==' requirements.txt" in DOCKERFILE
 
 
 def test_health_is_asked_for_at_the_port_that_is_served() -> None:
-    ports = {*re.findall(r"server\.port=(\d+)", DOCKERFILE), *re.findall(r"127\.0\.0\.1:(\d+)", DOCKERFILE)}
+    ports = {
+        *re.findall(r"server\.port=(\d+)", DOCKERFILE),
+        *re.findall(r"127\.0\.0\.1:(\d+)", DOCKERFILE),
+    }
     assert ports == set(re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE))
     assert re.search(r"^USER (?!root)", DOCKERFILE, re.MULTILINE)

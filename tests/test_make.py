@@ -39,6 +39,8 @@ def test_the_app_listens_where_it_is_told_and_by_default_here_only(tmp_path: Pat
 
 def test_a_check_is_lint_types_and_the_tests_that_are_quick(tmp_path: Path) -> None:
     said = "\n".join(commands(tmp_path, target="check"))
-    assert all(part in said for part in ("ruff check", "ruff format --check", "mypy --strict", "pytest"))
+    assert all(
+        part in said for part in ("ruff check", "ruff format --check", "mypy --strict", "pytest")
+    )
     assert '-m "not slow and not study and not browser"' in said
     assert "slow" not in commands(tmp_path, target="test")[-1]

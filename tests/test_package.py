@@ -20,10 +20,29 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
     for name in BUILT_FROM:  # so that what setuptools leaves behind is not left in the repository
         (source / name).symlink_to(ROOT / name)
-    how = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--no-build-isolation", "--no-compile")
-    stored = "--config-settings=--build-option=--compression=stored"  # the box is large, and read where it is put
+    how = (
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--no-compile",
+    )
+    # the box is large, and read where it is put
+    stored = "--config-settings=--build-option=--compression=stored"
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", *how, stored, "--target", str(target), str(source)], check=True
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            *how,
+            stored,
+            "--target",
+            str(target),
+            str(source),
+        ],
+        check=True,
     )
     return target
 
@@ -32,7 +51,9 @@ def run(installed: Path, *command: str) -> str:
     """What a command says that finds the package there, started where the repository is not."""
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     environment.pop("PALIMPSEST_ZOO", None)
-    done = subprocess.run(command, cwd=installed.parent, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=installed.parent, env=environment, capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
@@ -43,7 +64,10 @@ def test_the_command_is_the_module_and_finds_the_box(installed: Path) -> None:
     listed = run(installed, command, "zoo", "list")
     assert listed == run(installed, sys.executable, "-m", "core", "zoo", "list")
     assert "zoo:seed-0" in listed
-    ask = "import core.text.corpora as text; print(text.__file__, len(text.read_corpus('demo-gold').sentences))"
+    ask = (
+        "import core.text.corpora as text; print(text.__file__, "
+        "len(text.read_corpus('demo-gold').sentences))"
+    )
     found, sentences = run(installed, sys.executable, "-c", ask).split()
     assert Path(found).is_relative_to(installed)
     assert int(sentences) > 0
@@ -51,11 +75,24 @@ def test_the_command_is_the_module_and_finds_the_box(installed: Path) -> None:
 
 @pytest.mark.slow
 def test_only_core_and_the_box_are_installed_with_every_file_of_both(installed: Path) -> None:
-    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"bin", "core", "zoo"}
-    for folder in ("core", "zoo/models", "zoo/parser", "zoo/corpus", "zoo/tokenizer", "zoo/answers"):
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {
+        "bin",
+        "core",
+        "zoo",
+    }
+    for folder in (
+        "core",
+        "zoo/models",
+        "zoo/parser",
+        "zoo/corpus",
+        "zoo/tokenizer",
+        "zoo/answers",
+    ):
         made = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file()}
         assert {path for path in made if path.suffix != ".pyc"} == {
-            path.relative_to(installed) for path in (installed / folder).rglob("*") if path.is_file()
+            path.relative_to(installed)
+            for path in (installed / folder).rglob("*")
+            if path.is_file()
         }
 
 
@@ -70,4 +107,8 @@ def test_dependencies_are_those_of_the_requirements_files(installed: Path) -> No
 
 
 def _listed(name: str) -> set[str]:
-    return {line for line in (ROOT / name).read_text(encoding="utf8").splitlines() if line and line[0] not in "#-"}
+    return {
+        line
+        for line in (ROOT / name).read_text(encoding="utf8").splitlines()
+        if line and line[0] not in "#-"
+    }

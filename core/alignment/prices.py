@@ -1,4 +1,5 @@
-"""Prices of the alignment studies: maps between two spaces, fitted in both directions at every layer.
+"""Prices of the alignment studies: maps between two spaces, fitted in both directions at every
+layer.
 
 Linear maps factor d by d matrices; kernel ridge factors a matrix of its rows; the two networks are
 trained until they converge, with products by d by d matrices. Stitching runs the upper layers again
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
     from core.alignment.seeds.spec import AlignSpec
     from core.alignment.stitching.spec import StitchSpec
 
-PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds per multiplication, and per cubed width of a factorisation
+PRODUCTS, FACTORED = (
+    2.2e-11,
+    3e-9,
+)  # processor seconds per multiplication, and per cubed width of a factorisation
 SCORED = 6e-8  # per number of a row that is mapped and scored
 STATIC_TRIES = 24  # kernels and penalties that a static window is tried with
 KERNELS = 30  # factorisations in the search for a width and a penalty
 SEARCHED, MOST_ROWS = 800.0, 4_000.0
-# Processor seconds of training a network on included models (one map, layer and direction) on a processor without units
-# for bfloat16, and the power of the width with which they grow.
+# Processor seconds of training a network on included models (one map, layer and direction) on a
+# processor without units for bfloat16, and the power of the width with which they grow.
 NETWORKS = {"inn": (4.7, 1.1), "mlp": (3.9, 1.1)}
 BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
 LABELLED = 300.0  # included labelled sentences
@@ -39,13 +43,20 @@ KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
 BLOCKS = 4  # numbers of blocks of a known bijection
 ADAM = 4e-9  # processor seconds of an Adam step per weight
-FITS, PUBLISHED = {"models": 5, "tuned": 1}, 17  # fits of the protocol; weights of its networks, in units of d squared
+FITS, PUBLISHED = (
+    {"models": 5, "tuned": 1},
+    17,
+)  # fits of the protocol; weights of its networks, in units of d squared
 
 
 def align_price(spec: AlignSpec) -> Price:
     """Price the main study: every map of every pair, in both directions, at all layers."""
     sizes = costs.sizes_of(ref for group in spec.groups.values() for ref in group)
-    pairs = [(source, target) for _, source, target in spec.pairs() if source in sizes and target in sizes]
+    pairs = [
+        (source, target)
+        for _, source, target in spec.pairs()
+        if source in sizes and target in sizes
+    ]
     sentences = costs.sentences_of(spec)
     rows = sentences * (costs.WORDS if spec.items == "words" else 1)
     tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
@@ -72,49 +83,73 @@ def attention_price(spec: AttentionSpec) -> Price:
     tasks, memory = [costs.STARTING], 0.0
     pairs = [(source, target) for source in sizes for target in sizes if source != target]
     for pair in pairs:
-        width, layers = max(sizes[ref].d_model for ref in pair), max(sizes[ref].layers for ref in pair)
+        width, layers = (
+            max(sizes[ref].d_model for ref in pair),
+            max(sizes[ref].layers for ref in pair),
+        )
         heads = layers * max(1.0, width / 64)
         work = sum(costs.opening(sizes[ref]) + costs.passing(sizes[ref], sentences) for ref in pair)
         work += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
         tasks.append(work + sum(fitting(spec.methods, width, rows, layers)))
         held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
         memory = max(memory, min(TASKS_AT_ONCE, len(pairs)) * held * costs.DOUBLE)
-    return costs.price_of(sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(pairs), "ordered pair"))
+    return costs.price_of(
+        sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(pairs), "ordered pair")
+    )
 
 
 def stitching_price(spec: StitchSpec) -> Price:
-    """Price stitching: every map at every layer, and the layers above it for every labelled sentence."""
+    """Price stitching: every map at every layer, and the layers above it for every labelled
+    sentence."""
     sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
     rows = sentences * costs.SUBWORDS
     tasks, memory = [costs.STARTING], 0.0
     for upper in sizes.values():
         for lower in sizes.values():
             width, states = max(upper.d_model, lower.d_model), upper.layers + 1
-            work = sum(costs.opening(size) + costs.passing(size, sentences + LABELLED) for size in (upper, lower))
+            work = sum(
+                costs.opening(size) + costs.passing(size, sentences + LABELLED)
+                for size in (upper, lower)
+            )
             work += costs.passing(upper, LABELLED, len(spec.methods) * states / 2)
             tasks.append(work + sum(fitting(spec.methods, width, rows, states)))
-            held = 2 * states * rows * width * 3 * costs.DOUBLE + costs.SINGLE * (upper.parameters + lower.parameters)
+            held = 2 * states * rows * width * 3 * costs.DOUBLE + costs.SINGLE * (
+                upper.parameters + lower.parameters
+            )
             memory = max(memory, TASKS_AT_ONCE * held)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes) ** 2, "ordered pair"))
 
 
 def check_price(spec: CheckSpec) -> Price:
-    """Price the bijection check: every map undoes every form of bijection with every number of blocks."""
+    """Price the bijection check: every map undoes every form of bijection with every number of
+    blocks."""
     sizes, sentences = costs.sizes_of((spec.model,)), costs.sentences_of(spec)
     rows = sentences * (costs.WORDS if spec.items == "words" else 1)
     tasks, memory, truths = [costs.STARTING], 0.0, BLOCKS * len(spec.truths)
     for size in sizes.values():
-        tasks += [costs.vectors(size, sentences), *fitting(spec.methods, size.d_model, rows, truths)]
-        held = truths * rows * size.d_model * 3 + COPIES_READ * (size.layers + 1) * rows * size.d_model / 2
+        tasks += [
+            costs.vectors(size, sentences),
+            *fitting(spec.methods, size.d_model, rows, truths),
+        ]
+        held = (
+            truths * rows * size.d_model * 3
+            + COPIES_READ * (size.layers + 1) * rows * size.d_model / 2
+        )
         memory = min(TASKS_AT_ONCE, _tasks(spec.methods)) * held * costs.DOUBLE
     return costs.price_of(
-        sizes, tasks, memory + costs.resident(sizes), work=costs.counted(truths * len(spec.methods), "map")
+        sizes,
+        tasks,
+        memory + costs.resident(sizes),
+        work=costs.counted(truths * len(spec.methods), "map"),
     )
 
 
 def protocol_price(spec: ProtocolSpec) -> Price:
     """Price the published protocol: its fits of both pairs, and our maps of the same pairs."""
-    sizes, sentences = costs.sizes_of(ref for pair in spec.groups.values() for ref in pair), costs.sentences_of(spec)
+    sizes, sentences = (
+        costs.sizes_of(ref for pair in spec.groups.values() for ref in pair),
+        costs.sentences_of(spec),
+    )
     rows, tasks, memory = sentences * costs.WORDS, [costs.STARTING], 0.0
     for group, refs in spec.groups.items():
         pair = [sizes[ref] for ref in refs if ref in sizes]
@@ -122,19 +157,30 @@ def protocol_price(spec: ProtocolSpec) -> Price:
             continue
         width, states = max(size.d_model for size in pair), max(size.layers for size in pair) + 1
         padded = spec.length / costs.SUBWORDS
-        reading = sum(2 * (costs.opening(size) + costs.passing(size, sentences * padded)) for size in pair)
-        step = states * PUBLISHED * 2 * width**2 * 64 * 3 * PRODUCTS + states * PUBLISHED * 2 * width**2 * ADAM
+        reading = sum(
+            2 * (costs.opening(size) + costs.passing(size, sentences * padded)) for size in pair
+        )
+        step = (
+            states * PUBLISHED * 2 * width**2 * 64 * 3 * PRODUCTS
+            + states * PUBLISHED * 2 * width**2 * ADAM
+        )
         tasks += [reading + spec.steps * step] * (FITS[group] - 1)
         tasks += [reading + sum(fitting(("inn", "ridge", "mlp"), width, sentences, 2 * states))]
         tasks += [costs.vectors(size, sentences) for size in pair]
         tasks += fitting(OURS_OF[group], width, rows, 2 * states)
         networks = PUBLISHED * 2 * width**2 * states * costs.SINGLE * 4
-        memory = max(memory, TASKS_AT_ONCE * max(networks, _stacked(2 * states * rows * width, OURS_OF[group])))
-    return costs.price_of(sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(spec.groups), "pair"))
+        memory = max(
+            memory,
+            TASKS_AT_ONCE * max(networks, _stacked(2 * states * rows * width, OURS_OF[group])),
+        )
+    return costs.price_of(
+        sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(spec.groups), "pair")
+    )
 
 
 def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> list[float]:
-    """Estimate the processor seconds of each task that fits maps: linear ones and controls together, others alone.
+    """Estimate the processor seconds of each task that fits maps: linear ones and controls
+    together, others alone.
 
     Args:
         methods: Names in the registry.
@@ -143,22 +189,30 @@ def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> lis
         maps: Number of layers, directions and forms that are fitted together.
     """
     names = [*methods]
-    by_kind = {kind: [name for name in names if METHODS[name].kind == kind] for kind in ("non-linear", "static")}
-    quick = sum(_linear(maps, width, rows) for name in names if METHODS[name].kind in ("control", "linear"))
+    by_kind = {
+        kind: [name for name in names if METHODS[name].kind == kind]
+        for kind in ("non-linear", "static")
+    }
+    quick = sum(
+        _linear(maps, width, rows) for name in names if METHODS[name].kind in ("control", "linear")
+    )
     tasks = [_trained(name, width, rows) * maps for name in by_kind["non-linear"]]
     static = sum(_static(name, width, rows, maps) for name in by_kind["static"])
     return [*tasks, *([quick] if quick else []), *([static] if static else [])]
 
 
 def _static(name: str, width: int, rows: float, maps: float) -> float:
-    """Processor seconds of a map from the static window: one factorisation serves all layers of a direction."""
+    """Processor seconds of a map from the static window: one factorisation serves all layers of a
+    direction."""
     if name == "state-and-window":
         return _trained("kernel", 2 * width, rows) * maps
     fitted = min(TRAINED * rows, MOST_ROWS)
     searched = min(fitted, SEARCHED)
     tries = STATIC_TRIES * (REACH if name == "static-window" else 1)
     chosen = 2 * tries * searched**2 * (searched / 3) + tries * searched**2 * width * maps
-    return PRODUCTS * (chosen + 3 * 2 * fitted**2 * fitted / 3 + (3 * fitted + rows) * fitted * width * maps)
+    return PRODUCTS * (
+        chosen + 3 * 2 * fitted**2 * fitted / 3 + (3 * fitted + rows) * fitted * width * maps
+    )
 
 
 def _linear(maps: float, width: int, rows: float) -> float:
@@ -171,16 +225,24 @@ def _trained(name: str, width: int, rows: float) -> float:
     if name == "kernel":
         fitted = min(TRAINED * rows, MOST_ROWS)
         searched = min(fitted, SEARCHED)
-        factors = KERNELS * searched**2 * (searched / 3 + width) + 3 * fitted**2 * (fitted / 3 + 2 * width)
+        factors = KERNELS * searched**2 * (searched / 3 + width) + 3 * fitted**2 * (
+            fitted / 3 + 2 * width
+        )
         return PRODUCTS * (factors + fitted * rows * 2 * width) + SCORED * rows * (width + fitted)
     seconds, power = NETWORKS[name]
-    return float(seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.5), 2.0) ** 0.5)
+    return float(
+        seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.5), 2.0) ** 0.5
+    )
 
 
 def _tasks(methods: Iterable[str]) -> int:
     """Tasks of one pair."""
     kinds = [METHODS[name].kind for name in methods]
-    return kinds.count("non-linear") + any(kind in ("control", "linear") for kind in kinds) + ("static" in kinds)
+    return (
+        kinds.count("non-linear")
+        + any(kind in ("control", "linear") for kind in kinds)
+        + ("static" in kinds)
+    )
 
 
 def _stacked(numbers: float, methods: Iterable[str]) -> float:

@@ -22,22 +22,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", metavar="BASE", help="the base model, such as zoo:seed-0")
     parser.add_argument("model", metavar="MODEL", help="its fine-tune, or a LoRA adapter")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR",
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
         help="folder for the report and the numbers",
     )
     parser.add_argument(
-        "--check", action="store_true",
+        "--check",
+        action="store_true",
         help="only check the pair and say what a run would cost",
     )
     parser.add_argument(
-        "--yes", action="store_true",
+        "--yes",
+        action="store_true",
         help="start long or large studies without asking",
     )
     parser.add_argument(
-        "--fresh", action="store_true",
+        "--fresh",
+        action="store_true",
         help="ignore precomputed results and recompute them on this machine",
     )
-    parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
+    parser.add_argument(
+        "--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port"
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -82,7 +90,14 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
         ExportError: If the folder cannot be created or written.
     """
     from core.commands.pair_page import draw, make_figures, make_page
-    from core.results.export import NUMBERS, RECORD, result_json, result_numbers, table_csv, write_folder
+    from core.results.export import (
+        NUMBERS,
+        RECORD,
+        result_json,
+        result_numbers,
+        table_csv,
+        write_folder,
+    )
 
     charts = make_figures(parts)
     figures = draw(charts)
@@ -92,7 +107,10 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
         if part.result is not None:
             files[f"{part.name}/{RECORD}"] = result_json(part.result)
             files[f"{part.name}/{NUMBERS}"] = result_numbers(part.result)
-            files |= {f"{part.name}/{name}.csv": table_csv(table) for name, table in part.result.tables.items()}
+            files |= {
+                f"{part.name}/{name}.csv": table_csv(table)
+                for name, table in part.result.tables.items()
+            }
     return write_folder(out, files)
 
 

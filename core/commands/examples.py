@@ -162,7 +162,8 @@ def _weights(results: Sequence[Result]) -> Finding:
     chosen = str(result.spec["vector"])
     names = list(dict.fromkeys([chosen, "norms", *rows.index]))
     bars = [
-        Series(name, ORANGE if name == chosen else GREY, ((0.0, float(rows.loc[name, "share"])),)) for name in names
+        Series(name, ORANGE if name == chosen else GREY, ((0.0, float(rows.loc[name, "share"])),))
+        for name in names
     ]
     chance = float(rows.loc[chosen, "chance"])
     return Finding(
@@ -177,7 +178,9 @@ def _weights(results: Sequence[Result]) -> Finding:
 
 def _seeds(results: Sequence[Result]) -> Finding:
     table = results[0].tables["methods"]
-    rows = table[(table["group"] == "models") & (table["words"] == "unseen")].set_index("method")["nmse"]
+    rows = table[(table["group"] == "models") & (table["words"] == "unseen")].set_index("method")[
+        "nmse"
+    ]
     maps = rows.drop([name for name in rows.index if METHODS[name].kind == "control"]).sort_values()
     best, linear = str(maps.index[0]), float(rows["ridge"])
     return Finding(
@@ -195,7 +198,12 @@ def _seeds(results: Sequence[Result]) -> Finding:
 
 
 def _tree(results: Sequence[Result]) -> Finding:
-    from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec, draw_sentence, run_sentences
+    from core.probes.sentence.study import (
+        SENTENCE_SHOWN,
+        SentenceSpec,
+        draw_sentence,
+        run_sentences,
+    )
 
     result: Any = results[0]
     model = next(iter(result.probes))
@@ -204,8 +212,14 @@ def _tree(results: Sequence[Result]) -> Finding:
     read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
     view = draw_sentence(result, model, layer, read.trees[0], read.vectors[0])
     at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
-    uuas = float(at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[0])
-    chain = result.table[(result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")]
+    uuas = float(
+        at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[
+            0
+        ]
+    )
+    chain = result.table[
+        (result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")
+    ]
     neighbours = ""
     if len(chain):
         neighbours = f"; linking adjacent words gives {text_of(chain['value'].iloc[0], 'points')} %"
@@ -217,7 +231,11 @@ def _tree(results: Sequence[Result]) -> Finding:
         f"test sentences{neighbours}.",
         "arcs",
         tuple(
-            Series("predicted" if up > 0 else "parse", colour, ((float(edge[0]), up), (float(edge[1]), up)))
+            Series(
+                "predicted" if up > 0 else "parse",
+                colour,
+                ((float(edge[0]), up), (float(edge[1]), up)),
+            )
             for edge, up, colour in arcs
         ),
         "predicted tree above, parse below",
@@ -254,7 +272,10 @@ def _doses(results: Sequence[Result]) -> Finding:
         f"{task['norms']} are, and {int((by['norms'] == 'dose').sum())} are nearest to models with "
         "an update of similar size.",
         "bars",
-        tuple(Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),)) for name, count in task.items()),
+        tuple(
+            Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),))
+            for name, count in task.items()
+        ),
         f"models, of {len(models)}, nearest to their own task",
     )
 
@@ -303,7 +324,9 @@ def _lines(table: pd.DataFrame, name: str, value: str) -> tuple[Series, ...]:
 
 
 def _points(rows: pd.DataFrame, value: str) -> tuple[tuple[float, float], ...]:
-    return tuple((float(x), round(float(y), 4)) for x, y in zip(rows["layer"], rows[value], strict=True))
+    return tuple(
+        (float(x), round(float(y), 4)) for x, y in zip(rows["layer"], rows[value], strict=True)
+    )
 
 
 def _similarity(row: pd.Series) -> str:

@@ -15,7 +15,8 @@ from core.catalogue import STUDIES
 from core.commands import study
 from core.errors import PalimpsestError
 
-# command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are in the catalogue
+# command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are
+# in the catalogue
 COMMANDS = {
     "diff": (
         "core.commands.diff",
@@ -54,13 +55,16 @@ def all_commands() -> dict[str, str]:
     return STUDIES.purposes() | {name: line for name, (_, line) in COMMANDS.items()}
 
 
-def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:
+def _read_command(
+    argv: list[str],
+) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:
     """Make the parser and find what runs it; `align check` becomes one word of `argv`."""
     asked = study.study_names(argv)
     if asked is not None:
         argv[: len(asked.split())] = [asked]
     parser = argparse.ArgumentParser(
-        prog=_called_as(), description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer."
+        prog=_called_as(),
+        description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     run: Callable[[argparse.Namespace], int] | None = None

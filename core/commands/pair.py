@@ -28,8 +28,20 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from core.runs.store import Store
 
-SIMILARITY, WEIGHTS, INTRUDERS, PROBES, SWAP = "similarity", "weights", "intruders", "probes", "swap"
-PARTS = {SIMILARITY: "rsa", WEIGHTS: "weights", INTRUDERS: "weights intruders", PROBES: "probe", SWAP: "swap"}
+SIMILARITY, WEIGHTS, INTRUDERS, PROBES, SWAP = (
+    "similarity",
+    "weights",
+    "intruders",
+    "probes",
+    "swap",
+)
+PARTS = {
+    SIMILARITY: "rsa",
+    WEIGHTS: "weights",
+    INTRUDERS: "weights intruders",
+    PROBES: "probe",
+    SWAP: "swap",
+}
 ADAPTER_ALONE = "an adapter cannot be run alone. Merge it into its base for this study."
 NO_COMMON_BASE = "the two models have no common base: their difference is no fine-tuning update."
 OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # meaningless for two models without a common base
@@ -76,7 +88,8 @@ class Check:
         if words[0] != words[1]:
             more = f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
         numbers = (
-            f"their weights differ by {text_of(self.relation['distance'], 'per cent')} of the base's norm, "
+            f"their weights differ by {text_of(self.relation['distance'], 'per cent')} of the "
+            f"base's norm, "
             f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{seeds}"
         )
         if self.relation["distance"] == 0:
@@ -116,15 +129,22 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
         ModelError: If one cannot be read.
     """
     unrelated = _unrelated(base)
-    pairs = {"pair": (base, model)} | ({"others": (base, unrelated)} if unrelated and unrelated != model else {})
+    pairs = {"pair": (base, model)} | (
+        {"others": (base, unrelated)} if unrelated and unrelated != model else {}
+    )
     contents = {ref: identify(ref) for pair in pairs.values() for ref in pair}
     tasks = [
         Task.of(
-            f"{short_name(first)} and {short_name(second)}", measure_relation, role=role,
-            base=first, other=second, base_identity=contents[first], other_identity=contents[second],
+            f"{short_name(first)} and {short_name(second)}",
+            measure_relation,
+            role=role,
+            base=first,
+            other=second,
+            base_identity=contents[first],
+            other_identity=contents[second],
         )
         for role, (first, second) in pairs.items()
-    ]  # fmt: skip
+    ]
     # before the check, which may download parts
     missing = {ref: download_of(ref) for ref in (base, model)}
     outputs = run(tasks, **options)
@@ -163,15 +183,26 @@ def specs_of(check: Check) -> dict[str, Spec]:
         WEIGHTS: {"base": base, "models": (model,)},
         INTRUDERS: {"base": base, "models": (model,)},
         PROBES: {
-            "models": (base, model), "probes": ("distance",), "sentences": 400, "seeds": 1, "controls": 1,
-            "epochs": 20, "draws": 500,
+            "models": (base, model),
+            "probes": ("distance",),
+            "sentences": 400,
+            "seeds": 1,
+            "controls": 1,
+            "epochs": 20,
+            "draws": 500,
         },
         SWAP: {"base": base, "compare": (model,), "frozen": False},
-    }  # fmt: skip
-    return {name: STUDIES[PARTS[name]].Spec(**values) for name, values in asked.items() if PARTS[name] in STUDIES}
+    }
+    return {
+        name: STUDIES[PARTS[name]].Spec(**values)
+        for name, values in asked.items()
+        if PARTS[name] in STUDIES
+    }
 
 
-def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **options: Any) -> list[Part]:
+def run_pair(
+    check: Check, said: Callable[[str], None] = lambda line: None, **options: Any
+) -> list[Part]:
     """Run every study that fits the pair; one that cannot be run gives its reason.
 
     Args:

@@ -113,9 +113,18 @@ def make_page(
         figures: Their SVG, see `draw`.
         command: The command that reproduces the report.
     """
-    cited = dict.fromkeys(paper for part in parts if part.result is not None for paper in part.result.citations)
-    prints = {key: value for part in parts if part.result for key, value in _fingerprints(part.result).items()}
-    record = json.dumps(provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str)
+    cited = dict.fromkeys(
+        paper for part in parts if part.result is not None for paper in part.result.citations
+    )
+    prints = {
+        key: value
+        for part in parts
+        if part.result
+        for key, value in _fingerprints(part.result).items()
+    }
+    record = json.dumps(
+        provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str
+    )
     return fill(
         TEMPLATE,
         base=short_name(check.base),
@@ -129,16 +138,24 @@ def make_page(
     )
 
 
-def _section(part: Part, charts: Mapping[str, Chart], figures: Mapping[str, bytes]) -> dict[str, Any]:
+def _section(
+    part: Part, charts: Mapping[str, Chart], figures: Mapping[str, bytes]
+) -> dict[str, Any]:
     """Collect what the template needs of a study."""
-    section: dict[str, Any] = {"title": TITLES[part.name], "result": part.result, "reason": part.reason}
+    section: dict[str, Any] = {
+        "title": TITLES[part.name],
+        "result": part.result,
+        "reason": part.reason,
+    }
     if part.result is None:
         return section
     names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
     notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
     return section | {
         "caveat": CAVEATS[part.name],
-        "figures": [(figures[name], words_of(charts[name].to_dict())) for name in names if name in figures],
+        "figures": [
+            (figures[name], words_of(charts[name].to_dict())) for name in names if name in figures
+        ],
         "notices": [*notices, *part.result.failures.values()],
     }
 
@@ -167,7 +184,10 @@ def _weights(result: Result) -> str:
     ranks = result.tables["ranks"]
     rows = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
     moved = rows[rows["relative_norm"] > 0]
-    most, whole = rows.loc[rows["relative_norm"].idxmax()], float(result.table["relative_delta"].iloc[0])
+    most, whole = (
+        rows.loc[rows["relative_norm"].idxmax()],
+        float(result.table["relative_delta"].iloc[0]),
+    )
     unchanged = ""
     if len(moved) < len(rows):
         unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged"
@@ -217,7 +237,11 @@ def _best(rows: pd.DataFrame) -> pd.Series | None:
     """Find the best layer on the development sentences."""
     if rows.empty:
         return None
-    return rows.loc[rows["dev"].idxmax()] if rows["dev"].notna().any() else rows.loc[rows["value"].idxmax()]
+    return (
+        rows.loc[rows["dev"].idxmax()]
+        if rows["dev"].notna().any()
+        else rows.loc[rows["value"].idxmax()]
+    )
 
 
 def _first(text: str) -> str:

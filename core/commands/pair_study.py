@@ -20,7 +20,8 @@ class PairSpec(options.Spec):
 
     base: str = options.model("Base model", "zoo:seed-0", help="The model before fine-tuning.")
     model: str = options.model(
-        "Model", "zoo:parse-0",
+        "Model",
+        "zoo:parse-0",
         help="The model after fine-tuning, or a LoRA adapter.",
     )
 
@@ -50,7 +51,9 @@ def look_at(spec: PairSpec, **more: Any) -> Result:
     return Result("pair check", spec.plain(), check.sentence, _table([]), notices=(check.price,))
 
 
-def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = None, **more: Any) -> PairResult:
+def run_study(
+    spec: PairSpec, *, progress: Callable[[Progress], None] | None = None, **more: Any
+) -> PairResult:
     """Run every study that fits the pair, and make the report.
 
     Args:
@@ -71,7 +74,10 @@ def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = N
             whole = (max(len(done) - 1, 0) + part.fraction) / len(PARTS)
             progress(
                 replace(
-                    part, fraction=min(whole, 1.0), remaining=None, note=": ".join(filter(None, (done[-1], part.note)))
+                    part,
+                    fraction=min(whole, 1.0),
+                    remaining=None,
+                    note=": ".join(filter(None, (done[-1], part.note))),
                 )
             )
 
@@ -84,7 +90,9 @@ def _result(spec: PairSpec, check: Check, parts: list[Part]) -> PairResult:
     charts = make_figures(parts)
     page = make_page(check, parts, charts, draw(charts), command)
     headline = " ".join(make_sentences(check, parts))
-    missing = tuple(f"{part.name} was not run: {part.reason}" for part in parts if part.result is None)
+    missing = tuple(
+        f"{part.name} was not run: {part.reason}" for part in parts if part.result is None
+    )
     return PairResult("diff", spec.plain(), headline, _table(parts), notices=missing, page=page)
 
 

@@ -1,10 +1,10 @@
 """Making and checking the precomputed results: what each page shows first, its cheap views, and the
 examples.
 
-`make precomputed` runs every study below, unless the store has it, and then once more from an empty store over a layer
-that records which keys are read; exactly these are written (outputs of tasks, words, parses,
-vectors). A check runs the studies over the file itself: keys that are read and not there are
-missing, keys that are never read are stale. A check computes nothing.
+`make precomputed` runs every study below, unless the store has it, and then once more from an empty
+store over a layer that records which keys are read; exactly these are written (outputs of tasks,
+words, parses, vectors). A check runs the studies over the file itself: keys that are read and not
+there are missing, keys that are never read are stale. A check computes nothing.
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ def requests() -> list[Request]:
         ("rsa", RsaSpec(against_genres=OTHER_GENRES)),
         ("tokens", TokenMapSpec((RsaSpec().base, *RsaSpec().compare))),
         ("probe", ProbeSpec()),
-        *(("sentence", SentenceSpec(model, tuple(range(7)), text=sentence.text)) for model in ProbeSpec().probed),
+        *(
+            ("sentence", SentenceSpec(model, tuple(range(7)), text=sentence.text))
+            for model in ProbeSpec().probed
+        ),
         ("weights", WeightsSpec()),
         ("weights", WeightsSpec(map="tsne")),
         ("weights", WeightsSpec(map="umap")),
@@ -103,7 +106,10 @@ def requests() -> list[Request]:
         *_experiments(),
     ]
     views += [study for example in EXAMPLES for study in example.studies]
-    return [Request(name_of(command, spec), partial(_run, command, spec)) for command, spec in dict.fromkeys(views)]
+    return [
+        Request(name_of(command, spec), partial(_run, command, spec))
+        for command, spec in dict.fromkeys(views)
+    ]
 
 
 def _experiments() -> list[tuple[str, Spec]]:
@@ -113,10 +119,19 @@ def _experiments() -> list[tuple[str, Spec]]:
         "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
         "truth": {},
-        "probe edges": {name: getattr(probe, name) for name in ("models", "sentences", "heads", "untrained", "draws")},
-        "probe training": {name: getattr(probe, name) for name in ("rank", "sentences", "heads", "seeds", "draws")},
+        "probe edges": {
+            name: getattr(probe, name)
+            for name in ("models", "sentences", "heads", "untrained", "draws")
+        },
+        "probe training": {
+            name: getattr(probe, name) for name in ("rank", "sentences", "heads", "seeds", "draws")
+        },
         "weights intruders": {},
-        "align check": {"sentences": align.sentences, "model": align.models[0], "split": align.split},
+        "align check": {
+            "sentences": align.sentences,
+            "model": align.models[0],
+            "split": align.split,
+        },
         "align stitch": {"sentences": align.sentences},
         "align attention": {"sentences": align.sentences, "models": align.models},
         "align protocol": {"sentences": align.sentences, "models": align.models},
@@ -150,7 +165,9 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
         for request in requests():
             try:
                 with using(store):
-                    results[request.name] = request.run(store=store, signal=Signal(look_only=True, patience=PATIENCE))
+                    results[request.name] = request.run(
+                        store=store, signal=Signal(look_only=True, patience=PATIENCE)
+                    )
             except NotStoredError:
                 unanswered.append(request.name)
     return Walk(recorder.values, recorder.missing, tuple(unanswered), results)
@@ -180,7 +197,9 @@ def make(say: Callable[[str], None]) -> Path:
     path = (precomputed or Precomputed(Path("zoo/answers/answers.zip"))).path
     write_precomputed(path, walked.values)
     with using(store):
-        path.with_name(CARDS).write_text(cards_text(walked.results, Precomputed(path)), encoding="utf8")
+        path.with_name(CARDS).write_text(
+            cards_text(walked.results, Precomputed(path)), encoding="utf8"
+        )
     return path
 
 
@@ -193,7 +212,9 @@ def make_cards() -> Path:
     precomputed = default_precomputed()
     walked = walk(precomputed.get_many) if precomputed is not None else None
     if precomputed is None or walked is None or walked.missing or walked.unanswered:
-        raise NotStoredError("Some precomputed results are missing. Make them with `make precomputed`.")
+        raise NotStoredError(
+            "Some precomputed results are missing. Make them with `make precomputed`."
+        )
     path = precomputed.path.with_name(CARDS)
     path.write_text(cards_text(walked.results, precomputed), encoding="utf8")
     return path
@@ -201,8 +222,13 @@ def make_cards() -> Path:
 
 def cards_text(results: dict[str, Any], precomputed: Precomputed) -> str:
     """Write the examples' findings as JSON, with a hash of the keys that they depend on."""
-    findings = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}
-    return json.dumps({"answers": mark(precomputed), "cards": findings}, indent=1, ensure_ascii=False) + "\n"
+    findings = {
+        example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES
+    }
+    return (
+        json.dumps({"answers": mark(precomputed), "cards": findings}, indent=1, ensure_ascii=False)
+        + "\n"
+    )
 
 
 def results_of(example: Example, results: dict[str, Any]) -> list[Any]:

@@ -10,7 +10,8 @@ from core.runs.store import default_store
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "action", choices=("info", "clear"),
+        "action",
+        choices=("info", "clear"),
         help="info: folder and size of the store; clear: delete everything in it",
     )
 

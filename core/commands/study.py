@@ -1,4 +1,5 @@
-"""The command of a study, made from its options: `python -m core rsa`, `probe`, `weights`, `align`, `align check` ...
+"""The command of a study, made from its options: `python -m core rsa`, `probe`, `weights`, `align`,
+`align check` ...
 
 It takes the same spec as the page and gives the same numbers. Flags are the options' names;
 `--help` says their values, bounds and defaults, and an invalid value is refused with the same
@@ -34,16 +35,22 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     """Add a flag for each option of the study, and those of the run and its output."""
     for option in options_of(STUDIES[command].Spec):
         add_flag(parser, option)
-    parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
     parser.add_argument(
-        "--fresh", action="store_true",
+        "--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port"
+    )
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
         help="ignore precomputed results and recompute them on this machine",
     )
     parser.add_argument(
-        "--yes", action="store_true",
+        "--yes",
+        action="store_true",
         help="start long or large studies without asking",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder for results and figures"
+    )
 
 
 def agree(price: Price, yes: bool) -> None:
@@ -86,7 +93,11 @@ def is_stored(study: Study, spec: Spec, store: Store) -> bool:
 
 def refs_of(spec: Any) -> tuple[str, ...]:
     """Return the models that a spec names."""
-    named = [getattr(spec, option.name) for option in options_of(type(spec)) if option.kind in ("model", "models")]
+    named = [
+        getattr(spec, option.name)
+        for option in options_of(type(spec))
+        if option.kind in ("model", "models")
+    ]
     return tuple(ref for value in named for ref in ((value,) if isinstance(value, str) else value))
 
 
@@ -97,7 +108,11 @@ def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
     if option.kind == "flag":
         words = f"{option.help} (default {'on' if option.default else 'off'})"
         parser.add_argument(
-            name, dest=option.name, action=argparse.BooleanOptionalAction, default=None, help=words.replace("%", "%%")
+            name,
+            dest=option.name,
+            action=argparse.BooleanOptionalAction,
+            default=None,
+            help=words.replace("%", "%%"),
         )
         return
     words = f"{option.help} Takes {option.takes()}; default {default}."
@@ -121,7 +136,9 @@ def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
     for option in options_of(study.Spec):
         given = getattr(arguments, option.name)
         if given is not None:
-            values[option.name] = given if option.kind == "flag" else option.read(given if option.many else [given])
+            values[option.name] = (
+                given if option.kind == "flag" else option.read(given if option.many else [given])
+            )
     spec: Spec = study.Spec(**values)
     return spec
 
@@ -190,7 +207,11 @@ class _Seen:
         filled = round(progress.fraction * WIDTH)
         left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
         bar = "█" * filled + "·" * (WIDTH - filled)
-        print(f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160], end="", file=sys.stderr)
+        print(
+            f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160],
+            end="",
+            file=sys.stderr,
+        )
 
 
 def _metavar(option: Option) -> str:
@@ -207,4 +228,6 @@ def _metavar(option: Option) -> str:
 
 def study_names(argv: Sequence[str]) -> str | None:
     """Find the study that a command line begins with: `align check` before `align`."""
-    return next((name for name in (" ".join(argv[:2]), " ".join(argv[:1])) if name in STUDIES), None)
+    return next(
+        (name for name in (" ".join(argv[:2]), " ".join(argv[:1])) if name in STUDIES), None
+    )

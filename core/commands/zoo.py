@@ -11,7 +11,18 @@ from core.errors import ModelError
 from core.models.zoo import find_problems, read_manifest, zoo_folder
 from core.text.shipping import ship_demo
 
-COLUMNS = ("ref", "base", "task", "steps", "metric", "score", "baseline", "parameters", "sha256", "licence")
+COLUMNS = (
+    "ref",
+    "base",
+    "task",
+    "steps",
+    "metric",
+    "score",
+    "baseline",
+    "parameters",
+    "sha256",
+    "licence",
+)
 RIGHT = {"steps", "score", "baseline", "parameters"}
 
 

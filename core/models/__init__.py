@@ -1,8 +1,22 @@
 """Models: references, files, sizes and identity, and loading."""
 
-from core.models.describing import ModelInfo, describe, fingerprint, locate, tokenizer_fingerprint, zoo_models
+from core.models.describing import (
+    ModelInfo,
+    describe,
+    fingerprint,
+    locate,
+    tokenizer_fingerprint,
+    zoo_models,
+)
 from core.models.loading.construction import import_transformers
-from core.models.loading.model import DTYPES, LoadedModel, choose_device, load_model, load_tokenizer, load_with_head
+from core.models.loading.model import (
+    DTYPES,
+    LoadedModel,
+    choose_device,
+    load_model,
+    load_tokenizer,
+    load_with_head,
+)
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import zoo_folder
 

@@ -3,7 +3,8 @@
 Each family of architectures has a file under `core/models/architectures`; its model types name
 their matrices in the same way. To add a family, write its file and list it in the `__init__` there.
 
-References: the model classes of transformers, whose `forward` says which rows of a fused tensor are whose.
+References: the model classes of transformers, whose `forward` says which rows of a fused tensor are
+whose.
 Deviations: biases, norms and embeddings do not count as matrices of a layer.
 """
 
@@ -26,13 +27,15 @@ class Tensor:
     """One tensor of a layer, and the matrices that it holds.
 
     Attributes:
-        name: Its name, a pattern: `#` stands for the layer's number, `@` for an expert's; what stands before does not
-            matter.
+        name: Its name, a pattern: `#` stands for the layer's number, `@` for an expert's; what
+            stands before does not matter.
         families: What the matrices in it are, one under another; `@` as in the name.
-        sizes: From the configuration: relative sizes of the families, and how often the row of them is repeated.
+        sizes: From the configuration: relative sizes of the families, and how often the row of them
+            is repeated.
         transposed: Whether the matrix is stored (input, output).
         row_axes: How many of the stored axes number its rows, where it has more than two.
-        experts: Name in config.json of how many experts lie in it one under another; "" where it is no stack of them.
+        experts: Name in config.json of how many experts lie in it one under another; "" where it is
+            no stack of them.
     """
 
     name: str
@@ -45,8 +48,13 @@ class Tensor:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Compile the pattern that finds the tensor, with the groups "layer" and "expert"."""
-        # Dots are the names' own; the only other syntax is that of a name which two versions write in two ways.
-        name = self.name.replace(".", r"\.").replace("#", r"(?P<layer>\d+)").replace("@", r"(?P<expert>\d+)")
+        # Dots are the names' own; the only other syntax is that of a name which two versions write
+        # in two ways.
+        name = (
+            self.name.replace(".", r"\.")
+            .replace("#", r"(?P<layer>\d+)")
+            .replace("@", r"(?P<expert>\d+)")
+        )
         return re.compile(rf"(?:^|\.){name}$")
 
 
@@ -60,14 +68,16 @@ class Architecture:
         matrices: The tensors that hold the matrices of a layer.
         stack: Path of the list of layers under the body (the encoder's, where there are two).
         embedding: Path of the token embedding under the body.
-        norm: Path of the norm between the last layer and what reads it, under the body; "" where there is none.
+        norm: Path of the norm between the last layer and what reads it, under the body; "" where
+            there is none.
         head: Name of the module of the language model that reads the last states.
         layers, width, heads: Names of these sizes in config.json, older ones after "|".
         decoder_layers: Name of the decoder's depth, where there are two stacks.
         positions: Name of the longest input in config.json; "" where positions are relative.
         offset: Positions that the model keeps for itself (RoBERTa counts from the padding index).
         cls: Whether every sentence begins with a classification token.
-        absolute: Whether positions are added to the vectors; rotary and relative ones act in attention alone.
+        absolute: Whether positions are added to the vectors; rotary and relative ones act in
+            attention alone.
         computed_positions: Whether transformers computes a table of positions one entry at a time.
         shared: Whether all layers share one set of matrices, which then counts as one layer.
         inseparable: Why a layer cannot be run or replaced alone; "" if it can.
@@ -112,9 +122,13 @@ def name_tensors(
     )
 
 
-def fuse(name: str, families: tuple[str, ...], sizes: Sizes | None = None, *, transposed: bool = False) -> Tensor:
+def fuse(
+    name: str, families: tuple[str, ...], sizes: Sizes | None = None, *, transposed: bool = False
+) -> Tensor:
     """Describe a tensor of several matrices, of equal size if `sizes` is not given."""
-    return Tensor(f"{name}.weight", families, sizes or (lambda config: ((1,) * len(families), 1)), transposed)
+    return Tensor(
+        f"{name}.weight", families, sizes or (lambda config: ((1,) * len(families), 1)), transposed
+    )
 
 
 def count(config: Mapping[str, Any], name: str, default: int | None = None) -> int:

@@ -45,8 +45,10 @@ class Change:
 
     Attributes:
         size: |W - W_base| / |W_base| over all matrices of the layers.
-        apart: |W - W_base| over what it would be for unrelated weights of these norms, median over matrices: about 1
-            for models trained from other random weights, 0 where at least half of the matrices are the same.
+        apart: |W - W_base| over what it would be for unrelated weights of these norms, median over
+            matrices: about 1
+            for models trained from other random weights, 0 where at least half of the matrices are
+            the same.
     """
 
     size: float = math.nan
@@ -147,7 +149,10 @@ def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Cha
     moved, size, _ = np.sum(squares, axis=0) if squares else (0.0, 0.0, 0.0)
     if not size > 0:
         return Change()
-    return Change(float(relative_change(moved, size)), float(np.nanmedian([apartness(*matrix) for matrix in squares])))
+    return Change(
+        float(relative_change(moved, size)),
+        float(np.nanmedian([apartness(*matrix) for matrix in squares])),
+    )
 
 
 def _matrices(ref: str) -> dict[str, Entry]:

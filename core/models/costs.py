@@ -1,8 +1,10 @@
 """The cost model behind every study's price, measured on one core (see `benchmarks/prices.py`).
 
-A study's price is a list of processor seconds, one number a task, and its peak memory. Both are sums of what there is
-to do: models opened and read, matrices multiplied and factored, rows kept. What is the same in all studies stands here,
-what is a study's own beside it. No weights are fetched: sizes are asked of headers and configurations.
+A study's price is a list of processor seconds, one number a task, and its peak memory. Both are
+sums of what there is
+to do: models opened and read, matrices multiplied and factored, rows kept. What is the same in all
+studies stands here, what is a study's own beside it. No weights are fetched: sizes are asked of
+headers and configurations.
 """
 
 from __future__ import annotations
@@ -82,9 +84,15 @@ def resident(sizes: Mapping[str, Size]) -> float:
 
 
 def price_of(
-    sizes: Mapping[str, Size], tasks: Iterable[float], memory: float, *, libraries: float = TORCH, store: float = 0.0,
-    more_download: float = 0.0, work: str = "",
-) -> Price:  # fmt: skip
+    sizes: Mapping[str, Size],
+    tasks: Iterable[float],
+    memory: float,
+    *,
+    libraries: float = TORCH,
+    store: float = 0.0,
+    more_download: float = 0.0,
+    work: str = "",
+) -> Price:
     """Sum up the price of a study.
 
     Args:

@@ -68,7 +68,10 @@ def locate(ref: str | ModelRef) -> Path:
         folder = Path(ref.name)
         if not _is_folder(folder):
             where = str(folder)[-300:]
-            raise ModelError(f"{where} is not a folder: give the folder that holds the model's {checkpoints.CONFIG}.")
+            raise ModelError(
+                f"{where} is not a folder: give the folder that holds the model's "
+                f"{checkpoints.CONFIG}."
+            )
         return folder
     folder = zoo_folder() / "models" / ref.name
     if not _is_folder(folder):
@@ -135,7 +138,9 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     layers, width, heads = checkpoints.sizes(config)
     return ModelInfo(
         ref=str(ref),
-        fingerprint=hashlib.sha256(json.dumps([identity, checkpoints.config_hash(config)]).encode()).hexdigest(),
+        fingerprint=hashlib.sha256(
+            json.dumps([identity, checkpoints.config_hash(config)]).encode()
+        ).hexdigest(),
         architecture=(config.get("architectures") or ["?"])[0],
         model_type=config["model_type"],
         layers=layers,
@@ -160,10 +165,16 @@ def _check_manifest(ref: ModelRef, hashes: list[str]) -> None:
     if ref.kind != "zoo":
         return
     for entry in zoo_models():
-        wanted = entry.get("files", {}).get(checkpoints.SAFETENSORS) if entry.get("name") == ref.name else None
+        wanted = (
+            entry.get("files", {}).get(checkpoints.SAFETENSORS)
+            if entry.get("name") == ref.name
+            else None
+        )
         if wanted and wanted not in hashes:
             path = zoo_folder() / "models" / ref.name / checkpoints.SAFETENSORS
-            raise ModelError(f"{path} is not the file that the manifest describes: {how_to_restore(ref)}.")
+            raise ModelError(
+                f"{path} is not the file that the manifest describes: {how_to_restore(ref)}."
+            )
 
 
 def how_to_restore(ref: ModelRef) -> str:

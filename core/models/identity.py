@@ -56,7 +56,8 @@ def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
     """Guard a task: its models are those of its key, and keep their commit inside the block.
 
     Args:
-        arguments: Of a task; `x_identity` says what the model `x` is known by, `identity` what `model` is.
+        arguments: Of a task; `x_identity` says what the model `x` is known by, `identity` what
+            `model` is.
 
     Raises:
         ModelError: If a model has changed since the study asked.
@@ -68,13 +69,18 @@ def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
             if name.endswith(IDENTITY):
                 ref = arguments[name.removesuffix(IDENTITY).rstrip("_") or "model"]
                 if content_of(ref) != arguments[name]:
-                    raise ModelError(f"{ref} has changed since this study began: run the study again.")
+                    raise ModelError(
+                        f"{ref} has changed since this study began: run the study again."
+                    )
         yield
 
 
 def identity_tasks(refs: Iterable[str]) -> list[Task]:
     """Make a task per distinct reference, with the role ("identity", reference)."""
-    return [Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref) for ref in dict.fromkeys(refs)]
+    return [
+        Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref)
+        for ref in dict.fromkeys(refs)
+    ]
 
 
 def identities(ready: Outputs) -> dict[str, Identity]:

@@ -31,7 +31,9 @@ def matching_refs(text: str, adapters: bool = False) -> tuple[str, ...]:
     kind, _, name = text.partition(":")
     if kind == "zoo":
         included = [str(entry["ref"]) for entry in zoo_models()]
-        included = included or [f"zoo:{folder.name}" for folder in sorted((zoo_folder() / "models").glob("*"))]
+        included = included or [
+            f"zoo:{folder.name}" for folder in sorted((zoo_folder() / "models").glob("*"))
+        ]
         refs = [ref for ref in included if fnmatchcase(ref, text)]
     elif kind == "path":
         parse_ref("path:.")  # refuses folders on a shared instance

@@ -1,6 +1,7 @@
 """References: one string names an included model, a Hub model, a folder or a random control.
 
-zoo:seed-0 · hub:bert-base-uncased · hub:organisation/name@revision · path:/some/folder · random:<any of these>
+zoo:seed-0 · hub:bert-base-uncased · hub:organisation/name@revision · path:/some/folder ·
+random:<any of these>
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ LONGEST_NAME = 200  # characters of a model's name with its revision
 LONGEST_PATH = 4_000  # characters
 _SHOWN = 100  # characters of a refused text that a message repeats
 _FORMS = (
-    "write zoo:seed-0, hub:bert-base-uncased, hub:organisation/name@revision, path:/some/folder or random:zoo:seed-0"
+    "write zoo:seed-0, hub:bert-base-uncased, hub:organisation/name@revision, "
+    "path:/some/folder or random:zoo:seed-0"
 )
 
 

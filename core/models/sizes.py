@@ -45,7 +45,11 @@ MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
 def download_of(ref: str) -> int:
     """Count the bytes of a model that are not on this machine yet; 0 if the Hub is silent."""
     parsed = parse_ref(ref)
-    if parsed.kind != "hub" or hub.is_offline() or hub.earlier_download(parsed.name, parsed.revision or "main"):
+    if (
+        parsed.kind != "hub"
+        or hub.is_offline()
+        or hub.earlier_download(parsed.name, parsed.revision or "main")
+    ):
         return 0
     expected: tuple[type[Exception], ...] = (*failures(), ModelError)
     try:
@@ -60,8 +64,13 @@ def _wanted(listed: dict[str, int]) -> list[str]:
     if checkpoints.ADAPTER in listed and checkpoints.CONFIG not in listed:
         return [file for file in listed if file.startswith("adapter_")]
     whole = {file for file in listed if "/" not in file}
-    for single, ending in ((checkpoints.SAFETENSORS, ".safetensors"), (checkpoints.PICKLED, ".bin")):
-        weights = [single] if single in whole else sorted(file for file in whole if file.endswith(ending))
+    for single, ending in (
+        (checkpoints.SAFETENSORS, ".safetensors"),
+        (checkpoints.PICKLED, ".bin"),
+    ):
+        weights = (
+            [single] if single in whole else sorted(file for file in whole if file.endswith(ending))
+        )
         if weights:
             return weights + [file for file in checkpoints.TOKENIZER_FILES if file in listed]
     return []
@@ -71,7 +80,8 @@ def size_of(ref: str) -> Size:
     """Look up the size of a model; only its configuration is fetched.
 
     Raises:
-        ModelError: If it cannot be found, may not be read here, or is larger than this instance allows.
+        ModelError: If it cannot be found, may not be read here, or is larger than this instance
+            allows.
     """
     parsed = parse_ref(ref)
     if parsed.kind != "hub":

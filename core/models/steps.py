@@ -18,7 +18,9 @@ def find_steps(patterns: Iterable[str], end: str) -> tuple[str, ...]:
     Raises:
         SpecError: If a pattern matches nothing.
     """
-    refs = dict.fromkeys(ref for pattern in patterns for ref in matching_refs(pattern) if ref != end)
+    refs = dict.fromkeys(
+        ref for pattern in patterns for ref in matching_refs(pattern) if ref != end
+    )
     return tuple(sorted(refs, key=lambda ref: (progress_of(ref)[0] or 0, ref)))
 
 

@@ -88,7 +88,9 @@ def find_problems(
             if (sentence := _check_file(folder / "models" / str(entry["name"]) / name, str(digest)))
         ]
         if not damaged:
-            sentence = _check_opens(folder / "models" / str(entry["name"]), int(entry["parameters"]))
+            sentence = _check_opens(
+                folder / "models" / str(entry["name"]), int(entry["parameters"])
+            )
             damaged = [Problem(str(entry["ref"]), sentence)] if sentence else []
         problems += damaged
         tick(str(entry["ref"]))

@@ -9,7 +9,7 @@ A value comes from Python (`RsaSpec(draws=500)`), from a form, or as text from a
 (`Option.read`). The same check with the same message refuses an invalid value from any of them.
 """
 
-from core.options import checks as _checks  # noqa: F401 - enters the checks of all kinds
+from core.options import checks as _checks  # noqa: F401
 from core.options.kinds import (
     CORPUS_HELP,
     choice,

@@ -21,14 +21,22 @@ from core.options.option import (
 def _check_whole(option: Option, value: Any) -> int:
     if isinstance(value, float) and value.is_integer():  # as number inputs of a form give it
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not option.low <= value <= option.high:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or not option.low <= value <= option.high
+    ):
         raise option.refuse(value)
     return value
 
 
 def _check_number(option: Option, value: Any) -> float:
     # This refuses NaN, too.
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not option.low <= value <= option.high:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not option.low <= value <= option.high
+    ):
         raise option.refuse(value)
     return float(value)
 
@@ -84,7 +92,11 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
     Raises:
         SpecError: If no listed public model matches the pattern.
     """
-    if not isinstance(value, str) or not value.strip().startswith("hub:") or not PATTERN.search(value):
+    if (
+        not isinstance(value, str)
+        or not value.strip().startswith("hub:")
+        or not PATTERN.search(value)
+    ):
         return (value,)
     from fnmatch import fnmatchcase
 

@@ -11,12 +11,16 @@ from core.options.option import OPTION, Choices, Kind, Option
 LARGEST_SEED = 2**31 - 1
 
 
-def whole(label: str, default: int, *, low: int, high: int, help: str, shown: bool = True, said: str = "") -> Any:
+def whole(
+    label: str, default: int, *, low: int, high: int, help: str, shown: bool = True, said: str = ""
+) -> Any:
     """Declare a whole number from `low` to `high`."""
     return _field("whole", label, default, help, low=low, high=high, shown=shown, said=said)
 
 
-def number(label: str, default: float, *, low: float, high: float, help: str, shown: bool = True) -> Any:
+def number(
+    label: str, default: float, *, low: float, high: float, help: str, shown: bool = True
+) -> Any:
     """Declare a number from `low` to `high`."""
     return _field("number", label, default, help, low=low, high=high, shown=shown)
 
@@ -42,7 +46,9 @@ def choice(
     said: str = "",
 ) -> Any:
     """Declare a choice of one of `choices`: name -> meaning, or title if `titled`."""
-    return _field("choice", label, default, help, choices=choices, shown=shown, titled=titled, said=said)
+    return _field(
+        "choice", label, default, help, choices=choices, shown=shown, titled=titled, said=said
+    )
 
 
 def choices(
@@ -56,7 +62,9 @@ def choices(
     said: str = "",
 ) -> Any:
     """Declare a choice of `least` or more of `known`, kept in its order."""
-    return _field("choices", label, tuple(default), help, choices=known, low=least, titled=titled, said=said)
+    return _field(
+        "choices", label, tuple(default), help, choices=known, low=least, titled=titled, said=said
+    )
 
 
 def model(label: str, default: str, *, help: str, said: str = "; {}") -> Any:
@@ -75,10 +83,14 @@ def models(
     said: str = "; {}",
 ) -> Any:
     """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*."""
-    return _field("models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said)
+    return _field(
+        "models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said
+    )
 
 
-def corpus(default: str = "demo", *, label: str = "Text", help: str = "", shown: bool = True) -> Any:
+def corpus(
+    default: str = "demo", *, label: str = "Text", help: str = "", shown: bool = True
+) -> Any:
     """Declare a CorpusRef, which may be empty if the default is."""
     return _field("corpus", label, default, help or CORPUS_HELP, shown=shown, said="; {}")
 
@@ -92,7 +104,14 @@ def genres(
 ) -> Any:
     """Declare genres of the demo text; empty for all."""
     return _field(
-        "genres", label, tuple(default), help, choices=_genres, placeholder="All ten", shown=shown, said=" ({})"
+        "genres",
+        label,
+        tuple(default),
+        help,
+        choices=_genres,
+        placeholder="All ten",
+        shown=shown,
+        said=" ({})",
     )
 
 

@@ -141,7 +141,11 @@ class Option:
         if self.kind == "layers":
             return f"{ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
         if self.kind == "models":
-            return f"{self.low or 'no'} to {self.high} models" if self.low else f"up to {self.high} models"
+            return (
+                f"{self.low or 'no'} to {self.high} models"
+                if self.low
+                else f"up to {self.high} models"
+            )
         if self.kind == "names":
             return f"MODEL=NAME, names of up to {LONGEST_NAME} characters, each model and name once"
         if self.kind in ("line", "passage", "words"):
@@ -173,7 +177,10 @@ class Spec:
     def plain(self) -> dict[str, Any]:
         """Return the spec as JSON values, by option."""
         values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
 
     def settings(self) -> str:
         """Write the seed and all non-default options as the end of a methods paragraph.
@@ -182,13 +189,16 @@ class Spec:
         """
         changed = self.changed()
         named = [
-            f"{option.label[0].lower()}{option.label[1:]} {' '.join(option.write(changed[option.name])) or 'none'}"
+            f"{option.label[0].lower()}{option.label[1:]} "
+            f"{' '.join(option.write(changed[option.name])) or 'none'}"
             for option in options_of(type(self))
             if option.name in changed and option.name not in ("seed", *self.display_only)
         ]
         seed = getattr(self, "seed", None)
         said = [f"Seed {seed}."] if seed is not None else []
-        return " ".join([*said, *([f"Settings other than the defaults: {'; '.join(named)}."] if named else [])])
+        return " ".join(
+            [*said, *([f"Settings other than the defaults: {'; '.join(named)}."] if named else [])]
+        )
 
     def changed(self) -> dict[str, Any]:
         """Return the options whose values are not the defaults."""
@@ -220,7 +230,11 @@ def number_of(text: str) -> int | str:
     """Convert a text to a whole number; return the text itself if it is none."""
     bare = text.strip()
     digits = bare.removeprefix("-")
-    return int(bare) if digits.isascii() and digits.isdecimal() and len(digits) < LONGEST_NUMBER else text
+    return (
+        int(bare)
+        if digits.isascii() and digits.isdecimal() and len(digits) < LONGEST_NUMBER
+        else text
+    )
 
 
 def _decimal(text: str) -> float | str:

@@ -28,7 +28,8 @@ WORKING, PARSER = 2.5, 0.12  # copies of one model's vectors; gigabytes of the p
 
 
 def probe_price(spec: ProbeSpec) -> Price:
-    """The price of the main study: a bank of probes for each model, on its trees and on control trees."""
+    """The price of the main study: a bank of probes for each model, on its trees and on control
+    trees."""
     return _priced(spec, spec.probed, controlled=spec.models, sweep=spec.sweep, windows=spec.models)
 
 
@@ -45,7 +46,10 @@ def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
     tasks = [costs.STARTING, PARSING * costs.sentences_of(spec)]
     tasks += [costs.opening(size) + _swept(spec, size, words) for size in sizes.values()]
     return costs.price_of(
-        sizes, tasks, _held(sizes.values(), spec.layers, words), work=costs.counted(len(sizes), "model")
+        sizes,
+        tasks,
+        _held(sizes.values(), spec.layers, words),
+        work=costs.counted(len(sizes), "model"),
     )
 
 
@@ -82,7 +86,10 @@ def _priced(
         states = len(spec.layers) or size.layers + 1
         tasks.append(costs.vectors(size, sentences))
         for draws in (spec.seeds, spec.controls if ref in controlled else 0):
-            once = sum(_bank(spec, kind, min(spec.rank, size.d_model), size.d_model, words) for kind in spec.probes)
+            once = sum(
+                _bank(spec, kind, min(spec.rank, size.d_model), size.d_model, words)
+                for kind in spec.probes
+            )
             tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
         if ref in windows:
             wide = (2 * WINDOW_REACH + 1) * size.d_model
@@ -111,6 +118,8 @@ def _swept(spec: ProbeSpec, size: Size, words: float) -> float:
 def _held(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
     """Bytes of the widest model's vectors and their copies, and of the model or the parser."""
     here = [*sizes]
-    numbers = max(((len(layers) or size.layers + 1) * size.d_model * words for size in here), default=0.0)
+    numbers = max(
+        ((len(layers) or size.layers + 1) * size.d_model * words for size in here), default=0.0
+    )
     model = max((size.parameters for size in here), default=0) * costs.SINGLE
     return WORKING * HALF * numbers + max(model, PARSER * 1e9)

@@ -41,7 +41,8 @@ def zip_result(
     say: Say = silent,
     clock: Callable[[], float] = time.monotonic,
 ) -> bytes:
-    """Pack `result.json`, every table as CSV, the data dictionary, BibTeX, and every figure as SVG and PNG into a zip.
+    """Pack `result.json`, every table as CSV, the data dictionary, BibTeX, and every figure as SVG
+    and PNG into a zip.
 
     Args:
         result: What the study returned.
@@ -69,7 +70,9 @@ def zip_result(
         say(0.1 + 0.9 * number / len(drawn), f"Figure {number + 1} of {len(drawn)}")
         for suffix, picture in (("svg", chart_svg), ("png", chart_png)):
             if clock() > ends:
-                pack.leave_out(f"figures/{name}.{suffix}", f"not drawn within {MOST_SECONDS:.0f} seconds")
+                pack.leave_out(
+                    f"figures/{name}.{suffix}", f"not drawn within {MOST_SECONDS:.0f} seconds"
+                )
             else:
                 pack.add(f"figures/{name}.{suffix}", partial(picture, chart))
     say(1.0, "Done")
@@ -104,7 +107,9 @@ class _Pack:
         """Add a file, or record that there is no room for it."""
         content = make()
         if self._bytes + len(content) > MOST_BYTES:
-            self.leave_out(name, f"the files would be larger than {MOST_BYTES / 1e6:.0f} MB together")
+            self.leave_out(
+                name, f"the files would be larger than {MOST_BYTES / 1e6:.0f} MB together"
+            )
             return
         self._bytes += len(content)
         self._zip.writestr(name, content)

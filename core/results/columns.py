@@ -35,12 +35,16 @@ COLUMNS: Mapping[str, str] = {
     "words": "which words: all, seen in training, or unseen",
     "part": "what the row is about, in addition to the model",
     # similarities and their noise
-    "similarity": "similarity of the two spaces by the chosen measure (no unit; 1 for equal spaces)",
+    "similarity": (
+        "similarity of the two spaces by the chosen measure (no unit; 1 for equal spaces)"
+    ),
     "low": "lower end of the 95 % interval of the value before it (its unit)",
     "high": "upper end of the 95 % interval of the value before it (its unit)",
     "null_low": "lower end of the 95 % range of chance (unit of the value)",
     "null_high": "upper end of the 95 % range of chance (unit of the value)",
-    "relative_change": "Frobenius norm of the weight change over that of the base's weights (share)",
+    "relative_change": (
+        "Frobenius norm of the weight change over that of the base's weights (share)"
+    ),
     "apart": "distance of the weights from the base's over that of unrelated weights of equal "
     "norms, median (share)",
     "scaled": "share of the weight change that the model keeps: 1, or less where weight changes "
@@ -115,18 +119,30 @@ COLUMNS: Mapping[str, str] = {
     "survives": "yes (with both protocols), no (only with the published one), only by ours, found "
     "by neither, or not asked",
     "verdict": "holds, reversed, or open: the interval of the difference includes 0",
-    "claims.difference": "difference of the two errors of the finding (times the target's variance)",
-    "errors.method": "the map; start is the invertible network before training, mean the target's mean",
+    "claims.difference": (
+        "difference of the two errors of the finding (times the target's variance)"
+    ),
+    "errors.method": (
+        "the map; start is the invertible network before training, mean the target's mean"
+    ),
     "errors.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
-    "errors.nmse": "squared error over the target's variance: of all layers together, or (unit, all, ours) by layer",
+    "errors.nmse": (
+        "squared error over the target's variance: of all layers together, or (unit, "
+        "all, ours) by layer"
+    ),
     "errors.pair": "models: the pair itself; tuned: the pair of fine-tunes",
-    "mse": "squared error, mean over coordinates as in the published code (squared units of the target space)",
+    "mse": (
+        "squared error, mean over coordinates as in the published code (squared units of the "
+        "target space)"
+    ),
     "truth": "form of the known bijection: coupling, bend or residual",
     "blocks": "number of blocks of the known bijection",
     "accuracy": "share of labelled sentences classified correctly",
     "correlation": "correlation of the attention of the two heads, over pairs of positions",
     # weights
-    "label": "what models are grouped by: task, data set, base, or the label in the table of labels",
+    "label": (
+        "what models are grouped by: task, data set, base, or the label in the table of labels"
+    ),
     "task": "what the model was trained for, as its card says",
     "data": "what it was trained on, as its card says",
     "data_from": "where the data set was read for a model of the Hub: its card, or its name where "
@@ -315,6 +331,8 @@ def meaning(table: str, column: str) -> str | None:
 def describe(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, str]]:
     """Map each table to its columns and their meanings, without columns that have none."""
     return {
-        name: {str(column): text for column in table.columns if (text := meaning(name, str(column)))}
+        name: {
+            str(column): text for column in table.columns if (text := meaning(name, str(column)))
+        }
         for name, table in tables.items()
     }

@@ -30,7 +30,8 @@ OF_RSA = ("kernel", "comparison")  # options that other measures do not use
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared of a study's results: a table, the columns that identify its rows, the value and its format.
+    """What is compared of a study's results: a table, the columns that identify its rows, the value
+    and its format.
 
     `same` are the options that define the value, with a word for each: results that differ in one
     of them have different measures, units or items, and are not subtracted.
@@ -45,25 +46,44 @@ class Compared:
 
 COMPARED = {
     "rsa": Compared(
-        "similarity", ("model", "layer"), "similarity",
-        same={"measure": "measure", "kernel": "kernel", "comparison": "comparison", "items": "items",
-              "one_per_word": "one occurrence per word", "standardise": "standardised dimensions",
-              "drop_rogue": "rogue dimensions dropped"},
+        "similarity",
+        ("model", "layer"),
+        "similarity",
+        same={
+            "measure": "measure",
+            "kernel": "kernel",
+            "comparison": "comparison",
+            "items": "items",
+            "one_per_word": "one occurrence per word",
+            "standardise": "standardised dimensions",
+            "drop_rogue": "rogue dimensions dropped",
+        },
     ),
     "probe": Compared(
-        "scores", ("model", "layer", "probe", "metric"), "value", "measure",
+        "scores",
+        ("model", "layer", "probe", "metric"),
+        "value",
+        "measure",
         same={"heads": "trees", "pipeline": "parser", "position": "positions beside the vectors"},
     ),
     "align": Compared(
-        "methods", ("group", "method", "words"), "nmse", same={"items": "rows", "split": "held out"},
+        "methods",
+        ("group", "method", "words"),
+        "nmse",
+        same={"items": "rows", "split": "held out"},
     ),
     "weights": Compared(
-        "vectors", ("vector", "k"), "share", same={"label": "label", "labels": "label table", "column": "column"},
+        "vectors",
+        ("vector", "k"),
+        "share",
+        same={"label": "label", "labels": "label table", "column": "column"},
     ),
-}  # fmt: skip
+}
 
 
-def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
+def banded_differences(
+    first: pd.DataFrame, second: pd.DataFrame, keys: Sequence[str], value: str
+) -> pd.DataFrame:
     """Subtract the first table's values from the second's, in the rows that both have.
 
     Args:
@@ -91,7 +111,8 @@ def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence
 
 
 def result_differences(first: Result, second: Result) -> pd.DataFrame:
-    """Subtract the first result from the second, where they have rows in common; see `banded_differences`.
+    """Subtract the first result from the second, where they have rows in common; see
+    `banded_differences`.
 
     Two results with one model each are compared whatever the names of the models. The table is
     empty where the results are not comparable.
@@ -121,21 +142,29 @@ def unlike(first: Result, second: Result) -> str:
             parts.append(f"{word}: {' and '.join(_written(value) for value in values)}")
     if not parts:
         return ""
-    return f"The two results measure different things ({'; '.join(parts)}), so no difference is shown."
+    return (
+        f"The two results measure different things ({'; '.join(parts)}), so no difference is shown."
+    )
 
 
 def differences_sentence(table: pd.DataFrame, study: str) -> str:
-    """Say how many of the differences of `result_differences` are significant, and which is the largest."""
+    """Say how many of the differences of `result_differences` are significant, and which is the
+    largest."""
     if table.empty:
         return "The two results have no rows in common, so no difference is shown."
-    keys, kind = [name for name in table if name not in ("difference", "low", "high")], COMPARED[study].kind
+    keys, kind = (
+        [name for name in table if name not in ("difference", "low", "high")],
+        COMPARED[study].kind,
+    )
     banded = table[table["low"].notna()]
     clear = banded[(banded["low"] > 0) | (banded["high"] < 0)]
     most = (clear if len(clear) else banded if len(banded) else table).loc[
         lambda rows: rows["difference"].abs().idxmax()
     ]
     where = ", ".join(_name(key, most[key]) for key in keys if most[key] == most[key])
-    size = estimate_of(most, "difference", kind).direction("higher in the second", "lower in the second")
+    size = estimate_of(most, "difference", kind).direction(
+        "higher in the second", "lower in the second"
+    )
     if banded.empty:
         return f"The largest difference is {size} ({where}); these values have no intervals."
     verb = "is" if len(clear) <= 1 else "are"

@@ -102,7 +102,9 @@ class Estimate:
         return f"{self.size} {below if self.value < 0 else above}"
 
 
-def estimate_of(row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | None = None) -> Estimate:
+def estimate_of(
+    row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | None = None
+) -> Estimate:
     """Read an estimate from a row of a table.
 
     Args:
@@ -113,7 +115,9 @@ def estimate_of(row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | No
     low, high = _ends(column)
     level = float(row.get("level", LEVEL))
     ends = (_float(row.get(low)), _float(row.get(high)))
-    return Estimate(_float(row[column]), *ends, level if level == level else LEVEL, kind or kind_of(column, row))
+    return Estimate(
+        _float(row[column]), *ends, level if level == level else LEVEL, kind or kind_of(column, row)
+    )
 
 
 def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
@@ -124,7 +128,11 @@ def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
     """
     owner = next((name for name in BANDED if name in table), "")
     low, _ = _ends(column)
-    rows = table if low != "low" or column == owner else table.drop(columns=["low", "high"], errors="ignore")
+    rows = (
+        table
+        if low != "low" or column == owner
+        else table.drop(columns=["low", "high"], errors="ignore")
+    )
     return [estimate_of(row, column) for row in rows.to_dict("records")]
 
 

@@ -1,4 +1,5 @@
-"""Results and their files: tables, figures and records, the same from a page and from the command line.
+"""Results and their files: tables, figures and records, the same from a page and from the command
+line.
 
 Every study's `collect` returns a `Result`: tidy tables, arrays for charts, a headline, and enough
 provenance (versions, fingerprints, spec) to run the study again.
@@ -33,8 +34,24 @@ from core.runs.frames import packed
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSIONED = ("torch", "transformers", "numpy", "scipy", "scikit-learn", "spacy", "altair", "streamlit")
-FORMULA = ("=", "+", "-", "@", "\t", "\n")  # first characters of a cell that a spreadsheet may take for a formula
+VERSIONED = (
+    "torch",
+    "transformers",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "spacy",
+    "altair",
+    "streamlit",
+)
+FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\n",
+)  # first characters of a cell that a spreadsheet may take for a formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 RECORD, NUMBERS = "result.json", "result.safetensors"  # the files that `core.results.load` reads
 
@@ -175,10 +192,13 @@ def table_csv(table: pd.DataFrame) -> bytes:
 
 
 def _harmless(cell: Any) -> Any:
-    """The cell, with an apostrophe where a spreadsheet would take it for a formula; numbers are unchanged."""
+    """The cell, with an apostrophe where a spreadsheet would take it for a formula; numbers are
+    unchanged."""
     if not isinstance(cell, str):
         return cell
-    cell = cell.replace("\r\n", "\n").replace("\r", "\n")  # a bare \r is not quoted, and would begin a row
+    cell = cell.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )  # a bare \r is not quoted, and would begin a row
     return cell if not cell.startswith(FORMULA) or NUMBER.fullmatch(cell) else f"'{cell}"
 
 
@@ -200,7 +220,8 @@ def chart_png(chart: Chart) -> bytes:
 
 
 def result_json(result: Result) -> bytes:
-    """Write spec, headline, statements, notices, failures, provenance, methods, tables and their columns as JSON."""
+    """Write spec, headline, statements, notices, failures, provenance, methods, tables and their
+    columns as JSON."""
     record = {
         "study": result.study,
         "spec": result.spec,
@@ -214,24 +235,34 @@ def result_json(result: Result) -> bytes:
         "citations": [reference.line for reference in result.citations],
         "references": [asdict(reference) for reference in result.citations],
         "columns": describe(result.tables),
-        "tables": {name: json.loads(table.to_json(orient="records")) for name, table in result.tables.items()},
+        "tables": {
+            name: json.loads(table.to_json(orient="records"))
+            for name, table in result.tables.items()
+        },
     }
     return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf8")
 
 
 def result_numbers(result: Result) -> bytes:
-    """Write every table with the types of its columns, and every array, as safetensors, without loss."""
+    """Write every table with the types of its columns, and every array, as safetensors, without
+    loss."""
     value: dict[str, Any] = {"tables": list(result.tables), "arrays": list(result.arrays)}
     for number, table in enumerate(result.tables.values()):
         value |= {f"table {number} {name}": part for name, part in packed(table).items()}
-    value |= {f"array {number}": np.asarray(array) for number, array in enumerate(result.arrays.values())}
+    value |= {
+        f"array {number}": np.asarray(array) for number, array in enumerate(result.arrays.values())
+    }
     return encode(value)
 
 
 def write_result(
-    result: Result, figures: Mapping[str, Chart], out: Path, extra: Mapping[str, bytes] | None = None
+    result: Result,
+    figures: Mapping[str, Chart],
+    out: Path,
+    extra: Mapping[str, bytes] | None = None,
 ) -> list[Path]:
-    """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and `extra` files.
+    """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and
+    `extra` files.
 
     The first figure is `figure.svg`; the others have their names. `result.safetensors` holds tables
     and arrays for `core.results.load`, which reads the result again.
@@ -250,8 +281,12 @@ def write_result(
 
 
 def tables_by_file(result: Result) -> dict[str, pd.DataFrame]:
-    """Name the CSV file of every table: the main one is `table.csv`, the others have their names."""
-    return {f"{name if number else 'table'}.csv": table for number, (name, table) in enumerate(result.tables.items())}
+    """Name the CSV file of every table: the main one is `table.csv`, the others have their
+    names."""
+    return {
+        f"{name if number else 'table'}.csv": table
+        for number, (name, table) in enumerate(result.tables.items())
+    }
 
 
 def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:
@@ -278,7 +313,10 @@ def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
-        reason = f"The result could not be written to {out}: {error.strerror}. Choose another folder with --out."
+        reason = (
+            f"The result could not be written to {out}: {error.strerror}. Choose another "
+            f"folder with --out."
+        )
         raise ExportError(reason) from error
     return [out / name for name in files]
 

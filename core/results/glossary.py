@@ -1,4 +1,5 @@
-"""Terms of the field in headlines, each explained in two sentences for a reader who meets it for the first time."""
+"""Terms of the field in headlines, each explained in two sentences for a reader who meets it for
+the first time."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ MEANINGS = {
         "Least squares with a penalty on large coefficients, chosen on data not used for fitting. "
         "Plain ridge is a linear map; with a kernel the map is non-linear."
     ),
-    r"Procrustes": "The best rotation of one space onto the other. It may rotate and reflect, but not stretch.",
+    r"Procrustes": (
+        "The best rotation of one space onto the other. It may rotate and reflect, but not stretch."
+    ),
     r"invertible network": (
         "A network whose every step can be inverted, so that it maps the two spaces one to one. A "
         "bijection between two spaces would be such a map."
@@ -219,7 +222,8 @@ def _pattern() -> re.Pattern[str]:
 
 
 def explained(text: str) -> Iterator[tuple[str, str]]:
-    """Split the text into pieces, each with its meaning: "" for plain text and for a term explained before."""
+    """Split the text into pieces, each with its meaning: "" for plain text and for a term explained
+    before."""
     longest = sorted(MEANINGS, key=len, reverse=True)
     seen, at = set(), 0
     for match in _pattern().finditer(text):

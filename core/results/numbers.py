@@ -68,7 +68,8 @@ def text_of(value: float, kind: Kind = "share") -> str:
 
 
 def band_text(value: float, low: float, high: float, kind: Kind = "share") -> str:
-    """Format a value with its unit and its interval, to the same decimals: ".29 [.27, .31]", "57 % [55, 59]".
+    """Format a value with its unit and its interval, to the same decimals: ".29 [.27, .31]", "57 %
+    [55, 59]".
 
     Args:
         value: The number; for "per cent" a share of 1.
@@ -83,7 +84,11 @@ def band_text(value: float, low: float, high: float, kind: Kind = "share") -> st
     banded = math.isfinite(low) and math.isfinite(high)
     decimals = _decimals(max(abs(value), (high - low) / 2 if banded else 0.0), kind)
     text = _number(value, kind, decimals) + UNITS.get(kind, "")
-    return f"{text} [{_number(low, kind, decimals)}, {_number(high, kind, decimals)}]" if banded else text
+    return (
+        f"{text} [{_number(low, kind, decimals)}, {_number(high, kind, decimals)}]"
+        if banded
+        else text
+    )
 
 
 def ends_text(low: float, high: float, kind: Kind = "share") -> str:
@@ -128,7 +133,8 @@ def _bare(text: str) -> str:
 
 
 def label_expr(kind: Kind) -> str | None:
-    """The Vega expression that formats the numbers of an axis or a legend; None where Vega's default is right."""
+    """The Vega expression that formats the numbers of an axis or a legend; None where Vega's
+    default is right."""
     if kind == "per cent":
         return "format(100 * datum.value, '.0f') + ' %'"
     bare = f"replace(datum.label, regexp('^([{MINUS}+]?)0[.]'), '$1.')"

@@ -21,7 +21,8 @@ class ReadError(PalimpsestError):
 
 
 def load(folder: str | Path) -> Result:
-    """Read the result that was written to a folder: tables, arrays, spec, sentences, provenance and references.
+    """Read the result that was written to a folder: tables, arrays, spec, sentences, provenance and
+    references.
 
     The files are JSON and safetensors, so that reading them runs no code.
 
@@ -39,7 +40,8 @@ def load(folder: str | Path) -> Result:
         return _result(json.loads(record), decode(numbers))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ReadError(
-            f"The result in {folder} is damaged or was written by another version: run the study again with --out."
+            f"The result in {folder} is damaged or was written by another version: run the study "
+            f"again with --out."
         ) from error
 
 
@@ -62,16 +64,25 @@ def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
     for number, name in enumerate(numbers["tables"]):
         start = f"table {number} "
         tables[name] = unpacked(
-            {key.removeprefix(start): part for key, part in numbers.items() if key.startswith(start)}
+            {
+                key.removeprefix(start): part
+                for key, part in numbers.items()
+                if key.startswith(start)
+            }
         )
     if [[name, len(table)] for name, table in tables.items()] != [
         [name, len(rows)] for name, rows in record["tables"].items()
     ]:
         raise ValueError("the tables belong to another result")
-    references = [Reference(**(fields | {"authors": tuple(fields["authors"])})) for fields in record["references"]]
+    references = [
+        Reference(**(fields | {"authors": tuple(fields["authors"])}))
+        for fields in record["references"]
+    ]
     texts = {name: record[name] for name in ("study", "headline", "methods", "caution")}
     mappings = {name: record[name] for name in ("spec", "failures", "provenance")}
-    if any(not isinstance(text, str) for text in texts.values()) or not isinstance(record["notices"], list):
+    if any(not isinstance(text, str) for text in texts.values()) or not isinstance(
+        record["notices"], list
+    ):
         raise TypeError("a sentence is not a text")
     if any(not isinstance(mapping, dict) for mapping in mappings.values()):
         raise TypeError("spec, failures or provenance is not a mapping")
@@ -82,5 +93,7 @@ def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
         arrays={name: numbers[f"array {number}"] for number, name in enumerate(numbers["arrays"])},
         notices=tuple(record["notices"]),
         citations=tuple(references),
-        statements=tuple(Statement.from_record(statement) for statement in record.get("statements", [])),
+        statements=tuple(
+            Statement.from_record(statement) for statement in record.get("statements", [])
+        ),
     )

@@ -1,4 +1,5 @@
-"""The report: one HTML file with figures, captions and tables; further ones are folded and long ones cut.
+"""The report: one HTML file with figures, captions and tables; further ones are folded and long
+ones cut.
 
 Its template is `templates/report.html`: texts are escaped, figures are SVG images, nothing is run
 or loaded.
@@ -60,7 +61,10 @@ def report_html(
         notices=[*result.notices, *(f"{name}: {text}" for name, text in result.failures.items())],
         figures=drawings,
         tables=[_table(name, table) for name, table in result.tables.items()],
-        records={title: json.dumps(each, indent=2, ensure_ascii=False, default=str) for title, each in records.items()},
+        records={
+            title: json.dumps(each, indent=2, ensure_ascii=False, default=str)
+            for title, each in records.items()
+        },
         caveats={marked(point): marked(text) for point, text in (caveats or {}).items()},
         formulas=formulas or {},
         misleading=MISLEADING,
@@ -76,7 +80,12 @@ def _figure(number: int, name: str, chart: Chart) -> dict[str, Any]:
     spec = drawn.sheet(chart)
     title, below = drawn.title_of(spec)
     caption = ". ".join(part for part in (title or name, below) if part)
-    return {"number": number, "svg": drawn.svg(spec), "words": drawn.words_of(spec) or name, "caption": caption}
+    return {
+        "number": number,
+        "svg": drawn.svg(spec),
+        "words": drawn.words_of(spec) or name,
+        "caption": caption,
+    }
 
 
 def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:

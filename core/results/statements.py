@@ -1,4 +1,5 @@
-"""The facts of a headline: a study makes statements from its tables, and writes its sentences from the statements.
+"""The facts of a headline: a study makes statements from its tables, and writes its sentences from
+the statements.
 
 Tests check the statements, and of the sentence only that it names their numbers, so that wording
 can be improved without changing a test.
@@ -33,13 +34,19 @@ class Statement:
 
     def named_in(self, sentence: str) -> bool:
         """Tell whether a sentence contains the number, with or without its sign."""
-        return self.estimate is None or self.estimate.value_text in sentence or self.estimate.size in sentence
+        return (
+            self.estimate is None
+            or self.estimate.value_text in sentence
+            or self.estimate.size in sentence
+        )
 
     def as_record(self) -> dict[str, Any]:
         """Convert to plain JSON values; a missing end of an interval is None."""
         record = asdict(self)
         if self.estimate is not None:
-            record["estimate"] = {name: None if part != part else part for name, part in asdict(self.estimate).items()}
+            record["estimate"] = {
+                name: None if part != part else part for name, part in asdict(self.estimate).items()
+            }
         return record
 
     @classmethod
@@ -53,7 +60,8 @@ class Statement:
         return cls(
             **{
                 **record,
-                "estimate": estimate and Estimate(**{name: _number(part) for name, part in estimate.items()}),
+                "estimate": estimate
+                and Estimate(**{name: _number(part) for name, part in estimate.items()}),
                 "layers": tuple(record["layers"]),
             }
         )

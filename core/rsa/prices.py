@@ -1,4 +1,5 @@
-"""Costs of this room's studies: forward passes, and measures that compare two spaces layer by layer."""
+"""Costs of this room's studies: forward passes, and measures that compare two spaces layer by
+layer."""
 
 from __future__ import annotations
 
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
     from core.rsa.training.spec import TrainingSpec
     from core.rsa.truth.spec import TruthSpec
 
-PLAIN, SHUFFLED = 0.012, 2.2e-9  # processor seconds of a measure, whatever the size; of a number in a shuffle
-PAIRS, PRODUCTS, RESAMPLED = 1.2e-10, 2.5e-11, 5e-10  # of a pair's dimension; of a multiplication; of a draw's pair
-FACTORED, MATRICES = 4e-11, {"pearson": 9e-9, "ranks": 1.5e-8}  # canonical: of a multiplication; of a matrix's entry
+PLAIN, SHUFFLED = (
+    0.012,
+    2.2e-9,
+)  # processor seconds of a measure, whatever the size; of a number in a shuffle
+PAIRS, PRODUCTS, RESAMPLED = (
+    1.2e-10,
+    2.5e-11,
+    5e-10,
+)  # of a pair's dimension; of a multiplication; of a draw's pair
+FACTORED, MATRICES = (
+    4e-11,
+    {"pearson": 9e-9, "ranks": 1.5e-8},
+)  # canonical: of a multiplication; of a matrix's entry
 SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mean CCA
 STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and draw
 WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
@@ -33,9 +44,16 @@ ROUNDINGS, SWAPPED = 4, 0.6  # of a frozen fine-tune; of a pass that a layer swa
 
 
 def scoring(
-    measure: str, kernel: str, comparison: str, items: float, width: int, sentences: float, draws: int
+    measure: str,
+    kernel: str,
+    comparison: str,
+    items: float,
+    width: int,
+    sentences: float,
+    draws: int,
 ) -> float:
-    """Estimate the processor seconds of one layer: the similarity, its band and its chance level."""
+    """Estimate the processor seconds of one layer: the similarity, its band and its chance
+    level."""
     options = Options(kernel, comparison)
     null = null_draws(get_measure(measure, options), round(items), width, options)
     once = comparing(measure, items, width)
@@ -59,7 +77,9 @@ def comparing(measure: str, items: float, width: int) -> float:
     return 3 * PRODUCTS * items * width * min(items, width)
 
 
-def holding(measure: str, kernel: str, comparison: str, items: float, sentences: float, draws: int) -> float:
+def holding(
+    measure: str, kernel: str, comparison: str, items: float, sentences: float, draws: int
+) -> float:
     """Estimate the peak memory of scoring one layer, without the vectors, in bytes."""
     held = STRIPS * 512 * items * costs.DOUBLE + 3 * draws * sentences * costs.DOUBLE
     if measure in TABLES:
@@ -86,15 +106,21 @@ def rsa_price(spec: RsaSpec) -> Price:
         if ref in sizes and spec.base in sizes:
             base, size = sizes[spec.base], sizes[ref]
             width, states = max(base.d_model, size.d_model), base.layers + 1
-            work = scoring(spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws)
+            work = scoring(
+                spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws
+            )
             part = texts if ref in compared else 1
             tasks += [work * states] * part
             if spec.grid and ref in compared:
-                tasks.append((comparing(spec.measure, items, width) + PLAIN / 5) * states * (size.layers + 1))
+                tasks.append(
+                    (comparing(spec.measure, items, width) + PLAIN / 5) * states * (size.layers + 1)
+                )
     tasks += [costs.vectors(size, sentences * texts) for size in sizes.values()]
     at_once = min(TASKS_AT_ONCE, len(compared) + len(references))
     held = holding(spec.measure, spec.kernel, spec.comparison, items, sentences, spec.draws)
-    memory = at_once * (held + COPIES * _most_numbers(sizes, items) * costs.SINGLE) + costs.resident(sizes)
+    memory = at_once * (
+        held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
+    ) + costs.resident(sizes)
     kept = sum(costs.stored(size, sentences * texts) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -108,11 +134,15 @@ def training_price(spec: TrainingSpec) -> Price:
     for ref in refs:
         if ref in sizes and spec.end in sizes:
             end = sizes[spec.end]
-            work = scoring(spec.measure, "cosine", "pearson", items, end.d_model, sentences, spec.draws)
+            work = scoring(
+                spec.measure, "cosine", "pearson", items, end.d_model, sentences, spec.draws
+            )
             tasks.append(work * (end.layers + 1))
     held = holding(spec.measure, "cosine", "pearson", items, sentences, spec.draws)
     at_once = min(TASKS_AT_ONCE, len(refs))
-    memory = at_once * (held + COPIES * _most_numbers(sizes, items) * costs.SINGLE) + costs.resident(sizes)
+    memory = at_once * (
+        held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
+    ) + costs.resident(sizes)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -124,7 +154,10 @@ def tokens_price(spec: TokenMapSpec) -> Price:
     widest = max((size.d_model for size in sizes.values()), default=0)
     tasks.append(5e-10 * widest**3)  # the axes of all layers together
     return costs.price_of(
-        sizes, tasks, costs.resident(sizes) + 3 * widest**2 * costs.DOUBLE, work=costs.counted(len(sizes), "model")
+        sizes,
+        tasks,
+        costs.resident(sizes) + 3 * widest**2 * costs.DOUBLE,
+        work=costs.counted(len(sizes), "model"),
     )
 
 
@@ -140,7 +173,9 @@ def swap_price(spec: SwapSpec) -> Price:
         if ref in sizes:
             size = sizes[ref]
             passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
-            tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # passes of single sentences
+            tested = (
+                min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)
+            )  # passes of single sentences
             tasks.append(
                 costs.opening(size) * (2 + donors)
                 + costs.passing(size, sentences * passes + tested)
@@ -148,7 +183,9 @@ def swap_price(spec: SwapSpec) -> Price:
             )
     at_once = min(TASKS_AT_ONCE, len(compared))
     largest = max((size.parameters for size in sizes.values()), default=0)
-    states = max((min(2.0**28, costs.stored(size, sentences) * 3) for size in sizes.values()), default=0.0)
+    states = max(
+        (min(2.0**28, costs.stored(size, sentences) * 3) for size in sizes.values()), default=0.0
+    )
     memory = at_once * (4 * largest * costs.SINGLE + states)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(compared), "fine-tune"))
 
@@ -159,7 +196,8 @@ def _turning(size: Size, spec: SwapSpec) -> float:
 
 
 def truth_price(spec: TruthSpec) -> Price:
-    """Estimate the price of the benchmark: models are rounded or planted, and every measure compares each."""
+    """Estimate the price of the benchmark: models are rounded or planted, and every measure
+    compares each."""
     refs = (*spec.compare, *spec.planted)
     sizes, sentences = costs.sizes_of((spec.base, *refs)), costs.sentences_of(spec)
     items = min(spec.words, costs.WORDS * sentences)
@@ -170,11 +208,15 @@ def truth_price(spec: TruthSpec) -> Price:
             models = ROUNDINGS if kind == "frozen" else spec.plants
             readings = 1 if kind == "frozen" else 2
             passes = 1 + models * (1 if kind == "frozen" else 4)
-            once = sum(comparing(measure, items, size.d_model) + PLAIN / 5 for measure in spec.measures)
+            once = sum(
+                comparing(measure, items, size.d_model) + PLAIN / 5 for measure in spec.measures
+            )
             rounding = models * 4e-8 * size.parameters
             work = 2 * costs.opening(size) + costs.passing(size, sentences, passes) + rounding
             work += once * (size.layers + 1) * models * readings
-            tasks += [work] * (2 if number else 1)  # matched in size too, but for the smallest change
+            tasks += [work] * (
+                2 if number else 1
+            )  # matched in size too, but for the smallest change
     largest = max((size.parameters for size in sizes.values()), default=0) * costs.SINGLE
     memory = TASKS_AT_ONCE * (3 * largest + 4 * _most_numbers(sizes, items) * costs.DOUBLE)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(refs), "fine-tune"))

@@ -1,9 +1,10 @@
 """A long task's state, stored while it runs, so that a killed process loses only seconds.
 
-The state lies under a key of its own, made of the task's, so that nothing but the same task ever finds it; it goes
-when the task has its value, and what a crash leaves behind goes like everything that is no longer used. A task that
-begins from a state that it finds gives the same value, to the last bit, as one that was never interrupted: the state
-holds everything that the rest depends on, generators of random numbers included.
+The state lies under a key of its own, made of the task's, so that nothing but the same task ever
+finds it; it goes when the task has its value, and what a crash leaves behind goes like everything
+that is no longer used. A task that begins from a state that it finds gives the same value, to the
+last bit, as one that was never interrupted: the state holds everything that the rest depends on,
+generators of random numbers included.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ ANSWER_SECONDS = 5.0  # that workers have to answer that a run was cancelled
 class ClusterExecutor(Executor):
     """A Dask cluster with an executor for each group of tasks.
 
-    A group prefers its workers and goes elsewhere when they are gone, or when others have nothing to do. A task
-    whose worker dies is run again by the scheduler, on another.
+    A group prefers its workers and goes elsewhere when they are gone, or when others have nothing
+    to do. A task whose worker dies is run again by the scheduler, on another.
     """
 
     def __init__(self, client: Any) -> None:
@@ -46,12 +46,18 @@ class ClusterExecutor(Executor):
         group = args[0].group if args and isinstance(args[0], Task) else ""
         workers = self._workers.get(group)
         where = {"workers": workers, "allow_other_workers": True} if workers else {}
-        return cast("Future[Any]", self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs))
+        return cast(
+            "Future[Any]",
+            self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs),
+        )
 
     def stop(self, identifier: str) -> None:
         """Tell every worker that a run was cancelled."""
         call = threading.Thread(
-            target=self._client.run, args=(stop_here, identifier), kwargs={"on_error": "ignore"}, daemon=True
+            target=self._client.run,
+            args=(stop_here, identifier),
+            kwargs={"on_error": "ignore"},
+            daemon=True,
         )
         call.start()
         call.join(ANSWER_SECONDS)
@@ -71,22 +77,25 @@ def cluster(address: str) -> Iterator[ClusterExecutor]:
             f"To run on the scheduler {address} install dask: pip install 'dask[distributed]'; "
             "or leave out --scheduler to run on this machine."
         ) from error
-    # Made in two steps, so that there is something to close when connecting fails: a client that is left to the
-    # garbage collector closes itself whenever that runs, and may then wait for a lock that its own thread holds.
+    # Made in two steps, so that there is something to close when connecting fails: a client that is
+    # left to the garbage collector closes itself whenever that runs, and may then wait for a lock
+    # that its own thread holds.
     client: Any = Client.__new__(Client)
     try:
         try:
             client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise SpecError(
-                f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
+                f"No Dask scheduler answers at {address!r}; an address looks like "
+                f"tcp://localhost:8786, "
                 "and `dask scheduler` starts one. Leave it out to run on this machine."
             ) from error
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
             raise SpecError(
-                f"The scheduler at {address} has no workers; start one with `dask worker {address}`."
+                f"The scheduler at {address} has no workers; start one with `dask worker "
+                f"{address}`."
             ) from error
         yield ClusterExecutor(client)
     finally:

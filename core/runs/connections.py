@@ -1,7 +1,7 @@
 """Connections to the store's database, each lent to one thread for one operation.
 
-diskcache opens a connection for every thread and has no call that closes those of other threads, so that a server
-whose threads come and go keeps the files of all of them open.
+diskcache opens a connection for every thread and has no call that closes those of other threads, so
+that a server whose threads come and go keeps the files of all of them open.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from core.runs.entries import settings_read
 from core.runs.files import BOOKS, identity
 
 MOST = 8  # connections at once
-PATIENCE = 60.0  # seconds until a thread that waits for a connection gives up; as long as SQLite waits for a lock
+# seconds until a thread that waits for a connection gives up; as long as SQLite waits for a lock
+PATIENCE = 60.0
 
-_OF_PARENTS: list[sqlite3.Connection] = []  # never closed here: SQLite forbids it on the other side of a fork
+_OF_PARENTS: list[
+    sqlite3.Connection
+] = []  # never closed here: SQLite forbids it on the other side of a fork
 
 
 class _Pool:
@@ -64,7 +67,9 @@ class PooledConnections:
         """
         pool = self._current_pool()
         if not pool.room.acquire(timeout=PATIENCE):
-            raise sqlite3.OperationalError(f"all {MOST} connections were busy for {PATIENCE:.0f} seconds")
+            raise sqlite3.OperationalError(
+                f"all {MOST} connections were busy for {PATIENCE:.0f} seconds"
+            )
         try:
             try:
                 self._lent.connection = pool.idle.pop()
@@ -100,14 +105,19 @@ class PooledConnections:
 
     def _connect(self) -> sqlite3.Connection:
         connection = self._lent.connection = sqlite3.connect(
-            self._folder / BOOKS, timeout=self.timeout, isolation_level=None, check_same_thread=False
+            self._folder / BOOKS,
+            timeout=self.timeout,
+            isolation_level=None,
+            check_same_thread=False,
         )
         settings: list[tuple[str, Any]] = []
         with contextlib.suppress(sqlite3.OperationalError):  # the tables are still to be made
             settings = connection.execute("SELECT key, value FROM Settings").fetchall()
         with settings_read():
             for key, value in settings:
-                if key.startswith("sqlite_"):  # diskcache's name for a pragma; some are a connection's own
+                if key.startswith(
+                    "sqlite_"
+                ):  # diskcache's name for a pragma; some are a connection's own
                     self.reset(key, value, update=False)
         return connection
 

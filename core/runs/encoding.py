@@ -1,8 +1,9 @@
 """Values as safetensors bytes, and keys as sha256 strings.
 
-A value is a dictionary of arrays and JSON values. The arrays are safetensors' tensors, the rest is JSON in its
-metadata: bytes that anyone can read without running code. A key is the sha256 of canonical JSON, so that it says what
-was computed and never who, where or in which process.
+A value is a dictionary of arrays and JSON values. The arrays are safetensors' tensors, the rest is
+JSON in its
+metadata: bytes that anyone can read without running code. A key is the sha256 of canonical JSON, so
+that it says what was computed and never who, where or in which process.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-# str -> array | str | int | float | bool | None | list | dict. Any, because the caller knows what lies under a name.
+# str -> array | str | int | float | bool | None | list | dict. Any, because the caller knows what
+# lies under a name.
 Value: TypeAlias = dict[str, Any]
 
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -27,8 +29,9 @@ def key_of(*parts: object) -> str:
     """Calculate the sha256 hex of the parts as canonical JSON, equal on every machine.
 
     Args:
-        parts: str, int, float, bool, None, and tuples, lists and dicts (with str keys) of them. A tuple and a list
-            of the same items are the same; 1, 1.0, True and "1" are four different things.
+        parts: str, int, float, bool, None, and tuples, lists and dicts (with str keys) of them. A
+            tuple and a list of the same items are the same; 1, 1.0, True and "1" are four different
+            things.
 
     Raises:
         TypeError: For anything else, whose text might change from process to process.
@@ -41,8 +44,9 @@ def identified(identity: str) -> str:
     """Return the identity, or refuse an empty one.
 
     Raises:
-        ValueError: If it is empty: all that could not be identified would share what is stored. That is a bug in the
-            caller, who leaves out a model that could not be identified, with the reason.
+        ValueError: If it is empty: all that could not be identified would share what is stored.
+            That is a bug in the caller, who leaves out a model that could not be identified, with
+            the reason.
     """
     if not isinstance(identity, str) or not identity.strip():
         raise ValueError("nothing is stored or looked up under an empty identity")
@@ -56,7 +60,8 @@ def encode(value: Value) -> bytes:
         value: Arrays (any shape, types as in DTYPES) and JSON values by name.
 
     Raises:
-        TypeError: If a name is not a string, or a value is neither an array nor JSON. That is a bug in the caller.
+        TypeError: If a name is not a string, or a value is neither an array nor JSON. That is a bug
+            in the caller.
     """
     from safetensors.numpy import save
 
@@ -68,7 +73,8 @@ def encode(value: Value) -> bytes:
         if isinstance(item, np.ndarray):
             if item.dtype.newbyteorder("=").name not in DTYPES:
                 raise TypeError(
-                    f"the array {name!r} is of type {item.dtype}; the store keeps {', '.join(sorted(DTYPES))}"
+                    f"the array {name!r} is of type {item.dtype}; the store keeps "
+                    f"{', '.join(sorted(DTYPES))}"
                 )
             arrays[name] = np.asarray(item, dtype=item.dtype.newbyteorder("="), order="C")
         else:
@@ -90,7 +96,11 @@ def decode(payload: bytes) -> Value:
         length = int.from_bytes(payload[:8], "little")
         header = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"][METADATA])
         order, plain = header["order"], header["json"]
-        if not isinstance(plain, dict) or not isinstance(order, list) or not all(isinstance(n, str) for n in order):
+        if (
+            not isinstance(plain, dict)
+            or not isinstance(order, list)
+            or not all(isinstance(n, str) for n in order)
+        ):
             raise ValueError("its names are not strings")
         arrays = load(payload)
         return {name: arrays[name] if name in arrays else plain[name] for name in order}
@@ -118,4 +128,7 @@ def _plain(item: Any) -> Any:
         if wrong:
             raise TypeError(f"names in a dictionary are strings, not {wrong[0]!r}")
         return {name: _plain(part) for name, part in item.items()}
-    raise TypeError(f"{type(item).__name__} is neither str, int, float, bool, None nor a tuple, list or dict of them")
+    raise TypeError(
+        f"{type(item).__name__} is neither str, int, float, bool, None nor a tuple, list or dict "
+        f"of them"
+    )

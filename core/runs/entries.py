@@ -1,6 +1,7 @@
 """Entries of the store: their format, and operations that diskcache does not offer.
 
-Where diskcache's public calls do not reach, its private `_sql` (a statement on the connection at hand) is used.
+Where diskcache's public calls do not reach, its private `_sql` (a statement on the connection at
+hand) is used.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any
 
 from core.runs import files
 
-INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
+INLINE_BYTES = (
+    2**11
+)  # only a smaller value lies in the database, whose rows are rewritten at every use
 MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
 CLOCK_SECONDS = 60.0  # smaller corrections of the clock are ignored
 
@@ -35,9 +38,9 @@ class StoreInfo:
 class EntryFormat:
     """Bytes under string keys, mixed into `diskcache.Disk`.
 
-    The row of a value holds its checksum, and a small value itself; a large one is a file. Keys that are not strings
-    and values that are not bytes are refused, where diskcache would serialize the objects; so are entries of any mode
-    but ours, where it would bring objects to life.
+    The row of a value holds its checksum, and a small value itself; a large one is a file. Keys
+    that are not strings and values that are not bytes are refused, where diskcache would serialize
+    the objects; so are entries of any mode but ours, where it would bring objects to life.
     """
 
     written: list[str]  # by the transaction at hand, of which there is one at a time
@@ -118,16 +121,21 @@ def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
         cache.disk.put(key)
     marks = ",".join("?" * len(keys))
     rows = cache._sql(
-        f"SELECT rowid, key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({marks})", keys
+        f"SELECT rowid, key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({marks})",
+        keys,
     ).fetchall()
     entries = []
     for rowid, key, *place in rows:
         with contextlib.suppress(OSError):
             entries.append((rowid, key, cache.disk.fetch(*place, read=False)))
     if entries:
-        with contextlib.suppress(sqlite3.OperationalError):  # a full disk can be read from all the same
+        with contextlib.suppress(
+            sqlite3.OperationalError
+        ):  # a full disk can be read from all the same
             rowids = ",".join(str(rowid) for rowid, _, _ in entries)
-            cache._sql(f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),))
+            cache._sql(
+                f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),)
+            )
     return [(key, payload) for _, key, payload in entries]
 
 
@@ -147,7 +155,8 @@ def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> None:
 def trim(cache: Any) -> None:
     """Evict entries one at a time until the size is within the limit; keep the newest.
 
-    diskcache's own `cull` takes ten at a time, and its eviction in `set` counts pages that the commit will free.
+    diskcache's own `cull` takes ten at a time, and its eviction in `set` counts pages that the
+    commit will free.
     """
     for number in range(len(cache) - 1):
         if cache.volume() <= cache.size_limit:
@@ -155,7 +164,9 @@ def trim(cache: Any) -> None:
         if not number:
             _follow_clock(cache)
         with cache.transact():
-            oldest = cache._sql("SELECT rowid, filename FROM Cache ORDER BY access_time LIMIT 1").fetchall()
+            oldest = cache._sql(
+                "SELECT rowid, filename FROM Cache ORDER BY access_time LIMIT 1"
+            ).fetchall()
             for rowid, _ in oldest:
                 cache._sql("DELETE FROM Cache WHERE rowid = ?", (rowid,))
         for _, filename in oldest:
@@ -169,7 +180,9 @@ def _follow_clock(cache: Any) -> None:
     now = time.time()
     if latest > now + CLOCK_SECONDS:
         back = latest - now + CLOCK_SECONDS
-        cache._sql("UPDATE Cache SET access_time = access_time - ? WHERE access_time > ?", (back, now))
+        cache._sql(
+            "UPDATE Cache SET access_time = access_time - ? WHERE access_time > ?", (back, now)
+        )
 
 
 def clear(cache: Any, folder: Path) -> None:

@@ -86,7 +86,8 @@ def read_checked(directory: str, filename: str, check: bytes) -> bytes:
     """Read a file that `write_whole` wrote, and check it.
 
     Raises:
-        OSError: If it is not there, its name is not of that kind, or its content does not match `check`.
+        OSError: If it is not there, its name is not of that kind, or its content does not match
+            `check`.
     """
     if not FILENAME.fullmatch(filename):
         raise OSError("an entry whose file is not one that this store names")
@@ -102,7 +103,11 @@ def user_cache_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "palimpsest"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "palimpsest" / "cache"
+        return (
+            Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+            / "palimpsest"
+            / "cache"
+        )
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palimpsest"
 
 
@@ -145,10 +150,13 @@ def identity(folder: Path) -> int | None:
         return None
 
 
-def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]) -> Books | NoBooks:
+def open_books(
+    folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]
+) -> Books | NoBooks:
     """Open the database; set a damaged one aside and begin a new one.
 
-    Where they cannot be opened because the disk is full, `NoBooks`: nothing is found and nothing kept.
+    Where they cannot be opened because the disk is full, `NoBooks`: nothing is found and nothing
+    kept.
 
     Raises:
         StoreError: If the folder cannot be made or written, or damaged books cannot be moved.
@@ -164,11 +172,14 @@ def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str
                 return NoBooks()
             if not is_damage(error):
                 raise StoreError(
-                    f"The store in {folder} cannot be opened ({error}); name another folder in PALIMPSEST_STORE."
+                    f"The store in {folder} cannot be opened ({error}); name another folder in "
+                    f"PALIMPSEST_STORE."
                 ) from error
             if identity(folder) == before:  # else another process has just begun new ones
                 set_aside(folder, error, say)
-    raise StoreError(f"The store in {folder} is damaged and cannot be set aside; remove that folder.")
+    raise StoreError(
+        f"The store in {folder} is damaged and cannot be set aside; remove that folder."
+    )
 
 
 def is_full(error: BaseException | None) -> bool:
@@ -184,7 +195,9 @@ def is_full(error: BaseException | None) -> bool:
 
 def is_damage(error: Exception) -> bool:
     """Whether an error is due to a damaged database."""
-    if type(error) is sqlite3.DatabaseError or isinstance(error, UnicodeDecodeError | sqlite3.IntegrityError):
+    if type(error) is sqlite3.DatabaseError or isinstance(
+        error, UnicodeDecodeError | sqlite3.IntegrityError
+    ):
         return True
     return getattr(error, "sqlite_errorname", None) in BROKEN
 

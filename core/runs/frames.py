@@ -1,6 +1,7 @@
 """Tables as stored values and back, with the exact type of each column.
 
-A column of numbers or truth values is an array; text, and numbers of which some are missing, are JSON.
+A column of numbers or truth values is an array; text, and numbers of which some are missing, are
+JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def packed(table: pd.DataFrame) -> Value:
     """
     import pandas as pd
 
-    names = [[_plain(name), str(kind)] for name, kind in zip(table.columns, table.dtypes, strict=True)]
+    names = [
+        [_plain(name), str(kind)] for name, kind in zip(table.columns, table.dtypes, strict=True)
+    ]
     value: Value = {COLUMNS: names}
     if not table.index.equals(pd.RangeIndex(len(table))):
         value[INDEX] = [_plain(label) for label in table.index]
@@ -47,7 +50,9 @@ def unpacked(value: Value) -> pd.DataFrame:
 
     rows = value[INDEX]
     index = pd.RangeIndex(rows) if isinstance(rows, int) else pd.Index(rows)
-    columns = [pd.Series(value[str(place)], index, kind) for place, (_, kind) in enumerate(value[COLUMNS])]
+    columns = [
+        pd.Series(value[str(place)], index, kind) for place, (_, kind) in enumerate(value[COLUMNS])
+    ]
     table = pd.DataFrame(dict(enumerate(columns)), index)
     table.columns = pd.Index([name for name, _ in value[COLUMNS]])
     return table
@@ -57,7 +62,9 @@ def _cells(column: pd.Series, kind: str) -> list[Any]:
     """Turn cells into JSON; missing ones into None, except in columns of objects."""
     if kind == "object":
         return [_plain(cell) for cell in column]
-    return [None if gone else _plain(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+    return [
+        None if gone else _plain(cell) for cell, gone in zip(column, column.isna(), strict=True)
+    ]
 
 
 def _plain(cell: Any) -> Any:

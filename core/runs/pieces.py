@@ -1,8 +1,8 @@
 """The pieces of a long task's value, stored while it runs, so that a stopped run can go on.
 
-Small pieces are written together, so that a task of a second writes none and a store has no file for each. What a
-stopped task had not written yet is written when it stops. Once the task has its value the pieces are dropped, but for
-those that are dear to get again.
+Small pieces are written together, so that a task of a second writes none and a store has no file
+for each. What a stopped task had not written yet is written when it stops. Once the task has its
+value the pieces are dropped, but for those that are dear to get again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Pieces(Generic[Name]):
         """
         self._store, self._keys, self._lasting = store, keys, lasting
         stored = store.get_many(keys.values())
-        self.values: dict[Name, Value] = {name: stored[key] for name, key in keys.items() if key in stored}
+        self.values: dict[Name, Value] = {
+            name: stored[key] for name, key in keys.items() if key in stored
+        }
         self._waiting: dict[str, Value] = {}
         self._bytes, self._written_at = 0, time.monotonic()
         if not lasting:
@@ -64,7 +66,8 @@ def keep_pieces(keys: Mapping[Name, str], *, lasting: bool = False) -> Iterator[
 
     Args:
         keys: The key of each piece by its name.
-        lasting: Whether the pieces stay when the task has its value, such as what came over the network.
+        lasting: Whether the pieces stay when the task has its value, such as what came over the
+            network.
     """
     pieces = Pieces(current_store(), keys, lasting)
     try:

@@ -1,7 +1,8 @@
 """Precomputed results: stored values in one read-only file, under the store's keys.
 
-The file is a zip archive of safetensors bytes, an entry for each key. Nothing of it is read before it is asked for.
-Each entry has its checksum; an entry or a file that is damaged is a miss, as in the store, and is computed again.
+The file is a zip archive of safetensors bytes, an entry for each key. Nothing of it is read before
+it is asked for. Each entry has its checksum; an entry or a file that is damaged is a miss, as in
+the store, and is computed again.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class Precomputed:
                     with contextlib.suppress(*TROUBLE):
                         entry = archive.getinfo(f"{key}{SUFFIX}")
                         if entry.file_size <= room and entry.compress_type == ZIP_DEFLATED:
-                            payloads[key] = archive.read(entry)  # never more than the size that it says
+                            payloads[key] = archive.read(
+                                entry
+                            )  # never more than the size that it says
                             room -= entry.file_size
         return payloads
 
@@ -64,7 +67,9 @@ class Precomputed:
 @lru_cache(maxsize=8)
 def _keys(path: Path, changed: int) -> frozenset[str]:
     with ZipFile(path) as archive:
-        return frozenset(name.removesuffix(SUFFIX) for name in archive.namelist() if name.endswith(SUFFIX))
+        return frozenset(
+            name.removesuffix(SUFFIX) for name in archive.namelist() if name.endswith(SUFFIX)
+        )
 
 
 def write_precomputed(path: Path, values: Mapping[str, bytes]) -> None:
@@ -79,7 +84,11 @@ def write_precomputed(path: Path, values: Mapping[str, bytes]) -> None:
     with ZipFile(partial, "w") as archive:
         for key in sorted(values):
             entry = ZipInfo(f"{key}{SUFFIX}", BEGINNING)
-            entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 3, 0o644 << 16
+            entry.compress_type, entry.create_system, entry.external_attr = (
+                ZIP_DEFLATED,
+                3,
+                0o644 << 16,
+            )
             archive.writestr(entry, values[key], compresslevel=9)
     partial.replace(path)
 

@@ -1,9 +1,10 @@
 """The expected price of a study: seconds, download, disk space and memory.
 
-A study knows how many processor seconds each of its tasks takes on the machine where it was measured; `speed` asks
-this machine how fast it multiplies, and large studies are scaled by it. Two tasks run at once, each on a core of its
-own: the seconds said are half of the processor's, and never fewer than those of the longest task (`wall_seconds`).
-`benchmarks/prices.py` compares what is said with what is measured.
+A study knows how many processor seconds each of its tasks takes on the machine where it was
+measured; `speed` asks this machine how fast it multiplies, and large studies are scaled by it. Two
+tasks run at once, each on a core of its
+own: the seconds said are half of the processor's, and never fewer than those of the longest task
+(`wall_seconds`). `benchmarks/prices.py` compares what is said with what is measured.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from core.runs.process.cores import TASKS_AT_ONCE
 from core.runs.process.memory import free_memory
 
 MEASURED = 100e9  # floating-point operations a second, one core, where seconds were measured
-LONG, LARGE = 60.0, 2.0  # seconds and gigabytes (to download or to keep) above which a study asks before it starts
+LONG, LARGE = (
+    60.0,
+    2.0,
+)  # seconds and gigabytes (to download or to keep) above which a study asks before it starts
 SHARE = 0.5  # of the free memory, above which it asks too
 WORTH_ASKING = 60.0  # seconds on the measured machine from which this one is asked how fast it is
 SIDE = 768  # of the matrices that are multiplied to ask
@@ -34,7 +38,8 @@ class Price:
         memory: Gigabytes of the process at its peak, libraries and all.
         download, store: Gigabytes.
         work: What there is to do, such as "300 pairs of 25 models".
-        measured: Whether sizes were asked of the files; else they are those of models of their kind.
+        measured: Whether sizes were asked of the files; else they are those of models of their
+            kind.
         processor: Seconds of all cores together.
     """
 
@@ -83,19 +88,24 @@ class Price:
             advice: What to lower, as a command.
 
         Raises:
-            SpecError: If it takes longer, needs more memory or downloads more than this instance allows.
+            SpecError: If it takes longer, needs more memory or downloads more than this instance
+                allows.
         """
         limits = current_limits()
         sentences = {
             "download": f"download {gigabytes(self.download)}, and this instance keeps "
             f"{gigabytes(limits.max_download_bytes / 1e9)} of models",
-            "seconds": f"take about {length(self.seconds)}, and this instance allows {length(limits.max_seconds)}",
+            "seconds": (
+                f"take about {length(self.seconds)}, and this instance allows "
+                f"{length(limits.max_seconds)}"
+            ),
             "memory": f"need {gigabytes(self.memory)} of memory, and this instance allows "
             f"{gigabytes(limits.max_memory_bytes / 1e9)}",
         }
         if self.excess:
             raise SpecError(
-                f"This study would {sentences[self.excess]}: {advice}, or run Palimpsest on your own computer."
+                f"This study would {sentences[self.excess]}: {advice}, or run Palimpsest on your "
+                f"own computer."
             )
 
 

@@ -1,7 +1,7 @@
 """Run a study's tasks on any executor: skip stored ones, report failures, go on with the rest.
 
-The executor is a `concurrent.futures.Executor`: a pool of two threads, or the Dask cluster at an address, through
-distributed's own executor. There is no engine of our own.
+The executor is a `concurrent.futures.Executor`: a pool of two threads, or the Dask cluster at an
+address, through distributed's own executor. There is no engine of our own.
 """
 
 from __future__ import annotations
@@ -21,12 +21,34 @@ from core.runs.cluster import ClusterExecutor, cluster
 from core.runs.process.cores import TASKS_AT_ONCE, limit_threads
 from core.runs.process.memory import give_back_free_memory, give_back_large_blocks
 from core.runs.store import Store, current_store, decode
-from core.runs.tasks import Ledger, Outcome, Signal, Task, checkpoint, opened_ledger, perform, span, tick
+from core.runs.tasks import (
+    Ledger,
+    Outcome,
+    Signal,
+    Task,
+    checkpoint,
+    opened_ledger,
+    perform,
+    span,
+    tick,
+)
 
-__all__ = ["Failure", "Outputs", "Progress", "Task", "checkpoint", "open_executor", "run", "span", "tick"]
+__all__ = [
+    "Failure",
+    "Outputs",
+    "Progress",
+    "Task",
+    "checkpoint",
+    "open_executor",
+    "run",
+    "span",
+    "tick",
+]
 
 POLL_SECONDS = 0.2
-GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
+GRACE_SECONDS = (
+    0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
+)
 AGAIN = "Run it again; finished tasks are kept."
 
 
@@ -35,8 +57,8 @@ class Progress:
     """The state of a run: tasks done, stored and in total; seconds so far and remaining.
 
     `shipped` of the stored ones are precomputed.
-    `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until there is something
-    to go by.
+    `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until
+    there is something to go by.
     """
 
     done: int
@@ -117,10 +139,14 @@ class _Work:
         name = self.by_key[key][0].name
         error = LostError() if future.cancelled() else future.exception()
         if isinstance(error, (BrokenExecutor, LostError)):
-            self.failures[key] = f"{name} failed: its worker was lost ({type(error).__name__}). {AGAIN}"
+            self.failures[key] = (
+                f"{name} failed: its worker was lost ({type(error).__name__}). {AGAIN}"
+            )
             return
         if type(error).__name__ == "KilledWorker":  # distributed's: it has tried on several workers
-            self.failures[key] = f"{name} failed: every worker that tried it died, perhaps out of memory. {AGAIN}"
+            self.failures[key] = (
+                f"{name} failed: every worker that tried it died, perhaps out of memory. {AGAIN}"
+            )
             return
         if error is not None:
             error.add_note(f"in the task {name!r}")
@@ -146,14 +172,23 @@ class _Work:
         ended = self.values.keys() | self.failures.keys()
         done = sum(len(self.by_key[key]) for key in ended)
         stored = sum(len(self.by_key[key]) for key in self.stored)
-        running = {key: part for key, part in list(self.ledger.fractions.items()) if key not in ended}
+        running = {
+            key: part for key, part in list(self.ledger.fractions.items()) if key not in ended
+        }
         at_work = sum(running.values()) + len(ended) - len(self.stored)
         seconds = time.monotonic() - self.began
         left = len(self.by_key) - len(ended) - sum(running.values())
         remaining = seconds * left / at_work if seconds > 0.5 and at_work > 0.02 else None
         fraction = 1.0 - left / len(self.by_key) if self.by_key else 1.0
         return Progress(
-            done, total, stored, fraction, self.ledger.note, seconds, 0.0 if left <= 0 else remaining, self._came()
+            done,
+            total,
+            stored,
+            fraction,
+            self.ledger.note,
+            seconds,
+            0.0 if left <= 0 else remaining,
+            self._came(),
         )
 
     def _came(self) -> int:
@@ -186,22 +221,24 @@ def run(
 
     Args:
         tasks: With distinct roles.
-        store: Where to look and to keep; the current store (`store.using`), else the default store without it.
+        store: Where to look and to keep; the current store (`store.using`), else the default store
+            without it.
         executor: Where to run; `open_executor()` without it.
         progress: Called in this thread at the start, a few times a second and at the end.
-        signal: Set it, from any thread, to end the run at the next tick of its tasks; it can also ask the run to
-            give way, or to bring only what is stored.
+        signal: Set it, from any thread, to end the run at the next tick of its tasks; it can also
+            ask the run to give way, or to bring only what is stored.
 
     Returns:
-        Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures` instead.
+        Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures`
+        instead.
 
     Raises:
         CancelledError: If `signal` was set before the end. What was finished is in the store.
         GaveWayError: If it was asked to give way before the end; the same.
         NotStoredError: If only what is stored was wanted and something is not.
         StoreError: If there is no store.
-        ValueError: If two tasks have one role. That, like any other error that is raised here, is a bug; a bug in
-            a task is raised after the other tasks have ended.
+        ValueError: If two tasks have one role. That, like any other error that is raised here, is a
+            bug; a bug in a task is raised after the other tasks have ended.
     """
     if len({task.role for task in tasks}) < len(tasks):
         raise ValueError("two tasks have the same role")
@@ -211,7 +248,9 @@ def run(
     signal = signal or Signal()
     ledger = Ledger(uuid.uuid4().hex, store or current_store(), signal)
     work = _Work(ledger, by_key)
-    work.values, work.shipped = ledger.store.find(key for key, together in by_key.items() if not together[0].fleeting)
+    work.values, work.shipped = ledger.store.find(
+        key for key, together in by_key.items() if not together[0].fleeting
+    )
     work.stored = set(work.values)
     report = progress or (lambda _: None)
     report(work.progress())
@@ -248,7 +287,11 @@ def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
 
 
 def _run_missing(
-    work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None], signal: Signal
+    work: _Work,
+    missing: list[Task],
+    executor: Executor,
+    report: Callable[[Progress], None],
+    signal: Signal,
 ) -> None:
     """Submit the tasks and wait for them, reporting progress."""
     futures: dict[Future[Outcome], str] = {}
@@ -291,8 +334,8 @@ def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
     """Open the executor: two threads of this process, or a Dask cluster.
 
     Args:
-        scheduler: A Dask scheduler's address (`tcp://host:8786`); `PALIMPSEST_SCHEDULER` without it, and where
-            that is not set either, threads.
+        scheduler: A Dask scheduler's address (`tcp://host:8786`); `PALIMPSEST_SCHEDULER` without
+            it, and where that is not set either, threads.
 
     Raises:
         SpecError: If dask is not installed, or nothing useful answers at the address.
@@ -314,5 +357,6 @@ def _threads() -> Iterator[Executor]:
     try:
         yield pool
     finally:
-        # A run has waited for its tasks; one that was cancelled does not wait for one that never ticks.
+        # A run has waited for its tasks; one that was cancelled does not wait for one that never
+        # ticks.
         pool.shutdown(wait=False, cancel_futures=True)

@@ -1,8 +1,8 @@
 """Single flight: of all that need a key at once, one computes and the others wait.
 
-Threads of one process wait on a lock of their own (they sleep; nobody spins). Processes wait on a locked file, which
-the system unlocks when its holder ends, however it ends: a crashed holder blocks nobody, and nobody but the holder can
-released. A stopped holder holds on; who waits may give up.
+Threads of one process wait on a lock of their own (they sleep; nobody spins). Processes wait on a
+locked file, which the system unlocks when its holder ends, however it ends: a crashed holder blocks
+nobody, and nobody but the holder can released. A stopped holder holds on; who waits may give up.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ class Flight:
     turn: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
     owner: int | None = None
-    payload: bytes | None = None  # what a holder leaves for those who wait when the store could not keep it
+    payload: bytes | None = (
+        None  # what a holder leaves for those who wait when the store could not keep it
+    )
 
 
 class SingleFlight:
     """At most one holder per key among all threads and processes that share a folder."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        """`folder`: where the locked files lie, one for each key that is held; `say`: who is told of trouble."""
+        """`folder`: where the locked files lie, one for each key that is held; `say`: who is told
+        of trouble."""
         self._folder = folder
         self._say = say
         self._guard = threading.Lock()
@@ -49,7 +52,8 @@ class SingleFlight:
 
         Args:
             key: What to hold. Not re-entrant.
-            waiting: Called a few times a second while somebody else holds the key; may raise to give up.
+            waiting: Called a few times a second while somebody else holds the key; may raise to
+                give up.
 
         Raises:
             RuntimeError: If this thread holds the key already: it would wait for itself.
@@ -90,7 +94,8 @@ class SingleFlight:
             yield
         finally:
             if lock.is_locked:
-                # While it is ours: who has opened the file and locks it next finds it gone and begins again.
+                # While it is ours: who has opened the file and locks it next finds it gone and
+                # begins again.
                 with contextlib.suppress(OSError):
                     path.unlink()
                 lock.release()
@@ -105,5 +110,8 @@ class SingleFlight:
             return False
         except (OSError, RuntimeError) as error:  # RuntimeError: a file system that cannot lock
             # Without locks a value may be computed twice, which is better than waiting for ever.
-            self._say(f"The store's locks do not work ({error}); the same result may be computed more than once.")
+            self._say(
+                f"The store's locks do not work ({error}); the same result may be computed more "
+                f"than once."
+            )
         return True

@@ -1,8 +1,9 @@
 """The store: computed values on disk, under the sha256 of their inputs.
 
-diskcache keeps the books (SQLite); what it keeps is ours: safetensors bytes with a checksum, never Python objects,
-in neither direction. What is damaged, half-written or foreign is a miss and is computed again. A full disk is a
-warning. The size is limited, and what was used longest ago leaves first, one entry at a time.
+diskcache keeps the books (SQLite); what it keeps is ours: safetensors bytes with a checksum, never
+Python objects, in neither direction. What is damaged, half-written or foreign is a miss and is
+computed again. A full disk is a warning. The size is limited, and what was used longest ago leaves
+first, one entry at a time.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class _Cache(PooledConnections, diskcache.Cache):
 class Store:
     """A folder of values by key, shared by threads and processes of one machine."""
 
-    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT, precomputed: Precomputed | None = None) -> None:
+    def __init__(
+        self, folder: Path, size_limit: int = SIZE_LIMIT, precomputed: Precomputed | None = None
+    ) -> None:
         """Open the store, or make it.
 
         Args:
@@ -109,7 +112,9 @@ class Store:
             values |= decode_sound(dict(self._read(wanted[start : start + READ_BATCH])))
         kept = len(values)
         if self.precomputed is not None and kept < len(wanted):
-            values |= decode_sound(self.precomputed.get_many(key for key in wanted if key not in values))
+            values |= decode_sound(
+                self.precomputed.get_many(key for key in wanted if key not in values)
+            )
         shipped = set(islice(values, kept, None))
         return {key: values[key] for key in wanted if key in values}, shipped
 
@@ -139,7 +144,9 @@ class Store:
             for key in keys:  # what stays goes when its room is needed
                 values.delete(key)
 
-    def lock(self, key: str, waiting: Callable[[], None] | None = None) -> contextlib.AbstractContextManager[Flight]:
+    def lock(
+        self, key: str, waiting: Callable[[], None] | None = None
+    ) -> contextlib.AbstractContextManager[Flight]:
         """Hold `key` alone among all threads and processes of this store."""
         return self._flights.hold(key, waiting)
 
@@ -150,7 +157,8 @@ class Store:
 
         Args:
             key: What `key_of` makes of everything that the value depends on.
-            compute: Makes the value. What it raises goes to the caller; the next who waits then computes.
+            compute: Makes the value. What it raises goes to the caller; the next who waits then
+                computes.
             waiting: Called a few times a second while another computes; may raise to give up.
 
         Returns:
@@ -176,7 +184,9 @@ class Store:
             with self._values.lent() as values:
                 return StoreInfo(self.folder, len(values), values.volume(), self.size_limit)
         except TROUBLE as error:
-            raise StoreError(f"The store in {self.folder} cannot be read ({error}); empty that folder.") from error
+            raise StoreError(
+                f"The store in {self.folder} cannot be read ({error}); empty that folder."
+            ) from error
 
     def clear(self) -> None:
         """Remove everything, with damaged databases that were set aside."""
@@ -186,7 +196,9 @@ class Store:
             if files.identity(self._values_folder) is None:
                 self._open_values()
         except TROUBLE as error:
-            raise StoreError(f"The store in {self.folder} cannot be emptied ({error}); remove that folder.") from error
+            raise StoreError(
+                f"The store in {self.folder} cannot be emptied ({error}); remove that folder."
+            ) from error
 
     def _read(self, keys: list[str]) -> list[tuple[str, bytes]]:
         try:
@@ -229,20 +241,32 @@ class Store:
             )
             return
         with self._guard:
-            same = self._books == files.identity(self._values_folder)  # else another has begun new ones
+            same = self._books == files.identity(
+                self._values_folder
+            )  # else another has begun new ones
             if same and files.is_damage(error):
                 files.set_aside(self._values_folder, error, self._say)
             elif same:
-                self._say(f"The store in {self.folder} does not answer ({error}); results are shown but not kept.")
+                self._say(
+                    f"The store in {self.folder} does not answer ({error}); results are shown but "
+                    f"not kept."
+                )
                 return
             with contextlib.suppress(StoreError):
                 self._open_values()
 
     def _open_values(self) -> None:
         # No memory map: books that are cut short under it end the process (SIGBUS).
-        settings = {"disk": _Disk, "cull_limit": 0, "disk_min_file_size": INLINE_BYTES, "sqlite_mmap_size": 0}
+        settings = {
+            "disk": _Disk,
+            "cull_limit": 0,
+            "disk_min_file_size": INLINE_BYTES,
+            "sqlite_mmap_size": 0,
+        }
         settings |= {"eviction_policy": "least-recently-used", "size_limit": self.size_limit}
-        self._values = files.open_books(self._values_folder, lambda folder: _Cache(str(folder), **settings), self._say)
+        self._values = files.open_books(
+            self._values_folder, lambda folder: _Cache(str(folder), **settings), self._say
+        )
         self._books = files.identity(self._values_folder)
 
 
@@ -278,7 +302,8 @@ def current_store() -> Store:
 def using(store: Store) -> Iterator[Store]:
     """Make `store` the current store of this thread inside the block.
 
-    Threads that the block starts have contexts of their own; a run enters the block round each of its tasks.
+    Threads that the block starts have contexts of their own; a run enters the block round each of
+    its tasks.
     """
     token = _CURRENT.set(store)
     try:

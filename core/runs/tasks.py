@@ -1,9 +1,10 @@
 """Tasks: pure functions with plain arguments, and their execution.
 
-A task's key is made of the identity that is written down at its function (`@pure("rsa.compare", version=3)`), with the
-version that its author raises when the mathematics changes, and its arguments; what is stored under that key is not
-computed again. A function may move to another module: nobody's results are lost. Inside a task, `tick` reports how
-far it is and is where cancelling takes effect.
+A task's key is made of the identity that is written down at its function (`@pure("rsa.compare",
+version=3)`), with the version that its author raises when the mathematics changes, and its
+arguments; what is stored under that key is not computed again. A function may move to another
+module: nobody's results are lost. Inside a task, `tick` reports how far it is and is where
+cancelling takes effect.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Guard = Callable[[Mapping[str, Any]], contextlib.AbstractContextManager[None]]
 
 
-def pure(identity: str, *, version: int = 1, guard: Guard | None = None) -> Callable[[Function], Function]:
+def pure(
+    identity: str, *, version: int = 1, guard: Guard | None = None
+) -> Callable[[Function], Function]:
     """Declare a module-level function as a task's; its output depends on arguments and version.
 
     Args:
-        identity: Such as "rsa.compare"; part of the key, the same for good, wherever the function lives.
+        identity: Such as "rsa.compare"; part of the key, the same for good, wherever the function
+            lives.
         version: Raised when the same arguments give other numbers.
-        guard: Entered with the arguments while a task computes: raises where its value would belong under another key.
+        guard: Entered with the arguments while a task computes: raises where its value would belong
+            under another key.
 
     Raises:
         TypeError: If the function is not one of a module, or another one has the identity.
@@ -64,12 +69,13 @@ class Task:
     Attributes:
         name: What a reader sees ("seed-0: rsa").
         function: Declared with `@pure`.
-        arguments: Pairs of name and plain value (str, bytes, int, float, bool, None and tuples of them), or a frozen
-            dataclass of such values: a settings object.
-        role: What its output is for the study, such as ("model", "zoo:parse-0"); the name where none is given.
+        arguments: Pairs of name and plain value (str, bytes, int, float, bool, None and tuples of
+            them), or a frozen dataclass of such values: a settings object.
+        role: What its output is for the study, such as ("model", "zoo:parse-0"); the name where
+            none is given.
         group: Says which tasks share a model and should stay together.
-        fleeting: Whether the output is not stored. Reading a file is: what it holds is known only when it was read, so
-            the task always runs, in this process, and may return any object.
+        fleeting: Whether the output is not stored. Reading a file is: what it holds is known only
+            when it was read, so the task always runs, in this process, and may return any object.
     """
 
     name: str
@@ -103,7 +109,8 @@ class Task:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Plain values by name: a settings object stands for its fields, whatever the argument is called."""
+        """Plain values by name: a settings object stands for its fields, whatever the argument is
+        called."""
         return _unfolded(dict(self.arguments))
 
     @cached_property
@@ -162,8 +169,10 @@ class Signal(threading.Event):
     """Requests to a run from outside; `set()` cancels it at the next tick of its tasks.
 
     Attributes:
-        give_way: Set it to stop the run at the next border of a task: what has begun is finished and kept.
-        look_only: Whether the run is to bring only what is stored: it ends where something would be computed.
+        give_way: Set it to stop the run at the next border of a task: what has begun is finished
+            and kept.
+        look_only: Whether the run is to bring only what is stored: it ends where something would be
+            computed.
         patience: Seconds that a first stage may then take.
     """
 
@@ -200,7 +209,9 @@ class _Place:
     task: Task
     low: float = 0.0
     high: float = 1.0
-    checkpoints: list[str] = field(default_factory=list)  # keys, in the order in which the task asked for them
+    checkpoints: list[str] = field(
+        default_factory=list
+    )  # keys, in the order in which the task asked for them
     pieces: list[str] = field(default_factory=list)  # keys of what its value is made of
 
     def check(self) -> None:
@@ -256,10 +267,12 @@ def span(low: float, high: float) -> Iterator[None]:
 def checkpoint(form: str) -> Checkpoint:
     """Return the place where the current task stores a long computation's state.
 
-    A task asks for its checkpoints in the same order whenever it runs. Outside a run nothing is kept.
+    A task asks for its checkpoints in the same order whenever it runs. Outside a run nothing is
+    kept.
 
     Args:
-        form: What the state holds, with a version, such as "probes.bank/1"; another form is not found.
+        form: What the state holds, with a version, such as "probes.bank/1"; another form is not
+            found.
     """
     place = _PLACE.get()
     if place is None or place.task.fleeting:
@@ -278,8 +291,9 @@ def drop_with_value(keys: Iterable[str]) -> None:
 def perform(task: Task, identifier: str) -> Outcome:
     """Run one task of the run `identifier` in this thread or process.
 
-    In the process that started the run the caller's store is used; in any other one that process's own, and the
-    value returns as safetensors bytes. A PalimpsestError becomes a failure; any other error is a bug and is raised.
+    In the process that started the run the caller's store is used; in any other one that process's
+    own, and the value returns as safetensors bytes. A PalimpsestError becomes a failure; any other
+    error is a bug and is raised.
     """
     ledger = _LEDGERS.get(identifier)
     if ledger is not None and ledger.pid != os.getpid():
@@ -299,7 +313,12 @@ def perform(task: Task, identifier: str) -> Outcome:
     except PalimpsestError as error:
         return Outcome(failure=f"{task.name} failed: {error}", error=error if ledger else None)
     except MemoryError:
-        return Outcome(failure=f"{task.name} failed: the memory is not enough; use fewer sentences or a smaller model.")
+        return Outcome(
+            failure=(
+                f"{task.name} failed: the memory is not enough; use fewer sentences or a "
+                f"smaller model."
+            )
+        )
     finally:
         _PLACE.reset(token)
 
@@ -323,7 +342,11 @@ def stop_here(identifier: str) -> None:
 def _unfolded(arguments: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in arguments.items():
-        values |= {part.name: getattr(value, part.name) for part in fields(value)} if _folds(value) else {name: value}
+        values |= (
+            {part.name: getattr(value, part.name) for part in fields(value)}
+            if _folds(value)
+            else {name: value}
+        )
     return values
 
 

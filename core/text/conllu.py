@@ -1,11 +1,14 @@
 """Reading CoNLL-U: sentences of words with heads, tags and labels; invalid lines are refused.
 
-Read: comments, multiword ranges (`3-4`, whose syntactic words follow and are the words), empty nodes (`8.1`,
-left out: they carry no head of the basic tree), a byte order mark, CRLF, a missing last newline. Heads that
-are all `_` make a corpus without heads. Everything else is refused, with file, line and reason.
+Read: comments, multiword ranges (`3-4`, whose syntactic words follow and are the words), empty
+nodes (`8.1`,
+left out: they carry no head of the basic tree), a byte order mark, CRLF, a missing last newline.
+Heads that are all `_` make a corpus without heads. Everything else is refused, with file, line and
+reason.
 
-Reference: https://universaldependencies.org/format.html. Deviations: `# genre = NAME` before a sentence names
-its genre; a line of blanks counts as empty; XPOS, UPOS and labels are not checked against any inventory.
+Reference: https://universaldependencies.org/format.html. Deviations: `# genre = NAME` before a
+sentence names its genre; a line of blanks counts as empty; XPOS, UPOS and labels are not checked
+against any inventory.
 """
 
 from __future__ import annotations
@@ -25,11 +28,14 @@ COLUMNS = 10
 NO_HEADS = "{name} has no heads (all are _), so its trees come from a parser."
 PUNCTUATION_TAGS = frozenset({"''", ",", ".", ":", "``", "-LRB-", "-RRB-"})
 _PENN_WORDS = (
-    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG VBN VBP "
+    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH "
+    "VB VBD VBG VBN VBP "
     "VBZ WDT WP WP$ WRB # $ HYPH NFP ADD AFX GW XX"
 )
 PENN_TAGS = PUNCTUATION_TAGS | frozenset(_PENN_WORDS.split())
-_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")  # no sentence has more words than nine digits say
+_RANGE = re.compile(
+    r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})"
+)  # no sentence has more words than nine digits say
 _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 _WORD_ID = re.compile(r"[1-9][0-9]{0,8}")
 _HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -62,11 +68,12 @@ class Sentence:
 def is_punctuation(sentence: Sentence) -> Bool[np.ndarray, " word"]:
     """Mark punctuation, which unlabelled attachment leaves out, as True.
 
-    By XPOS where the tag is one of the Penn Treebank's: the seven tags of the structural probe's published code
-    (hyphens, HYPH, and symbols, NFP and SYM, count as words). A word with any other tag, as in treebanks with their
-    own inventory, or with none, is judged by UPOS `PUNCT`; one without tags, by whether it consists only of Unicode
-    punctuation. On UD English EWT (dev / test), edges to left-out words dropped and counts pooled over
-    sentences, the XPOS rule gives a linear-chain UUAS of 43.0 / 43.0.
+    By XPOS where the tag is one of the Penn Treebank's: the seven tags of the structural probe's
+    published code (hyphens, HYPH, and symbols, NFP and SYM, count as words). A word with any other
+    tag, as in treebanks with their own inventory, or with none, is judged by UPOS `PUNCT`; one
+    without tags, by whether it consists only of Unicode punctuation. On UD English EWT (dev /
+    test), edges to left-out words dropped and counts pooled over sentences, the XPOS rule gives a
+    linear-chain UUAS of 43.0 / 43.0.
     """
     nothing = ("_",) * len(sentence.words)
     tags = zip(sentence.words, sentence.upos or nothing, sentence.xpos or nothing, strict=True)
@@ -83,7 +90,8 @@ def _is_mark(word: str, upos: str, xpos: str) -> bool:
 
 @dataclass
 class _Block:
-    """A sentence while it is read: the words' rows with their line numbers, and the comments before them."""
+    """A sentence while it is read: the words' rows with their line numbers, and the comments before
+    them."""
 
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     comments: dict[str, str] = field(default_factory=dict)
@@ -100,8 +108,8 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
         name: The file's name in error messages.
 
     Raises:
-        CorpusError: At the first line that the format does not allow, with file, line and reason; also if some
-            sentences have heads and others do not, or if there is no sentence at all.
+        CorpusError: At the first line that the format does not allow, with file, line and reason;
+            also if some sentences have heads and others do not, or if there is no sentence at all.
     """
     block, count, with_heads = _Block(), 0, None
     number = 0
@@ -125,7 +133,8 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
         yield sentence
     if count == 0:
         raise CorpusError(
-            f"{name} holds no sentence in its {number} lines: write one word per line, and an empty line between "
+            f"{name} holds no sentence in its {number} lines: write one word per line, and an "
+            f"empty line between "
             "sentences."
         )
 
@@ -138,7 +147,9 @@ def _take(block: _Block, text: str, number: int, name: str) -> None:
     """Add one non-empty line to the sentence."""
     if text.startswith("#"):
         if block.first:
-            raise _refuse(name, number, "a comment inside a sentence; move it before the first word")
+            raise _refuse(
+                name, number, "a comment inside a sentence; move it before the first word"
+            )
         key, _, value = text[1:].partition("=")
         block.comments[key.strip()] = value.strip()
         return
@@ -150,7 +161,9 @@ def _take(block: _Block, text: str, number: int, name: str) -> None:
     if not all(columns):
         raise _refuse(name, number, f"column {columns.index('') + 1} is empty; write _ instead")
     if len(columns[1]) > LONGEST_WORD:
-        raise _refuse(name, number, f"a word has {len(columns[1]):,} characters, more than {LONGEST_WORD}")
+        raise _refuse(
+            name, number, f"a word has {len(columns[1]):,} characters, more than {LONGEST_WORD}"
+        )
     block.first = block.first or number
     identifier, last = columns[0], len(block.rows)
     if _WORD_ID.fullmatch(identifier):
@@ -160,16 +173,28 @@ def _take(block: _Block, text: str, number: int, name: str) -> None:
     elif match := _RANGE.fullmatch(identifier):
         start, end = int(match[1]), int(match[2])
         if start != last + 1 or end < start or start <= block.range_end:
-            raise _refuse(name, number, f"multiword range {identifier} is out of order; word {last + 1} is next")
+            raise _refuse(
+                name,
+                number,
+                f"multiword range {identifier} is out of order; word {last + 1} is next",
+            )
         block.range_end = end
     elif match := _EMPTY_NODE.fullmatch(identifier):
         node = int(match[1]), int(match[2])
         expected = (last, block.empty_node[1] + 1 if block.empty_node[0] == last else 1)
         if node != expected:
-            raise _refuse(name, number, f"empty node {identifier} is out of order; {expected[0]}.{expected[1]} is next")
+            raise _refuse(
+                name,
+                number,
+                f"empty node {identifier} is out of order; {expected[0]}.{expected[1]} is next",
+            )
         block.empty_node = node
     else:
-        raise _refuse(name, number, f"id {identifier[:20]!r} is not a word (3), a range (3-4) or an empty node (3.1)")
+        raise _refuse(
+            name,
+            number,
+            f"id {identifier[:20]!r} is not a word (3), a range (3-4) or an empty node (3.1)",
+        )
 
 
 def _finish(block: _Block, name: str) -> Sentence:
@@ -178,7 +203,11 @@ def _finish(block: _Block, name: str) -> Sentence:
         raise _refuse(name, block.first, "the sentence that begins here has no words")
     rows = [columns for _, columns in block.rows]
     if block.range_end > len(rows):
-        raise _refuse(name, block.rows[-1][0], f"the sentence ends before word {block.range_end} of a multiword range")
+        raise _refuse(
+            name,
+            block.rows[-1][0],
+            f"the sentence ends before word {block.range_end} of a multiword range",
+        )
     return Sentence(
         words=tuple(row[1] for row in rows),
         heads=_heads(block, name),
@@ -197,18 +226,23 @@ def _tags(rows: list[list[str]], column: int) -> tuple[str, ...] | None:
 
 
 def _heads(block: _Block, name: str) -> tuple[int, ...] | None:
-    """Give the heads of a block as integers, None if all are missing; refuse them unless they are one tree."""
+    """Give the heads of a block as integers, None if all are missing; refuse them unless they are
+    one tree."""
     missing = [line for line, columns in block.rows if columns[6] == "_"]
     if len(missing) == len(block.rows):
         return None
     if missing:
-        raise _refuse(name, missing[0], "a head is missing (_), but other words of the sentence have one")
+        raise _refuse(
+            name, missing[0], "a head is missing (_), but other words of the sentence have one"
+        )
     for line, columns in block.rows:
         if not _HEAD.fullmatch(columns[6]):
             raise _refuse(name, line, f"head {columns[6][:20]!r} is not a whole number")
     heads = tuple(int(columns[6]) for _, columns in block.rows)
     if 0 not in heads and max(heads) <= len(heads):
-        raise _refuse(name, block.first, "the sentence that begins here has no root (no word has head 0)")
+        raise _refuse(
+            name, block.first, "the sentence that begins here has no root (no word has head 0)"
+        )
     problem = head_problem(heads)
     if problem is not None:
         raise _refuse(name, block.rows[problem[0]][0], problem[1])
@@ -219,6 +253,10 @@ def _same_heads(sentence: Sentence, with_heads: bool | None, block: _Block, name
     """Whether the sentence has heads; refuse it if the sentences before it differ."""
     present = sentence.heads is not None
     if with_heads is not None and present != with_heads:
-        which = "has heads, but those before it have none" if present else "has no heads, but those before it do"
+        which = (
+            "has heads, but those before it have none"
+            if present
+            else "has no heads, but those before it do"
+        )
         raise _refuse(name, block.first, f"the sentence that begins here {which}")
     return present

@@ -1,11 +1,12 @@
 """Corpora: a CorpusRef is read as sentences of words, with heads if the corpus has them.
 
 A CorpusRef is one string, the same in forms, links, the command line and reports:
-`demo` (included) · `demo:fiction,news` (two of its genres) · `demo-gold` (its hand-checked trees) · a path ending
-in `.txt` or `.conllu`, also with `.gz` (not in shared mode) · `hub:NAME[/CONFIG][#SPLIT][:COLUMN]`.
+`demo` (included) · `demo:fiction,news` (two of its genres) · `demo-gold` (its hand-checked trees) ·
+a path ending in `.txt` or `.conllu`, also with `.gz` (not in shared mode) ·
+`hub:NAME[/CONFIG][#SPLIT][:COLUMN]`.
 
-The unit is the word: CoNLL-U has words, plain text is cut by spaCy's English rules (once; the store keeps them).
-Notices say what is left out (sentences that are too long, everything beyond a limit).
+The unit is the word: CoNLL-U has words, plain text is cut by spaCy's English rules (once; the store
+keeps them). Notices say what is left out (sentences that are too long, everything beyond a limit).
 """
 
 from __future__ import annotations
@@ -38,8 +39,12 @@ __all__ = [
     "read_corpus",
 ]
 
-FORMS = "demo, demo:GENRE,GENRE, demo-gold, a path that ends in .txt or .conllu (or .gz), or hub:NAME"
-LONGEST_SENTENCE = 512  # words; longer ones are lists or tables, and a distance matrix grows with the square
+FORMS = (
+    "demo, demo:GENRE,GENRE, demo-gold, a path that ends in .txt or .conllu (or .gz), or hub:NAME"
+)
+LONGEST_SENTENCE = (
+    512  # words; longer ones are lists or tables, and a distance matrix grows with the square
+)
 LONGEST_NAME = 100  # characters of a file's name in messages
 HUB_SENTENCES = 1_000  # of a hub data set, if no number is given
 _SUFFIXES = (".txt", ".conllu", ".txt.gz", ".conllu.gz")
@@ -73,7 +78,9 @@ class Corpus:
     @property
     def has_heads(self) -> bool:
         """Whether every sentence has a tree."""
-        return bool(self.sentences) and all(sentence.heads is not None for sentence in self.sentences)
+        return bool(self.sentences) and all(
+            sentence.heads is not None for sentence in self.sentences
+        )
 
 
 def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) -> Corpus:
@@ -81,19 +88,23 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
 
     Args:
         ref: A CorpusRef, see the module's first lines.
-        limit: The largest number of sentences, from the front; None for all that the server allows (1,000 of a hub
-            data set). The genres of the demo corpora alternate, so any limit includes them all.
+        limit: The largest number of sentences, from the front; None for all that the server allows
+            (1,000 of a hub data set). The genres of the demo corpora alternate, so any limit
+            includes them all.
         genres: Keep these genres only (demo corpora, or CoNLL-U with `# genre = NAME`).
 
     Raises:
-        CorpusError: If the reference has no valid form, or the corpus is missing, empty or malformed.
+        CorpusError: If the reference has no valid form, or the corpus is missing, empty or
+            malformed.
     """
     limits = current_limits()
     base, _, named = ref.strip().partition(":")
     if base in ("demo", "demo-gold"):
         path = zoo_folder() / "corpus" / ("demo.txt" if base == "demo" else "demo-gold.conllu")
         if not path.is_file():
-            raise CorpusError(f"The demo corpus is missing ({path}): restore it with `git checkout zoo/corpus`.")
+            raise CorpusError(
+                f"The demo corpus is missing ({path}): restore it with `git checkout zoo/corpus`."
+            )
         named_genres = tuple(part.strip() for part in named.split(",") if part.strip())
         wanted = _genres(named_genres, genres)
         with path.open("rb") as handle:
@@ -103,20 +114,31 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
         hub = parse_hub_ref(ref.strip())
         count = HUB_SENTENCES if limit is None else limit
         left_out: Counter[str] = Counter()
-        return _collect(ref.strip(), read_hub(hub, left_out), count, tuple(genres), limits, left_out)
+        return _collect(
+            ref.strip(), read_hub(hub, left_out), count, tuple(genres), limits, left_out
+        )
     if ref.strip().lower().endswith(_SUFFIXES):
         return _read_path(ref.strip(), limit, tuple(genres), limits)
     raise CorpusError(f"{ref[:100]!r} is not a corpus: choose {FORMS}.")
 
 
 def corpus_problem(ref: str) -> str | None:
-    """Say why this cannot be a text; None if it may be one. Nothing is read, and the hub is not asked."""
+    """Say why this cannot be a text; None if it may be one. Nothing is read, and the hub is not
+    asked."""
     base, _, named = ref.partition(":")
     if base == "upload":
         return None
     if base in ("demo", "demo-gold"):
-        unknown = [genre for genre in (part.strip() for part in named.split(",")) if genre and genre not in GENRES]
-        return f"{unknown[0]!r} is not a genre of the demo: choose from {', '.join(GENRES)}." if unknown else None
+        unknown = [
+            genre
+            for genre in (part.strip() for part in named.split(","))
+            if genre and genre not in GENRES
+        ]
+        return (
+            f"{unknown[0]!r} is not a genre of the demo: choose from {', '.join(GENRES)}."
+            if unknown
+            else None
+        )
     if base == "hub":
         try:
             parse_hub_ref(ref)
@@ -127,11 +149,16 @@ def corpus_problem(ref: str) -> str | None:
         return f"{ref[:100]!r} is not a text: choose {FORMS}."
     if current_limits().shared:
         return "Files of the server cannot be read on a shared instance: upload the text instead."
-    return None if Path(ref).expanduser().is_file() else f"There is no file {ref[:100]}: check the path, or upload it."
+    return (
+        None
+        if Path(ref).expanduser().is_file()
+        else f"There is no file {ref[:100]}: check the path, or upload it."
+    )
 
 
 def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpus:
-    """Read the sentences of an uploaded `.txt` or `.conllu` file (also `.gz`) of limited size, packed and unpacked.
+    """Read the sentences of an uploaded `.txt` or `.conllu` file (also `.gz`) of limited size,
+    packed and unpacked.
 
     Raises:
         CorpusError: If the file is too large, of another kind, empty or malformed.
@@ -140,11 +167,13 @@ def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpu
     short = _short_name(name)
     if not short.lower().endswith(_SUFFIXES):
         raise CorpusError(
-            f"{short} cannot be read: upload a file that ends in .txt or .conllu (or .txt.gz, .conllu.gz)."
+            f"{short} cannot be read: upload a file that ends in .txt or .conllu (or .txt.gz, "
+            f".conllu.gz)."
         )
     if len(data) > limits.max_upload_bytes:
         raise CorpusError(
-            f"{short} is larger than {_megabytes(limits)} MB, the limit for uploads: upload a smaller file."
+            f"{short} is larger than {_megabytes(limits)} MB, the limit for uploads: upload a "
+            f"smaller file."
         )
     source = read_file(io.BytesIO(data), short, limits.max_upload_bytes)
     return _collect(f"upload:{short}", source, limit, (), limits)
@@ -170,7 +199,9 @@ def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
         accuracy = f" (UAS {uas:.1f} % on UD English EWT dev)" if uas else ""
         notice = f"Trees are parses by the included parser{accuracy}, not gold annotation."
     else:
-        notice = f"Trees are parses, not gold annotation. {CLEARNLP_NOTICE.format(pipeline=pipeline)}"
+        notice = (
+            f"Trees are parses, not gold annotation. {CLEARNLP_NOTICE.format(pipeline=pipeline)}"
+        )
     return replace(corpus, sentences=sentences, notices=(*corpus.notices, notice))
 
 
@@ -185,14 +216,21 @@ def _megabytes(limits: Limits) -> str:
 
 
 def _genres(named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
-    """Combine the genres of the reference with those of the option; their intersection if both are given."""
+    """Combine the genres of the reference with those of the option; their intersection if both are
+    given."""
     for genre in (*named, *asked):
         if genre not in GENRES:
-            raise CorpusError(f"{genre[:100]!r} is not a genre of the demo corpus: choose from {', '.join(GENRES)}.")
-    both = tuple(genre for genre in named if genre in asked) if named and asked else (*named, *asked)
+            raise CorpusError(
+                f"{genre[:100]!r} is not a genre of the demo corpus: choose from "
+                f"{', '.join(GENRES)}."
+            )
+    both = (
+        tuple(genre for genre in named if genre in asked) if named and asked else (*named, *asked)
+    )
     if (named or asked) and not both:
         raise CorpusError(
-            f"The genres {', '.join(named)} and {', '.join(asked)} have none in common: choose one that is in both."
+            f"The genres {', '.join(named)} and {', '.join(asked)} have none in common: choose one "
+            f"that is in both."
         )
     return both
 
@@ -237,12 +275,22 @@ def _collect(
             break
     notices = []
     if tally.long:
-        notices.append(left_out_notice(f"Sentences of more than {LONGEST_SENTENCE} words", tally.long))
+        notices.append(
+            left_out_notice(f"Sentences of more than {LONGEST_SENTENCE} words", tally.long)
+        )
     notices += [left_out_notice(what, count) for what, count in left_out.items()]
     if tally.stopped:
-        notices.append(f"Only the {tally.stopped} were read, because this server limits the length of a text.")
+        notices.append(
+            f"Only the {tally.stopped} were read, because this server limits the length of a text."
+        )
     if not tally.taken:
-        why = f" of {', '.join(genres)}" if genres else f" of {LONGEST_SENTENCE} words or fewer" if tally.long else ""
+        why = (
+            f" of {', '.join(genres)}"
+            if genres
+            else f" of {LONGEST_SENTENCE} words or fewer"
+            if tally.long
+            else ""
+        )
         raise CorpusError(f"{ref} holds no sentence{why}: choose another text.")
     if ".conllu" in ref.lower() and all(sentence.heads is None for sentence in tally.taken):
         notices.append(NO_HEADS.format(name=ref))
@@ -250,21 +298,29 @@ def _collect(
 
 
 def left_out_notice(what: str, count: int) -> str:
-    """Say what was left out, and how often: "Sentences of more than 512 words were left out (3)."."""
+    """Say what was left out, and how often: "Sentences of more than 512 words were left out
+    (3)."."""
     return f"{what} were left out ({count:,})."
 
 
 def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Limits) -> Corpus:
     """Read a file by its path, only as far as needed."""
     if limits.shared:
-        raise CorpusError("Files cannot be read by their path on a shared instance: upload the file, or choose demo.")
+        raise CorpusError(
+            "Files cannot be read by their path on a shared instance: upload the file, or choose "
+            "demo."
+        )
     try:
         path = Path(ref).expanduser()
         if not path.is_file():
             raise CorpusError(f"There is no file {_short(ref)}: check the path, or choose demo.")
         with path.open("rb") as handle:
             return _collect(ref, read_file(handle, path.name), limit, genres, limits)
-    except (OSError, RuntimeError, ValueError) as error:  # also: no such user, a zero byte, a path too long
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # also: no such user, a zero byte, a path too long
         reason = getattr(error, "strerror", None) or error
         raise CorpusError(f"{_short(ref)} cannot be read: {reason}.") from error
 

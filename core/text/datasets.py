@@ -18,7 +18,9 @@ FORM = "hub:NAME[/CONFIG][#SPLIT][:COLUMN], such as hub:nyu-mll/glue/sst2#valida
 LONGEST_REFERENCE = 300  # characters
 PREFERRED_COLUMNS = ("text", "sentence", "tokens", "words")
 _PART = r"[A-Za-z0-9][\w.\-]*"
-_REFERENCE = re.compile(rf"hub:(?P<name>{_PART}(?:/{_PART}){{0,2}})(?:#(?P<split>[\w.\-]+))?(?::(?P<column>[^:#/]+))?")
+_REFERENCE = re.compile(
+    rf"hub:(?P<name>{_PART}(?:/{_PART}){{0,2}})(?:#(?P<split>[\w.\-]+))?(?::(?P<column>[^:#/]+))?"
+)
 
 
 LONGEST_ROW = 1_000_000  # characters; a longer one counts as empty
@@ -51,9 +53,12 @@ def parse_hub_ref(ref: str) -> HubText:
     if _is_here(name):
         # `datasets` would read the folder instead of asking the hub.
         raise CorpusError(
-            f"hub:{name} cannot be read, because {name} is also a local file or folder: start from another folder."
+            f"hub:{name} cannot be read, because {name} is also a local file or folder: start from "
+            f"another folder."
         )
-    return HubText(name, parts[2] if len(parts) == 3 else "", match["split"] or "train", match["column"] or "")
+    return HubText(
+        name, parts[2] if len(parts) == 3 else "", match["split"] or "train", match["column"] or ""
+    )
 
 
 def _is_here(name: str) -> bool:
@@ -64,11 +69,12 @@ def _is_here(name: str) -> bool:
 
 
 def read_rows(source: HubText) -> Iterator[Row]:
-    """Read the rows of the column in this process: strings, tuples of words, None for a row without text.
+    """Read the rows of the column in this process: strings, tuples of words, None for a row without
+    text.
 
     Raises:
-        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, requires
-            a login, limits the rate, or the data cannot be read as text.
+        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or
+            column, requires a login, limits the rate, or the data cannot be read as text.
     """
     try:
         column = ""
@@ -82,7 +88,8 @@ def read_rows(source: HubText) -> Iterator[Row]:
                 yield words if sum(map(len, words)) <= LONGEST_ROW else None
             elif value is not None:
                 raise CorpusError(
-                    f"Column {column} of {source.name} contains {type(value).__name__} values, not text: "
+                    f"Column {column} of {source.name} contains {type(value).__name__} values, not "
+                    f"text: "
                     f"choose another column of {', '.join(row)[:500]}."
                 )
             else:
@@ -97,11 +104,15 @@ def read_rows(source: HubText) -> Iterator[Row]:
 
 def too_much(name: str) -> str:
     """Say that a data set's reader needed more memory than it may have."""
-    return f"Reading {name} needs too much memory, perhaps because of a very long line: choose another data set."
+    return (
+        f"Reading {name} needs too much memory, perhaps because of a very long line: choose "
+        f"another data set."
+    )
 
 
 def _open(source: HubText) -> Any:
-    """Open the streamed data set; a separate function so that tests can replace it by a local folder."""
+    """Open the streamed data set; a separate function so that tests can replace it by a local
+    folder."""
     from datasets import load_dataset
 
     token = False if current_limits().shared else None  # visitors never use the owner's login
@@ -114,12 +125,18 @@ def _column(source: HubText, row: dict[str, Any]) -> str:
     """Choose the named column, else the first that is likely to hold text."""
     if source.column:
         if source.column not in row:
-            raise CorpusError(f"{source.name} has no column {source.column}: choose one of {', '.join(row)[:500]}.")
+            raise CorpusError(
+                f"{source.name} has no column {source.column}: choose one of "
+                f"{', '.join(row)[:500]}."
+            )
         return source.column
     texts = [name for name, value in row.items() if isinstance(value, str)]
     for name in (*(p for p in PREFERRED_COLUMNS if p in row), *texts):
         return name
-    raise CorpusError(f"{source.name} has no column of text, only {', '.join(row)[:500]}: choose another data set.")
+    raise CorpusError(
+        f"{source.name} has no column of text, only {', '.join(row)[:500]}: choose another data "
+        f"set."
+    )
 
 
 def _explain(source: HubText, error: Exception) -> str:
@@ -128,19 +145,39 @@ def _explain(source: HubText, error: Exception) -> str:
     low, name = message.lower(), source.name
     status = getattr(getattr(error, "response", None), "status_code", None)
     if "gated" in low or status in (401, 403):
-        return f"The data set {name} requires a login: accept its terms on its hub page, then run `hf auth login`."
+        return (
+            f"The data set {name} requires a login: accept its terms on its hub page, then run "
+            f"`hf auth login`."
+        )
     if status == 429 or "too many requests" in low or "rate limit" in low:
         return f"The hub limits the rate of requests: wait a few minutes, then read {name} again."
     if "offlinemode" in low:
-        return f"{name} cannot be read, because the hub is switched off (HF_HUB_OFFLINE): use demo, or upload a file."
+        return (
+            f"{name} cannot be read, because the hub is switched off (HF_HUB_OFFLINE): use "
+            f"demo, or upload a file."
+        )
     if isinstance(error, ConnectionError | TimeoutError) or "reach" in low or "connect" in low:
-        return f"{name} cannot be read, because the hub cannot be reached: check the network, or use demo."
+        return (
+            f"{name} cannot be read, because the hub cannot be reached: check the network, or "
+            f"use demo."
+        )
     if "doesn't exist on the hub" in low or "couldn't find any data file" in low:
-        return f"The hub has no data set {name}, or it is private: check the name, which has the form {FORM}."
+        return (
+            f"The hub has no data set {name}, or it is private: check the name, which has the "
+            f"form {FORM}."
+        )
     if "scripts are no longer supported" in low:
-        return f"The data set {name} is made by a script, which is never run: look for a Parquet copy on the hub."
+        return (
+            f"The data set {name} is made by a script, which is never run: look for a Parquet "
+            f"copy on the hub."
+        )
     if "config" in low and ("not found" in low or "missing" in low):
-        return f"The data set {name} has no configuration {source.configuration or 'none'!r}: {message[:300]}"
+        return (
+            f"The data set {name} has no configuration {source.configuration or 'none'!r}: "
+            f"{message[:300]}"
+        )
     if "split" in low:
         return f"The data set {name} has no split {source.split}: {message[:300]}"
-    return f"The data set {name} could not be read as text ({type(error).__name__}: {message[:300]})."
+    return (
+        f"The data set {name} could not be read as text ({type(error).__name__}: {message[:300]})."
+    )

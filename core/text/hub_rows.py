@@ -1,8 +1,9 @@
-"""Reading a hub data set in a separate process, which has a memory limit and can be ended at any time.
+"""Reading a hub data set in a separate process, which has a memory limit and can be ended at any
+time.
 
-The library that streams data sets reads an endless line into memory, and a file of nothing but line ends for hours;
-neither can be interrupted from within. The files that a data set's card names must be its own, so that no card reaches
-addresses or files of the host.
+The library that streams data sets reads an endless line into memory, and a file of nothing but line
+ends for hours; neither can be interrupted from within. The files that a data set's card names must
+be its own, so that no card reaches addresses or files of the host.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|~")
 
 
 def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
-    """Stream the rows of the column in order: a string, or a tuple of words if the data set has words.
+    """Stream the rows of the column in order: a string, or a tuple of words if the data set has
+    words.
 
-    A separate process reads them, so that malicious files cannot affect this one and cancelling ends it at once.
+    A separate process reads them, so that malicious files cannot affect this one and cancelling
+    ends it at once.
 
     Raises:
-        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, requires
-            a login, limits the rate, the data cannot be read as text, or no text is found within the limits.
+        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or
+            column, requires a login, limits the rate, the data cannot be read as text, or no text
+            is found within the limits.
         CancelledError: If the run is cancelled.
     """
     yield from usable_rows(source, rows_apart(source))
@@ -47,7 +51,10 @@ def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[st
         if not size or not (row.strip() if isinstance(row, str) else row):
             empty += 1
         if empty > MOST_EMPTY:
-            raise CorpusError(f"{MOST_EMPTY:,} rows of {source.name} hold no text: choose another column or data set.")
+            raise CorpusError(
+                f"{MOST_EMPTY:,} rows of {source.name} hold no text: choose another column or data "
+                f"set."
+            )
         if number > MOST_ROWS or taken > MOST_CHARACTERS:
             return
         if row:
@@ -63,12 +70,16 @@ def rows_apart(source: HubText) -> Iterator[Row]:
     """
     reader = Apart("core.text.hub_rows", MEMORY)
     try:
-        for row in reader.ask(asdict(source), Patience(SILENCE, DEADLINE), f"reading {source.name}"):
+        for row in reader.ask(
+            asdict(source), Patience(SILENCE, DEADLINE), f"reading {source.name}"
+        ):
             yield tuple(row) if isinstance(row, list) else row
     except RefusedError as error:
         raise CorpusError(str(error)) from None
     except ApartTimeoutError:
-        raise CorpusError(f"Reading {source.name} takes too long: choose another data set, or upload a file.") from None
+        raise CorpusError(
+            f"Reading {source.name} takes too long: choose another data set, or upload a file."
+        ) from None
     except ApartError:
         raise CorpusError(too_much(source.name)) from None
     finally:
@@ -76,7 +87,8 @@ def rows_apart(source: HubText) -> Iterator[Row]:
 
 
 def guard_card(name: str) -> None:
-    """Require in this process that a card's data files lie in its own repository (or the folder that was named).
+    """Require in this process that a card's data files lie in its own repository (or the folder
+    that was named).
 
     Raises, when a card is read:
         CorpusError: If it names an address, or a path that begins at the root or leads upward.
@@ -90,7 +102,8 @@ def guard_card(name: str) -> None:
         inside = pattern.startswith(folder) or not ADDRESS.match(pattern)
         if not inside or ".." in pattern.replace("\\", "/").split("/"):
             raise CorpusError(
-                f"The card of {name} names files outside its repository ({pattern[:100]!r}): choose another data set."
+                f"The card of {name} names files outside its repository ({pattern[:100]!r}): "
+                f"choose another data set."
             )
         return cast(list[str], resolve(pattern, base_path, *arguments, **named))
 

@@ -18,13 +18,16 @@ Labelled = tuple[tuple[str, str], ...]
 
 @pure("alignment.labelled")
 def read_labelled(path: str = "") -> Labelled:
-    """Read (text, label) pairs from a file of `label<TAB>text` lines; without a path, the included sentences.
+    """Read (text, label) pairs from a file of `label<TAB>text` lines; without a path, the included
+    sentences.
 
     Raises:
         CorpusError: If the file is missing, may not be read, or a line has no tab.
     """
     if path and current_limits().shared:
-        raise CorpusError("Files of the server cannot be read on a shared instance: leave --labelled empty.")
+        raise CorpusError(
+            "Files of the server cannot be read on a shared instance: leave --labelled empty."
+        )
     file = Path(path) if path else zoo_folder() / LABELLED_FILE
     if not file.is_file():
         raise CorpusError(f"There is no file {file}: choose a file of lines `label<TAB>sentence`.")
@@ -32,12 +35,15 @@ def read_labelled(path: str = "") -> Labelled:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise CorpusError(f"{file.name} cannot be read as UTF-8 text ({error}): save it as UTF-8.") from error
+        raise CorpusError(
+            f"{file.name} cannot be read as UTF-8 text ({error}): save it as UTF-8."
+        ) from error
     for number, line in enumerate(io.StringIO(text), start=1):
         row = line.removesuffix("\n").split("\t")
         if len(row) != 2:
             raise CorpusError(
-                f"{file.name}, line {number}: the line has {len(row)} columns, but needs two, `label<TAB>sentence`."
+                f"{file.name}, line {number}: the line has {len(row)} columns, but needs two, "
+                f"`label<TAB>sentence`."
             )
         pairs.append((row[1], row[0]))
     if not pairs:

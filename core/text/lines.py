@@ -40,13 +40,19 @@ def read_lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[
         read += len(raw)
         if cap is not None and read > cap:
             raise CorpusError(
-                f"{name} unpacks to more than {cap / 2**20:g} MB, the limit for uploads: upload a smaller file."
+                f"{name} unpacks to more than {cap / 2**20:g} MB, the limit for uploads: upload a "
+                f"smaller file."
             )
         if binary or b"\0" in raw or len(raw) == LONGEST_LINE:
-            raise CorpusError(f"{name}, line {number}: this is not text (a binary file, or UTF-16): save it as UTF-8.")
+            raise CorpusError(
+                f"{name}, line {number}: this is not text (a binary file, or UTF-16): save it as "
+                f"UTF-8."
+            )
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             reason = f"byte {error.start + 1} of the line is not UTF-8"
-            raise CorpusError(f"{name}, line {number}: {reason}; save the file as UTF-8.") from error
+            raise CorpusError(
+                f"{name}, line {number}: {reason}; save the file as UTF-8."
+            ) from error
         yield (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")

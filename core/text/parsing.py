@@ -1,19 +1,22 @@
 """Text is cut into words and parsed by spaCy; this is the only module that imports it.
 
-A pipeline is called `box` (the one trained for this project on UD English EWT, in `zoo/parser`) or by the name of an
-installed `en_core_web_*`. The first predicts Universal Dependencies. The `en_core_web_*` pipelines predict ClearNLP
-dependencies (Stanford style): prepositions and auxiliaries are heads of words that are their heads in UD, so
-distances and depths of the two are not comparable; `CLEARNLP_NOTICE` says so to readers.
+A pipeline is called `box` (the one trained for this project on UD English EWT, in `zoo/parser`) or
+by the name of an installed `en_core_web_*`. The first predicts Universal Dependencies. The
+`en_core_web_*` pipelines predict ClearNLP dependencies (Stanford style): prepositions and
+auxiliaries are heads of words that are their heads in UD, so distances and depths of the two are
+not comparable; `CLEARNLP_NOTICE` says so to readers.
 
-spaCy's tokenizer takes quadratic time in a run of brackets or quotes, and holds the interpreter lock meanwhile:
-9,000 of them block every thread for 18 s. Therefore `check_line` limits the characters between two white spaces, and a
-line is tokenised in pieces short enough that other threads and a cancellation get their turn in between.
+spaCy's tokenizer takes quadratic time in a run of brackets or quotes, and holds the interpreter
+lock meanwhile: 9,000 of them block every thread for 18 s. Therefore `check_line` limits the
+characters between two white spaces, and a line is tokenised in pieces short enough that other
+threads and a cancellation get their turn in between.
 
-Words are parsed as given, one tree a sentence. Parses and words are kept in the store under the sentence's content
-and the pipeline's fingerprint, so that stored parses are read without importing spaCy.
+Words are parsed as given, one tree a sentence. Parses and words are kept in the store under the
+sentence's content and the pipeline's fingerprint, so that stored parses are read without importing
+spaCy.
 
-Deviations from spaCy: every sentence has exactly one root. spaCy may leave several words without a head; the first
-stays the root and the others are attached to it as `parataxis`.
+Deviations from spaCy: every sentence has exactly one root. spaCy may leave several words without a
+head; the first stays the root and the others are attached to it as `parataxis`.
 """
 
 from __future__ import annotations
@@ -41,8 +44,10 @@ if TYPE_CHECKING:
 
 BOX = "box"
 CLEARNLP_NOTICE = (
-    "{pipeline} predicts ClearNLP dependencies, not Universal Dependencies: prepositions and auxiliaries head "
-    "their phrases, so trees and scores are not comparable with those of the included parser or of a UD treebank."
+    "{pipeline} predicts ClearNLP dependencies, not Universal Dependencies: prepositions and "
+    "auxiliaries head "
+    "their phrases, so trees and scores are not comparable with those of the included parser or of "
+    "a UD treebank."
 )
 _INSTALLED = re.compile(r"en_core_web_[a-z]+")
 _BATCH = 128  # sentences parsed and stored at once, between two reports of progress
@@ -73,7 +78,8 @@ class Parse:
 
 
 def available_pipelines() -> list[str]:
-    """List the names that `parse_sentences` accepts: `box`, then the installed `en_core_web_*`, sorted."""
+    """List the names that `parse_sentences` accepts: `box`, then the installed `en_core_web_*`,
+    sorted."""
     names = {entry.name for entry in importlib.metadata.entry_points(group="spacy_models")}
     return [BOX, *sorted(name for name in names if _INSTALLED.fullmatch(name))]
 
@@ -85,11 +91,14 @@ def pipeline_fingerprint(pipeline: str = BOX) -> str:
         ModelError: If there is no such pipeline.
     """
     folder = _folder(pipeline)
-    return _fingerprint(str(folder), (folder / "meta.json").stat().st_mtime_ns if pipeline == BOX else 0)
+    return _fingerprint(
+        str(folder), (folder / "meta.json").stat().st_mtime_ns if pipeline == BOX else 0
+    )
 
 
 def box_scores() -> dict[str, Any]:
-    """Read the scores of the included parser (dev UAS, LAS, tag accuracy in per cent); {} if unknown."""
+    """Read the scores of the included parser (dev UAS, LAS, tag accuracy in per cent); {} if
+    unknown."""
     path = zoo_folder() / "parser" / "scores.json"
     return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
 
@@ -98,7 +107,8 @@ def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
     """Cut text into sentences of words by spaCy's English rules; a line end always ends a sentence.
 
     Args:
-        split: Whether one line may hold several sentences (ended by `.`, `!`, `?`); False takes each line as one.
+        split: Whether one line may hold several sentences (ended by `.`, `!`, `?`); False takes
+            each line as one.
 
     Returns:
         One tuple of words per sentence; blank lines give none.
@@ -124,7 +134,8 @@ def check_line(line: str, where: str) -> None:
         where: Name of the line in the message ("notes.txt, line 3").
 
     Raises:
-        CorpusError: If the line is longer than `LONGEST_LINE`, or `LONGEST_RUN` is exceeded between white space.
+        CorpusError: If the line is longer than `LONGEST_LINE`, or `LONGEST_RUN` is exceeded between
+            white space.
     """
     if len(line) > LONGEST_LINE:
         raise CorpusError(
@@ -134,13 +145,17 @@ def check_line(line: str, where: str) -> None:
     run = max(map(len, line.split()), default=0) if len(line) > LONGEST_RUN else 0
     if run > LONGEST_RUN:
         raise CorpusError(
-            f"{where} has {run:,} characters without a space, but at most {LONGEST_RUN:,} can be read: "
+            f"{where} has {run:,} characters without a space, but at most {LONGEST_RUN:,} can be "
+            f"read: "
             "remove them or put spaces between the words."
         )
 
 
-def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None = None) -> list[list[tuple[str, ...]]]:
-    """Tokenise each of several lines, and store them as one entry; a second call does not import spaCy.
+def tokenize_lines(
+    lines: Sequence[str], split: bool = True, store: Store | None = None
+) -> list[list[tuple[str, ...]]]:
+    """Tokenise each of several lines, and store them as one entry; a second call does not import
+    spaCy.
 
     The demo's lines are included, already cut.
     """
@@ -150,7 +165,9 @@ def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None
         return [list(line) for line in demo.lines]
 
     def compute() -> Value:
-        return {"lines": cast(Any, [[list(words) for words in tokenize(line, split)] for line in lines])}
+        return {
+            "lines": cast(Any, [[list(words) for words in tokenize(line, split)] for line in lines])
+        }
 
     value, _ = (store or current_store()).get_or_compute(key, compute)
     stored: Any = value["lines"]
@@ -162,14 +179,17 @@ def words_key(lines: Sequence[str], split: bool) -> str:
     return key_of("words", _VERSION, importlib.metadata.version("spacy"), split, tuple(lines))
 
 
-def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, store: Store | None = None) -> list[Parse]:
+def parse_sentences(
+    sentences: Sequence[Sequence[str]], pipeline: str = BOX, store: Store | None = None
+) -> list[Parse]:
     """Parse sentences: one tree per sentence over the given words.
 
-    Whatever the words are (none, one, hundreds, symbols, other scripts), the parse has as many heads as words and
-    one root; an empty sentence has an empty parse.
+    Whatever the words are (none, one, hundreds, symbols, other scripts), the parse has as many
+    heads as words and one root; an empty sentence has an empty parse.
 
     Args:
-        store: Where parses are kept; the current run's store if None. The demo's parses are included.
+        store: Where parses are kept; the current run's store if None. The demo's parses are
+            included.
 
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
@@ -182,7 +202,9 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
     wanted = dict.fromkeys(tuple(words) for words in sentences)
     included = demo.parses if demo.parser == mark else {}
     parses = {words: _parse_of(included[words]) for words in wanted if words in included}
-    keys = {key_of("parse", _VERSION, mark, words): words for words in wanted if words not in parses}
+    keys = {
+        key_of("parse", _VERSION, mark, words): words for words in wanted if words not in parses
+    }
     stored = store.get_many(keys)
     parses |= {keys[key]: _read(value) for key, value in stored.items()}
     misses = [(key, words) for key, words in keys.items() if key not in stored]
@@ -198,7 +220,8 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
 def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
     """Cut one document into sentences of words, a piece at a time under the lock.
 
-    The result is that of the whole document except for rare emoticons, whose rules look past a space.
+    The result is that of the whole document except for rare emoticons, whose rules look past a
+    space.
     """
     from core.runs.tasks import tick
 
@@ -222,14 +245,16 @@ def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
 
 
 def _piece_end(line: str, start: int) -> int:
-    """Find where a piece that begins at `start` ends: after white space, which `check_line` guarantees."""
+    """Find where a piece that begins at `start` ends: after white space, which `check_line`
+    guarantees."""
     if len(line) - start <= _PIECE:
         return len(line)
     return next(end for end in range(start + _PIECE + 1, start, -1) if line[end - 1].isspace())
 
 
 def _blank() -> Language:
-    """Make the English tokenizer with a sentence rule, once per process; the caller holds the lock."""
+    """Make the English tokenizer with a sentence rule, once per process; the caller holds the
+    lock."""
     import spacy
 
     if "blank" not in _loaded:
@@ -249,7 +274,8 @@ def _parse_of(columns: Columns) -> Parse:
 
 def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> list[Parse]:
     """Parse sentences now, in order; `parse_sentences` first looks in the store."""
-    with _lock:  # around the import too: of two threads that import spaCy at once, one may see it half imported
+    # around the import too: of two threads that import spaCy at once, one may see it half imported
+    with _lock:
         from spacy.tokens import Doc
 
         nlp, table = _load(pipeline), _upos_table(pipeline)
@@ -260,7 +286,10 @@ def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> li
             if words
         ]
         parsed = iter(list(nlp.pipe(docs)))
-        return [_one_tree(next(parsed), table) if words else Parse((), (), (), ()) for words in sentences]
+        return [
+            _one_tree(next(parsed), table) if words else Parse((), (), (), ())
+            for words in sentences
+        ]
 
 
 def _one_start(words: Sequence[str]) -> list[bool | int | None]:
@@ -280,7 +309,9 @@ def _one_tree(doc: Doc, table: dict[str, str] | None) -> Parse:
     if table is None:
         upos = [token.pos_ or "X" for token in doc]
     else:
-        upos = [_upos(table, *row) for row in zip(xpos, labels, (t.lower_ for t in doc), strict=True)]
+        upos = [
+            _upos(table, *row) for row in zip(xpos, labels, (t.lower_ for t in doc), strict=True)
+        ]
     return Parse(tuple(heads), tuple(upos), tuple(xpos), tuple(labels))
 
 
@@ -298,16 +329,20 @@ def _folder(pipeline: str) -> Path:
         folder = zoo_folder() / "parser"
         if not (folder / "config.cfg").is_file():
             raise ModelError(
-                f"The included parser is missing ({folder}): make it with `make zoo`, or install a spaCy pipeline such "
+                f"The included parser is missing ({folder}): make it with `make zoo`, or install a "
+                f"spaCy pipeline such "
                 "as en_core_web_sm and choose it."
             )
         return folder
     if not _INSTALLED.fullmatch(pipeline):
-        raise ModelError(f"{pipeline!r} is not a parser: choose one of {', '.join(available_pipelines())}.")
+        raise ModelError(
+            f"{pipeline!r} is not a parser: choose one of {', '.join(available_pipelines())}."
+        )
     spec = importlib.util.find_spec(pipeline)
     if spec is None or spec.origin is None:
         raise ModelError(
-            f"The spaCy pipeline {pipeline} is not installed: install it with `python -m spacy download {pipeline}`, "
+            f"The spaCy pipeline {pipeline} is not installed: install it with `python -m spacy "
+            f"download {pipeline}`, "
             f"or choose one of {', '.join(available_pipelines())}."
         )
     return Path(spec.origin).parent
@@ -330,19 +365,25 @@ def _load(pipeline: str) -> Language:
     key = str(folder)
     if key not in _loaded:
         try:
-            nlp = spacy.load(folder if pipeline == BOX else pipeline, exclude=["ner", "lemmatizer", "senter"])
+            nlp = spacy.load(
+                folder if pipeline == BOX else pipeline, exclude=["ner", "lemmatizer", "senter"]
+            )
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise ModelError(
-                f"The parser {pipeline} in {folder} could not be loaded ({type(error).__name__}: {error}): "
+                f"The parser {pipeline} in {folder} could not be loaded ({type(error).__name__}: "
+                f"{error}): "
                 "restore its files, or choose another parser."
             ) from error
         if "parser" not in nlp.pipe_names:
-            raise ModelError(f"The spaCy pipeline {pipeline} has no parser: choose another pipeline.")
+            raise ModelError(
+                f"The spaCy pipeline {pipeline} has no parser: choose another pipeline."
+            )
         _loaded[key] = nlp
     return _loaded[key]
 
 
 def _upos_table(pipeline: str) -> dict[str, str] | None:
-    """Read the table from XPOS and label to UPOS of a pipeline that predicts only XPOS; None for others."""
+    """Read the table from XPOS and label to UPOS of a pipeline that predicts only XPOS; None for
+    others."""
     path = _folder(pipeline) / "upos.json"
     return json.loads(path.read_text(encoding="utf8")) if path.is_file() else None

@@ -1,4 +1,5 @@
-"""Reading a study's text as a task: files, hub data sets and tokenising take time and can be cancelled."""
+"""Reading a study's text as a task: files, hub data sets and tokenising take time and can be
+cancelled."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ Text = Corpus | bytes
 
 
 @pure("text.read")
-def read_text(ref: str, genres: tuple[str, ...], limit: int | None, given: Text | None = None) -> Corpus:
+def read_text(
+    ref: str, genres: tuple[str, ...], limit: int | None, given: Text | None = None
+) -> Corpus:
     """Read the sentences of a study.
 
     Args:
@@ -30,9 +33,13 @@ def read_text(ref: str, genres: tuple[str, ...], limit: int | None, given: Text 
     if given is None:
         return _counted(read_corpus(ref, limit=limit, genres=genres), limit)
     corpus = given if isinstance(given, Corpus) else corpus_from_bytes(ref.partition(":")[2], given)
-    chosen = tuple(sentence for sentence in corpus.sentences if not genres or sentence.genre in genres)[:limit]
+    chosen = tuple(
+        sentence for sentence in corpus.sentences if not genres or sentence.genre in genres
+    )[:limit]
     if not chosen:
-        raise CorpusError(f"{corpus.ref} holds no sentence of {', '.join(genres)}: choose other genres.")
+        raise CorpusError(
+            f"{corpus.ref} holds no sentence of {', '.join(genres)}: choose other genres."
+        )
     return _counted(replace(corpus, sentences=chosen), limit)
 
 
@@ -46,14 +53,29 @@ def _counted(corpus: Corpus, limit: int | None) -> Corpus:
 
 def fewer_sentences(ref: str, count: int, limit: int) -> str:
     """Say that a text is shorter than was asked for."""
-    return f"{ref} has only {count:,} sentences, fewer than the {limit:,} that were asked for; all were read."
+    return (
+        f"{ref} has only {count:,} sentences, fewer than the {limit:,} that were asked for; all "
+        f"were read."
+    )
 
 
 def text_task(
-    ref: str, genres: Sequence[str], limit: int | None, texts: Mapping[str, Text] | None = None, *, role: Any = "text"
+    ref: str,
+    genres: Sequence[str],
+    limit: int | None,
+    texts: Mapping[str, Text] | None = None,
+    *,
+    role: Any = "text",
 ) -> Task:
-    """Make the task that reads one text; `texts` holds those that came with the request, by CorpusRef."""
+    """Make the task that reads one text; `texts` holds those that came with the request, by
+    CorpusRef."""
     return Task.of(
-        f"read {ref}", read_text, role=role, fleeting=True, ref=ref, genres=tuple(genres), limit=limit,
+        f"read {ref}",
+        read_text,
+        role=role,
+        fleeting=True,
+        ref=ref,
+        genres=tuple(genres),
+        limit=limit,
         given=(texts or {}).get(ref),
-    )  # fmt: skip
+    )

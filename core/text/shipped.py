@@ -1,7 +1,9 @@
-"""The included demo corpora, cut into words and parsed, so that the first figure does not wait for spaCy.
+"""The included demo corpora, cut into words and parsed, so that the first figure does not wait for
+spaCy.
 
-The file is keyed by content, like everything that is stored: with another text, parser or spaCy version it is not
-used, and the words and parses are computed as usual. `python -m core zoo demo` makes it.
+The file is keyed by content, like everything that is stored: with another text, parser or spaCy
+version it is not used, and the words and parses are computed as usual. `python -m core zoo demo`
+makes it.
 """
 
 from __future__ import annotations
@@ -49,6 +51,9 @@ def shipped() -> Shipped:
 @lru_cache(maxsize=2)
 def _read(path: Path, changed: int) -> Shipped:
     content = json.loads(gzip.decompress(path.read_bytes()))
-    parses = {tuple(words): (heads, upos, xpos, deprel) for words, heads, upos, xpos, deprel in content["parses"]}
+    parses = {
+        tuple(words): (heads, upos, xpos, deprel)
+        for words, heads, upos, xpos, deprel in content["parses"]
+    }
     lines = [[tuple(words) for words in line] for line in content["lines"]]
     return Shipped(str(content["cut"]), lines, str(content["parser"]), parses)

@@ -40,7 +40,8 @@ def read_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[S
 
 
 def _read_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
-    """Cut plain text into sentences of words, a chunk of lines at a time; refuse a line that is not text."""
+    """Cut plain text into sentences of words, a chunk of lines at a time; refuse a line that is not
+    text."""
     from core.text.parsing import check_line, tokenize_lines
 
     filled = ((number, line) for number, line in enumerate(texts, start=1) if line.strip())
@@ -52,7 +53,8 @@ def _read_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
 
 
 def read_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
-    """Read rows of a hub data set: text is cut into words, words are kept, rows without text are counted."""
+    """Read rows of a hub data set: text is cut into words, words are kept, rows without text are
+    counted."""
     from core.text.parsing import LONGEST_RUN, check_line
 
     def readable(line: str) -> bool:
@@ -67,7 +69,9 @@ def read_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
         if isinstance(row, str):
             yield from _read_text(filter(readable, row.splitlines()), source.name)
         elif max(map(len, row)) > LONGEST_RUN:
-            left_out[f"Rows of {source.name} with a word of more than {LONGEST_RUN} characters"] += 1
+            left_out[
+                f"Rows of {source.name} with a word of more than {LONGEST_RUN} characters"
+            ] += 1
         else:
             yield Sentence(row)
 
@@ -79,7 +83,9 @@ def read_demo(handle: BinaryIO) -> Iterator[Sentence]:
     rows = demo_rows(handle)
     cut = tokenize_lines([text for _, text in rows], split=False)
     for number, ((genre, _), sentences) in enumerate(zip(rows, cut, strict=True), start=1):
-        yield from (Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences)
+        yield from (
+            Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences
+        )
 
 
 def demo_rows(handle: BinaryIO) -> list[list[str]]:
@@ -88,6 +94,7 @@ def demo_rows(handle: BinaryIO) -> list[list[str]]:
     for number, row in enumerate(rows, start=1):
         if len(row) != 2 or row[0] not in GENRES:
             raise CorpusError(
-                f"demo.txt, sentence {number}: the line is not a genre, a tab and a sentence. Restore the file."
+                f"demo.txt, sentence {number}: the line is not a genre, a tab and a sentence. "
+                f"Restore the file."
             )
     return rows

@@ -1,11 +1,13 @@
-"""Dependency trees as arrays: distances, depths and edges from heads; a spanning tree from distances.
+"""Dependency trees as arrays: distances, depths and edges from heads; a spanning tree from
+distances.
 
-A tree over the words of a sentence is written as heads, the way CoNLL-U does: word i (counted from 1)
-hangs under word `heads[i - 1]`, and the root has head 0. Edges are 0-based pairs (i, j) with i < j.
+A tree over the words of a sentence is written as heads, the way CoNLL-U does: word i (counted from
+1) hangs under word `heads[i - 1]`, and the root has head 0. Edges are 0-based pairs (i, j) with i <
+j.
 
-Reference: Hewitt & Manning 2019, NAACL, sections 2 and 3 (tree distance, tree depth, minimum spanning tree
-of predicted distances). Deviations: ties between equal distances are broken by linear order (see
-`spanning_tree`), where the published code leaves them to the order of its sort.
+Reference: Hewitt & Manning 2019, NAACL, sections 2 and 3 (tree distance, tree depth, minimum
+spanning tree of predicted distances). Deviations: ties between equal distances are broken by linear
+order (see `spanning_tree`), where the published code leaves them to the order of its sort.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ Edges = list[tuple[int, int]]
 
 
 def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
-    """Find what keeps `heads` from being one tree: (0-based index of a word, reason); None for a tree."""
+    """Find what keeps `heads` from being one tree: (0-based index of a word, reason); None for a
+    tree."""
     n = len(heads)
     if n == 0:
         return 0, "there are no words"
@@ -33,7 +36,9 @@ def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
         if head == 0:
             roots.append(i)
     if len(roots) > 1:
-        return roots[1], f"there are {len(roots)} roots (words {_numbers(roots)}), but only one is allowed"
+        return roots[
+            1
+        ], f"there are {len(roots)} roots (words {_numbers(roots)}), but only one is allowed"
     state = [0] * n  # 0 not seen, 1 on the path from the current word, 2 reaches the root
     for start in range(n):
         path, i = [], start
@@ -81,15 +86,18 @@ def tree_depths(heads: Sequence[int]) -> Int[np.ndarray, " word"]:
 def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
     """Count the edges between every two words; symmetric, 0 on the diagonal.
 
-    The distance of two words is the sum of their depths minus twice the depth of their lowest common ancestor; that
-    depth is one less than the number of common ancestors, so one matrix product of ancestors gives all distances.
+    The distance of two words is the sum of their depths minus twice the depth of their lowest
+    common ancestor; that depth is one less than the number of common ancestors, so one matrix
+    product of ancestors gives all distances.
 
     Raises:
         ShapeError: If `heads` are not one tree.
     """
     validate_heads(heads)
     n = len(heads)
-    above = np.eye(n, n + 1)  # whether a word is the other one or its ancestor; the last column is above the root
+    above = np.eye(
+        n, n + 1
+    )  # whether a word is the other one or its ancestor; the last column is above the root
     up = np.asarray(heads, dtype=np.int64) - 1
     reached = up
     while (reached >= 0).any():
@@ -100,11 +108,14 @@ def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
     return cast(np.ndarray, (counts[:, None] + counts - 2 * (table @ table.T)).astype(np.int64))
 
 
-def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
+def spanning_tree(
+    distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"] | None = None
+) -> Edges:
     """Find the minimum spanning tree of one matrix of predicted distances; see `spanning_trees`.
 
     Args:
-        distances: Symmetric up to rounding, finite; only order matters. The mean with the transpose is used.
+        distances: Symmetric up to rounding, finite; only order matters. The mean with the transpose
+            is used.
         keep: Words to include (punctuation is left out this way); None for all.
 
     Returns:
@@ -115,14 +126,18 @@ def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarr
     """
     matrix = np.asarray(distances, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ShapeError(f"Distances must be a square matrix, one row per word; got shape {matrix.shape}.")
+        raise ShapeError(
+            f"Distances must be a square matrix, one row per word; got shape {matrix.shape}."
+        )
     inside = np.zeros(len(matrix), dtype=bool)
     inside[_kept(len(matrix), keep)] = True
     if not np.isfinite(matrix[np.ix_(inside, inside)]).all():
         raise ShapeError("Distances must be finite, but some of them are NaN or infinite.")
     if not inside.any():
         return []
-    return sorted((int(i), int(j)) for i, j in spanning_trees(matrix[None], inside[None])[0] if i >= 0)
+    return sorted(
+        (int(i), int(j)) for i, j in spanning_trees(matrix[None], inside[None])[0] if i >= 0
+    )
 
 
 def spanning_trees(
@@ -130,9 +145,10 @@ def spanning_trees(
 ) -> Int[np.ndarray, "tree edge two"]:
     """Find the minimum spanning trees over the kept words of many matrices of one size at once.
 
-    Prim's algorithm on dense matrices, which reads zero as a distance (scipy's routine reads it as a missing edge) and
-    breaks ties: the edge between closer words wins, then the one farther left. So a constant matrix gives the linear
-    chain.
+    Prim's algorithm on dense matrices, which reads zero as a distance (scipy's routine reads it as
+    a missing edge) and
+    breaks ties: the edge between closer words wins, then the one farther left. So a constant matrix
+    gives the linear chain.
 
     Args:
         distances: Finite; the mean with the transpose is used.
@@ -143,7 +159,10 @@ def spanning_trees(
     """
     count, n = keep.shape
     matrix = (distances.astype(np.float64) + distances.astype(np.float64).swapaxes(1, 2)) / 2
-    trees, place = np.arange(count), keep.cumsum(axis=1)  # how far apart words stand counts kept words only
+    trees, place = (
+        np.arange(count),
+        keep.cumsum(axis=1),
+    )  # how far apart words stand counts kept words only
     edges = np.full((count, max(n - 1, 0), 2), -1, dtype=np.int64)
     first = keep.argmax(axis=1)
     waiting = keep.copy()
@@ -173,7 +192,8 @@ def spanning_trees(
 
 
 def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
-    """List the sorted 0-based edges of a tree without those to left-out words (not reattached), as UUAS does.
+    """List the sorted 0-based edges of a tree without those to left-out words (not reattached), as
+    UUAS does.
 
     Raises:
         ShapeError: If `heads` are not one tree or `keep` does not fit.
@@ -184,7 +204,9 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
     return sorted(pair for pair in pairs if kept.issuperset(pair))
 
 
-def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None = None) -> tuple[int, ...]:
+def heads_from_edges(
+    edges: Sequence[tuple[int, int]], root: int, n: int | None = None
+) -> tuple[int, ...]:
     """Root a tree given as 0-based edges at the 0-based word `root`: 1-based heads, 0 for the root.
 
     Args:
@@ -195,7 +217,9 @@ def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None 
     """
     count = len(edges) + 1 if n is None else n
     if not 0 <= root < count or len(edges) != count - 1:
-        raise ShapeError(f"{len(edges)} edges from root {root} do not form a tree over {count} words.")
+        raise ShapeError(
+            f"{len(edges)} edges from root {root} do not form a tree over {count} words."
+        )
     neighbours: list[list[int]] = [[] for _ in range(count)]
     for i, j in edges:
         if not (0 <= i < count and 0 <= j < count):
@@ -211,7 +235,9 @@ def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None 
                 heads[j] = i + 1
                 waiting.append(j)
     if -1 in heads:
-        raise ShapeError(f"The edges do not form one tree: word {heads.index(-1)} is not connected to the root.")
+        raise ShapeError(
+            f"The edges do not form one tree: word {heads.index(-1)} is not connected to the root."
+        )
     return tuple(heads)
 
 
@@ -221,7 +247,9 @@ def _kept(n: int, keep: Bool[np.ndarray, " word"] | None) -> np.ndarray:
         return np.arange(n)
     mask = np.asarray(keep, dtype=bool)
     if mask.shape != (n,):
-        raise ShapeError(f"The mask of words to keep has shape {mask.shape}, but the sentence has {n} words.")
+        raise ShapeError(
+            f"The mask of words to keep has shape {mask.shape}, but the sentence has {n} words."
+        )
     return np.flatnonzero(mask)
 
 

@@ -1,12 +1,13 @@
-"""Vectors of words, sentences or [CLS] from every layer, computed once per sentence and kept in the store.
+"""Vectors of words, sentences or [CLS] from every layer, computed once per sentence and kept in the
+store.
 
-A sentence's vectors are stored in float16 (float32 where a number would overflow), under a key over the weights, the
-tokenizer, the words, the side, the number format and a version. Only sentences that are not in the store are run:
-adding 200 runs 200. The numbers are the same whether they were stored or not, because what is returned always has the
-stored precision.
+A sentence's vectors are stored in float16 (float32 where a number would overflow), under a key over
+the weights, the tokenizer, the words, the side, the number format and a version. Only sentences
+that are not in the store are run: adding 200 runs 200. The numbers are the same whether they were
+stored or not, because what is returned always has the stored precision.
 
-A sentence longer than the model's input is left out with a notice, never cut; so is a word that the tokenizer removes
-entirely (some emoji and control characters).
+A sentence longer than the model's input is left out with a notice, never cut; so is a word that the
+tokenizer removes entirely (some emoji and control characters).
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.models import ModelInfo, ModelRef, describe, load_tokenizer, locate, parse_ref, tokenizer_fingerprint
+from core.models import (
+    ModelInfo,
+    ModelRef,
+    describe,
+    load_tokenizer,
+    locate,
+    parse_ref,
+    tokenizer_fingerprint,
+)
 from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.runs.tasks import span, tick
@@ -89,7 +98,8 @@ def extract(
     between: tuple[str, float] | None = None,
     store: Store | None = None,
 ) -> Activations:
-    """Extract the vectors of `sentences` in every layer of a model, from the store if they are in it.
+    """Extract the vectors of `sentences` in every layer of a model, from the store if they are in
+    it.
 
     Args:
         ref: The model.
@@ -98,7 +108,8 @@ def extract(
         keep: Word indices to keep for each sentence, in the order wanted; only with items="words".
         layers: Layers to return, all by default; negative ones count from the top.
         side: "encoder" or "decoder", for models that have both.
-        device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to rounding.
+        device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to
+            rounding.
         dtype: "float32", or "bfloat16" for speed where the processor has it.
         between: (base, share) to interpolate the weights: base + share * (ref - base).
         store: Where results are kept; the current run's store if None.
@@ -138,7 +149,8 @@ def extract(
 
 
 def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = None) -> np.ndarray:
-    """Find the sentences that the model can read whole, with at least one word that its tokenizer keeps.
+    """Find the sentences that the model can read whole, with at least one word that its tokenizer
+    keeps.
 
     Combine the masks of several models to give them all the same sentences.
 
@@ -159,11 +171,16 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
         there = [place for place, words in enumerate(texts) if words]
         subwords = np.zeros(len(texts), dtype=np.int32)
         cut = cut_sentences(load_tokenizer(ref), [texts[place] for place in there]) if there else []
-        subwords[there] = [encoded.subwords if max(encoded.words, default=-1) >= 0 else 0 for encoded in cut]
+        subwords[there] = [
+            encoded.subwords if max(encoded.words, default=-1) >= 0 else 0 for encoded in cut
+        ]
         return {"subwords": subwords}
 
-    # Stored for all together: a stored mask needs no tokenizer, whose import takes longer than its work.
-    counted, _ = reading.store.get_or_compute(key_of("fitting", VERSION, tokenizer_fingerprint(ref), texts), count)
+    # Stored for all together: a stored mask needs no tokenizer, whose import takes longer than its
+    # work.
+    counted, _ = reading.store.get_or_compute(
+        key_of("fitting", VERSION, tokenizer_fingerprint(ref), texts), count
+    )
     fits: np.ndarray = (counted["subwords"] > 0) & (counted["subwords"] <= reading.longest)
     return fits
 
@@ -185,15 +202,30 @@ def _reading(
     if info.family != "encoder-decoder":
         side = info.family
     config = checkpoints.read_config(locate(ref))
-    identity = key_of("activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype)
+    identity = key_of(
+        "activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype
+    )
     if between is not None:
         identity = key_of("between", identity, describe(between[0]).fingerprint, between[1])
     depth = checkpoints.depth(config, side)
     longest = checkpoints.longest_input(config)
-    return _Reading(ref, info, side, dtype, device, depth + 1, longest, store or current_store(), identity, between)
+    return _Reading(
+        ref,
+        info,
+        side,
+        dtype,
+        device,
+        depth + 1,
+        longest,
+        store or current_store(),
+        identity,
+        between,
+    )
 
 
-def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> None:
+def _check(
+    reading: _Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None
+) -> None:
     if items not in ITEMS:
         raise ShapeError(f"items must be one of {', '.join(ITEMS)}, not {items!r}.")
     if items == "cls" and not _has_cls(reading):
@@ -207,7 +239,9 @@ def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[S
         )
     for index, (words, wanted) in enumerate(zip(sentences, keep, strict=True)):
         if any(not 0 <= word < len(words) for word in wanted):
-            raise ShapeError(f"keep names words outside sentence {index}, which has {len(words)} words.")
+            raise ShapeError(
+                f"keep names words outside sentence {index}, which has {len(words)} words."
+            )
 
 
 def _has_cls(reading: _Reading) -> bool:
@@ -216,7 +250,8 @@ def _has_cls(reading: _Reading) -> bool:
 
 def _no_cls(reading: _Reading) -> ModelError:
     return ModelError(
-        f"{reading.ref} has no [CLS] token (it is a {reading.info.model_type} model): choose words or sentence means "
+        f"{reading.ref} has no [CLS] token (it is a {reading.info.model_type} model): choose words "
+        f"or sentence means "
         "as items."
     )
 
@@ -225,11 +260,15 @@ def _layers(layers: Sequence[int] | None, count: int) -> list[int]:
     if layers is None:
         return list(range(count))
     if any(not -count <= layer < count for layer in layers):
-        raise ShapeError(f"layers must be between 0 (embeddings) and {count - 1} (top), not {list(layers)}.")
+        raise ShapeError(
+            f"layers must be between 0 (embeddings) and {count - 1} (top), not {list(layers)}."
+        )
     return [layer % count for layer in layers]
 
 
-def _wanted(sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> list[np.ndarray]:
+def _wanted(
+    sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None
+) -> list[np.ndarray]:
     """List the word indices to return of each sentence; -1, once, for the whole sentence."""
     if keep is not None:
         return [np.asarray(words, dtype=np.int64) for words in keep]
@@ -238,7 +277,9 @@ def _wanted(sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | No
     return [np.full(min(1, len(words)), -1) for words in sentences]
 
 
-def _select(reading: _Reading, value: Value, items: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _select(
+    reading: _Reading, value: Value, items: str, wanted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Select (layer, item, d_model) of one stored sentence, and whether each item exists."""
     if items == "words":
         return value["words"][:, wanted], value["pieces"][wanted] > 0
@@ -247,8 +288,11 @@ def _select(reading: _Reading, value: Value, items: str, wanted: np.ndarray) -> 
     return value[items][:, None], np.array([value["pieces"] > 0])
 
 
-def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[int, Value], None]) -> None:
-    """Pass the stored value of every sentence with words to `place`, in any order; compute what is missing."""
+def _visit(
+    reading: _Reading, sentences: Sentences, part: str, place: Callable[[int, Value], None]
+) -> None:
+    """Pass the stored value of every sentence with words to `place`, in any order; compute what is
+    missing."""
     places: dict[str, list[int]] = {}
     for index, words in enumerate(sentences):
         if words:
@@ -287,10 +331,13 @@ def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[
 def _compute(
     reading: _Reading, loaded: LoadedModel, missing: dict[str, tuple[str, ...]], part: str
 ) -> dict[str, Value]:
-    """Compute the values of `missing`, after looking in the store once more under the model's lock."""
+    """Compute the values of `missing`, after looking in the store once more under the model's
+    lock."""
     from core.vectors.forward import cut_sentences, read_sentences
 
-    with reading.store.lock(reading.identity, waiting=lambda: tick(0.0, "waiting for another process")):
+    with reading.store.lock(
+        reading.identity, waiting=lambda: tick(0.0, "waiting for another process")
+    ):
         stored = reading.store.get_many(missing)
         absent = [key for key in missing if key not in stored]
         if not absent:
@@ -300,7 +347,9 @@ def _compute(
         made: dict[str, dict[str, Value]] = {"words": {}, "summary": {}}
         for index in sorted(set(range(len(cut))) - set(fit)):
             for name, values in made.items():
-                values[reading.key(missing[absent[index]], name)] = {"too_long": cut[index].subwords}
+                values[reading.key(missing[absent[index]], name)] = {
+                    "too_long": cut[index].subwords
+                }
         done = 0
         for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side):
             for index, vectors in batch:
@@ -334,8 +383,12 @@ def _notices(
     notices = [*ARCHITECTURES[reading.info.model_type].caveats]
     if long:
         first = " ".join(sentences[long[0]][:6])
-        notices.append(too_long(str(reading.ref), len(long), len(sentences), reading.longest, first))
+        notices.append(
+            too_long(str(reading.ref), len(long), len(sentences), reading.longest, first)
+        )
     blank = int((~np.isin(absent, long)).sum())
     if blank:
-        notices.append(blank_items(str(reading.ref), blank, "word" if items == "words" else "sentence"))
+        notices.append(
+            blank_items(str(reading.ref), blank, "word" if items == "words" else "sentence")
+        )
     return tuple(notices)

@@ -1,12 +1,13 @@
 """Forward passes: sentences of words in, vectors of words out, from every layer at once.
 
-Sentences are tokenised as lists of words, sorted by length into batches of about as many tokens, and padded only
-within a batch. Each word's vector is the mean of its subwords' (the fast tokenizer's word ids say which), with special
-tokens and padding left out. Layer 0 is the embedding output; the last layer is the model's own output, including the
-final norm of decoders.
+Sentences are tokenised as lists of words, sorted by length into batches of about as many tokens,
+and padded only within a batch. Each word's vector is the mean of its subwords' (the fast
+tokenizer's word ids say which), with special tokens and padding left out. Layer 0 is the embedding
+output; the last layer is the model's own output, including the final norm of decoders.
 
-Deviations: byte-level tokenizers get a space before every word, including the first, so that a word is cut the same
-at any position. The decoder of an encoder-decoder reads the sentence as its own output, after its start token.
+Deviations: byte-level tokenizers get a space before every word, including the first, so that a word
+is cut the same at any position. The decoder of an encoder-decoder reads the sentence as its own
+output, after its start token.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Subwords:
     """A sentence cut into subwords by a tokenizer.
 
     Attributes:
-        ids: Token ids with special tokens; of a sentence longer than any model reads, only the first.
+        ids: Token ids with special tokens; of a sentence longer than any model reads, only the
+            first.
         words: Index of the word that each token belongs to; -1 for special tokens.
         length: Words in the sentence.
         subwords: Tokens of the whole sentence.
@@ -69,7 +71,8 @@ class SentenceVectors:
 
 
 def cut_sentences(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[Subwords]:
-    """Cut sentences into subwords, with the word that each belongs to; nothing is padded or cut off.
+    """Cut sentences into subwords, with the word that each belongs to; nothing is padded or cut
+    off.
 
     Args:
         tokenizer: The model's.
@@ -85,8 +88,11 @@ def cut_sentences(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> l
     ]
 
 
-def cut_pair(tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str]) -> tuple[Subwords, list[int] | None]:
-    """Join two texts to one sequence, as the tokenizer joins a pair; the second's words are numbered after the first's.
+def cut_pair(
+    tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str]
+) -> tuple[Subwords, list[int] | None]:
+    """Join two texts to one sequence, as the tokenizer joins a pair; the second's words are
+    numbered after the first's.
 
     Returns:
         The subwords, and the segment of each, 0 or 1; None if the tokenizer has no segments.
@@ -100,13 +106,16 @@ def cut_pair(tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str]) 
         -1 if word < 0 or side < 0 else word + shift[side]
         for word, side in zip(encoding.words, encoding.sides, strict=True)
     ]
-    return Subwords(encoding.ids, words, len(first) + len(second), encoding.subwords), encoding.segments
+    return Subwords(
+        encoding.ids, words, len(first) + len(second), encoding.subwords
+    ), encoding.segments
 
 
 def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Batch sentences by length, with at most `budget` tokens including padding.
 
-    A sentence longer than the budget is a batch of its own. The longest come first, so that memory peaks early.
+    A sentence longer than the budget is a batch of its own. The longest come first, so that memory
+    peaks early.
     """
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
@@ -118,7 +127,8 @@ def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
 
 
 def token_budget(device: str, d_model: int) -> int:
-    """Choose the tokens of one batch: as many as fit into the processor's caches, or fill an accelerator."""
+    """Choose the tokens of one batch: as many as fit into the processor's caches, or fill an
+    accelerator."""
     return min(CPU_MOST, max(64, CPU_BUDGET // d_model)) if device == "cpu" else GPU_BUDGET
 
 
@@ -162,17 +172,24 @@ def _read_batch(loaded: LoadedModel, batch: list[Subwords], side: str) -> list[S
     vectors = []
     for index, (low, high) in enumerate(pairwise(starts)):
         of_sentence, count = words[:, low:high], pieces[low:high]
-        mean = of_sentence.sum(1) / max(1, int((count > 0).sum()))  # words without subwords are zeros
+        mean = of_sentence.sum(1) / max(
+            1, int((count > 0).sum())
+        )  # words without subwords are zeros
         vectors.append(SentenceVectors(of_sentence, count, cls[index], mean))
     return vectors
 
 
-def _hidden_states(loaded: LoadedModel, batch: list[Subwords], side: str) -> tuple[tuple[torch.Tensor, ...], int]:
-    """Compute all layers' states (sentence, subword, d_model), and by how many places they are shifted right."""
+def _hidden_states(
+    loaded: LoadedModel, batch: list[Subwords], side: str
+) -> tuple[tuple[torch.Tensor, ...], int]:
+    """Compute all layers' states (sentence, subword, d_model), and by how many places they are
+    shifted right."""
     import torch
 
     config = loaded.model.config
-    pad = config.pad_token_id if isinstance(config.pad_token_id, int) else 0  # RoBERTa counts positions from it
+    pad = (
+        config.pad_token_id if isinstance(config.pad_token_id, int) else 0
+    )  # RoBERTa counts positions from it
     width = max(len(sentence.ids) for sentence in batch)
     ids = torch.full((len(batch), width), pad)
     mask = torch.zeros(len(batch), width, dtype=torch.long)
@@ -191,13 +208,20 @@ def _hidden_states(loaded: LoadedModel, batch: list[Subwords], side: str) -> tup
     said = torch.cat([start, ids], 1)
     heard = torch.cat([torch.ones_like(mask[:, :1]), mask], 1)
     output = loaded.model(
-        input_ids=ids, decoder_input_ids=said, decoder_attention_mask=heard, use_cache=False, **options
+        input_ids=ids,
+        decoder_input_ids=said,
+        decoder_attention_mask=heard,
+        use_cache=False,
+        **options,
     )
     return output.decoder_hidden_states, 1
 
 
-def _word_places(batch: list[Subwords], starts: np.ndarray, width: int, shift: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the place of each subword in the flattened (sentence, subword) grid, and its word's slot."""
+def _word_places(
+    batch: list[Subwords], starts: np.ndarray, width: int, shift: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the place of each subword in the flattened (sentence, subword) grid, and its word's
+    slot."""
     places, slots = [], []
     for row, sentence in enumerate(batch):
         owner = np.asarray(sentence.words, dtype=np.int64)
@@ -213,8 +237,12 @@ def _cls_vectors(
     import torch
 
     token = loaded.tokenizer.cls
-    first = torch.stack([states[:, 0].float() for states in hidden], 1).cpu().numpy()  # sentence layer d_model
+    first = (
+        torch.stack([states[:, 0].float() for states in hidden], 1).cpu().numpy()
+    )  # sentence layer d_model
     return [
-        first[row] if token is not None and sentence.ids[0] == token and sentence.words[0] < 0 else None
+        first[row]
+        if token is not None and sentence.ids[0] == token and sentence.words[0] < 0
+        else None
         for row, sentence in enumerate(batch)
     ]

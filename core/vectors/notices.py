@@ -29,12 +29,15 @@ def blank_items(model: str, count: int, kind: str) -> str:
     """
     left, them = ("was left out", "it") if count == 1 else ("were left out", "them")
     plural = "" if count == 1 else "s"
-    return f"{count} {kind}{plural} {left}, because the tokenizer of {model} removes {them} entirely."
+    return (
+        f"{count} {kind}{plural} {left}, because the tokenizer of {model} removes {them} entirely."
+    )
 
 
 def other_depth(base: str, base_layers: int, other: str, other_layers: int) -> str:
     """Say that two models differ in their number of layers."""
     return (
-        f"{base} has {base_layers} layers and {other} has {other_layers}, so layers are compared by "
+        f"{base} has {base_layers} layers and {other} has {other_layers}, so layers are compared "
+        f"by "
         "relative depth."
     )

@@ -1,6 +1,7 @@
 """Two models on the same items: sampled words, and their vectors in both models.
 
-Models with different tokenizers leave out different sentences and words; a comparison uses the items that both have.
+Models with different tokenizers leave out different sentences and words; a comparison uses the
+items that both have.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Items:
 
     Attributes:
         sentences: Words of each sentence.
-        kept: Positions of the sampled words of each sentence; empty for all words, or where items are sentences.
+        kept: Positions of the sampled words of each sentence; empty for all words, or where items
+            are sentences.
         items: "words", "cls" or "mean".
     """
 
@@ -39,10 +41,12 @@ class Items:
 
 @dataclass(frozen=True)
 class Paired:
-    """Vectors of the same items from two models, the second's layers already matched to the first's.
+    """Vectors of the same items from two models, the second's layers already matched to the
+    first's.
 
-    Shapes: `base` (layer, item, d_model), `compared` (layer, item, another d_model), `sentence` (item,), `word`
-    (item,): the word's position in its sentence, -1 where items are whole sentences.
+    Shapes: `base` (layer, item, d_model), `compared` (layer, item, another d_model), `sentence`
+    (item,), `word` (item,): the word's position in its sentence, -1 where items are whole
+    sentences.
     """
 
     base: NDArray[np.float32]
@@ -71,7 +75,9 @@ def sample_words(
     if once:
         words = [word.casefold() for sentence in sentences for word in sentence]
         shuffled = rng.permutation(total)
-        places = np.array(list({words[place]: place for place in shuffled}.values()))  # the last place of each word
+        places = np.array(
+            list({words[place]: place for place in shuffled}.values())
+        )  # the last place of each word
         chosen = np.sort(rng.choice(places, size=min(sample, len(places)), replace=False))
     else:
         chosen = np.sort(rng.choice(total, size=min(sample, total), replace=False))
@@ -81,13 +87,16 @@ def sample_words(
     return used, tuple(tuple(int(word) for word in position[sentence == number]) for number in used)
 
 
-def extract_pair(base: str, other: str, items: Items, match_layers: bool = True, share: float = 1.0) -> Paired:
+def extract_pair(
+    base: str, other: str, items: Items, match_layers: bool = True, share: float = 1.0
+) -> Paired:
     """Extract the vectors of the items that both models have, in one order.
 
     Args:
         base, other: References.
         items: Which.
-        match_layers: Match the other's layers to the base's by relative depth where they differ in number.
+        match_layers: Match the other's layers to the base's by relative depth where they differ in
+            number.
         share: Below 1, the other's weights lie at this share of the way from the base's to its own.
 
     Raises:
@@ -99,31 +108,44 @@ def extract_pair(base: str, other: str, items: Items, match_layers: bool = True,
     with span(0.0, 0.35):
         first = extract(base, items.sentences, **asked)
     with span(0.35, 0.7):
-        second = extract(other, items.sentences, **asked, between=(base, share) if share < 1.0 else None)
-    notices = [*first.notices, *(notice for notice in second.notices if notice not in first.notices)]
+        second = extract(
+            other, items.sentences, **asked, between=(base, share) if share < 1.0 else None
+        )
+    notices = [
+        *first.notices,
+        *(notice for notice in second.notices if notice not in first.notices),
+    ]
     first, second = in_common([first, second])
     if len(first.sentence) < LEAST_ITEMS:
         left = len(first.sentence)
         raise ShapeError(
-            f"Only {left} items can be read by both models, and {LEAST_ITEMS} are needed: use more text or shorter "
+            f"Only {left} items can be read by both models, and {LEAST_ITEMS} are needed: use more "
+            f"text or shorter "
             "sentences."
         )
     base_states, other_states = first.vectors, second.vectors
     if match_layers and len(base_states) != len(other_states):
         notices.append(other_depth(base, len(base_states) - 1, other, len(other_states) - 1))
-        other_states = other_states[np.round(np.linspace(0, len(other_states) - 1, len(base_states))).astype(int)]
+        other_states = other_states[
+            np.round(np.linspace(0, len(other_states) - 1, len(base_states))).astype(int)
+        ]
     return Paired(base_states, other_states, first.sentence, first.word, tuple(notices))
 
 
 def in_common(activations: Sequence[Activations]) -> list[Activations]:
     """Reduce activations to the items (sentence, word) that all of them have, in one order.
 
-    Models with different tokenizers leave out different sentences and words; a comparison needs the rest.
+    Models with different tokenizers leave out different sentences and words; a comparison needs the
+    rest.
     """
-    owned = [list(zip(part.sentence.tolist(), part.word.tolist(), strict=True)) for part in activations]
+    owned = [
+        list(zip(part.sentence.tolist(), part.word.tolist(), strict=True)) for part in activations
+    ]
     shared = set.intersection(*map(set, owned)) if owned else set()
     reduced = []
     for part, items in zip(activations, owned, strict=True):
         at = np.array([place for place, item in enumerate(items) if item in shared], dtype=np.int64)
-        reduced.append(Activations(part.vectors[:, at], part.sentence[at], part.word[at], part.notices))
+        reduced.append(
+            Activations(part.vectors[:, at], part.sentence[at], part.word[at], part.notices)
+        )
     return reduced

@@ -1,7 +1,8 @@
-"""Words of a text that are not in a model's vocabulary: its tokenizer reads them all as one unknown token.
+"""Words of a text that are not in a model's vocabulary: its tokenizer reads them all as one unknown
+token.
 
-No model is run. Each word of a text is cut once by each tokenizer, in a stage between the first one, which reads the
-text and identifies the models, and the tasks of a study.
+No model is run. Each word of a text is cut once by each tokenizer, in a stage between the first
+one, which reads the text and identifies the models, and the tasks of a study.
 """
 
 from __future__ import annotations
@@ -63,12 +64,17 @@ def unknown_word_tasks(ready: Outputs) -> list[Task]:
     """
     return [
         Task.of(
-            f"vocabulary of {refs[0]}", _share, role=(UNKNOWN, tokenizer, role), fleeting=True, ref=refs[0],
+            f"vocabulary of {refs[0]}",
+            _share,
+            role=(UNKNOWN, tokenizer, role),
+            fleeting=True,
+            ref=refs[0],
             sentences=text.words,
         )
-        for role, text in ready.values.items() if isinstance(text, Readable)
+        for role, text in ready.values.items()
+        if isinstance(text, Readable)
         for tokenizer, refs in _readers(ready).items()
-    ]  # fmt: skip
+    ]
 
 
 def with_unknown_words(result: R, ready: Outputs) -> R:
@@ -99,8 +105,10 @@ def with_unknown_share(result: R, refs: Sequence[str], share: float, text: str) 
         return result
     models, part = _named(refs), text_of(share, "per cent")
     notice = (
-        f"{part} of the words of the {text} are not in the vocabulary of {models}, which reads them all as one unknown "
-        "token, so the numbers say nothing about these words. Choose a text in the language and domain that the model "
+        f"{part} of the words of the {text} are not in the vocabulary of {models}, which reads "
+        f"them all as one unknown "
+        "token, so the numbers say nothing about these words. Choose a text in the language and "
+        "domain that the model "
         "was trained on."
     )
     notices = (notice, *result.notices)
@@ -138,17 +146,22 @@ def _named(refs: Iterable[str]) -> str:
 
 
 def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:
-    """Find the words, each given once, that contain something outside the tokenizer's vocabulary."""
+    """Find the words, each given once, that contain something outside the tokenizer's
+    vocabulary."""
     from core.runs.store import current_store, key_of
 
     file = locate(ref) / "tokenizer.json"
-    if parse_ref(ref).kind == "zoo" and file.is_file():  # included: trusted, and faster to cut than to look up
+    if (
+        parse_ref(ref).kind == "zoo" and file.is_file()
+    ):  # included: trusted, and faster to cut than to look up
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(file))
         unknown = getattr(tokenizer.model, "unk_token", None)
         cut = tokenizer.encode_batch([[word] for word in words], is_pretokenized=True)
-        return frozenset(word for word, encoded in zip(words, cut, strict=True) if unknown in encoded.tokens)
+        return frozenset(
+            word for word, encoded in zip(words, cut, strict=True) if unknown in encoded.tokens
+        )
 
     def look() -> dict[str, list[str]]:
         from core.vectors.forward import cut_sentences
@@ -156,7 +169,13 @@ def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:
         tokenizer = load_tokenizer(ref)
         unknown = tokenizer.unk
         cut = cut_sentences(tokenizer, [[word] for word in words])
-        return {"unknown": [word for word, pieces in zip(words, cut, strict=True) if unknown in pieces.inside]}
+        return {
+            "unknown": [
+                word for word, pieces in zip(words, cut, strict=True) if unknown in pieces.inside
+            ]
+        }
 
-    kept, _ = current_store().get_or_compute(key_of("unknown", VERSION, tokenizer_fingerprint(ref), words), look)
+    kept, _ = current_store().get_or_compute(
+        key_of("unknown", VERSION, tokenizer_fingerprint(ref), words), look
+    )
     return frozenset(kept["unknown"])

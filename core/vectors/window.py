@@ -1,8 +1,10 @@
-"""The static window: a model's own embedding table read through a few words, with no Transformer layer run.
+"""The static window: a model's own embedding table read through a few words, with no Transformer
+layer run.
 
-What a word's layer 0 and its neighbours' say together is known before any layer computes: a finding about hidden states
-is a finding about layers only as far as it goes beyond this. The rows are the layer-0 vectors of a word and of the
-words up to `reach` places before and behind it in its sentence; where there is no such word, zeros.
+What a word's layer 0 and its neighbours' say together is known before any layer computes: a finding
+about hidden states is a finding about layers only as far as it goes beyond this. The rows are the
+layer-0 vectors of a word and of the words up to `reach` places before and behind it in its
+sentence; where there is no such word, zeros.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ REACH = 2  # words on either side, at most
 
 
 def places_in(reach: int) -> tuple[int, ...]:
-    """Places of a window, the word's own first and then outwards: a narrower window is a beginning of a wider one.
+    """Places of a window, the word's own first and then outwards: a narrower window is a beginning
+    of a wider one.
 
     Example:
         >>> places_in(2)
@@ -31,7 +34,8 @@ def static_window(
     word: Int[np.ndarray, " word"],
     reach: int = REACH,
 ) -> Float[np.ndarray, "word window"]:
-    """Layer-0 vectors of each word and its neighbours, one beside the other in the order of `places_in`.
+    """Layer-0 vectors of each word and its neighbours, one beside the other in the order of
+    `places_in`.
 
     Args:
         vectors: Layer 0 of the words.
@@ -53,7 +57,9 @@ def static_window(
     """
     if (np.asarray(word) < 0).any():
         raise ShapeError("A static window needs rows that are words.")
-    longest = int(word.max(initial=0)) + 1 + 2 * reach  # room for the places before and behind a sentence
+    longest = (
+        int(word.max(initial=0)) + 1 + 2 * reach
+    )  # room for the places before and behind a sentence
     address = sentence.astype(np.int64) * longest + word + reach
     order = np.argsort(address, kind="stable")
     ordered = address[order]

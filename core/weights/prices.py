@@ -42,15 +42,24 @@ def weights_price(spec: WeightsSpec) -> Price:
     pairs = len(here) ** 2 / 2
     tasks = [STARTING + MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * pairs]
     for size in here:
-        once = sum(number * FACTORED * _cube(shape) for shape, number in _matrices(size, spec.families))
+        once = sum(
+            number * FACTORED * _cube(shape) for shape, number in _matrices(size, spec.families)
+        )
         tasks += [costs.OPENING + once] * (2 if spec.of != "delta" else 1)
     numbers = sum(KEPT * 6 * size.layers for size in here)
     memory = _largest(here) + numbers * costs.SINGLE
-    listed = sizes[spec.base].parameters * costs.SINGLE / 1e9 * spec.tree if spec.base in sizes else 0.0
+    listed = (
+        sizes[spec.base].parameters * costs.SINGLE / 1e9 * spec.tree if spec.base in sizes else 0.0
+    )
     return costs.price_of(
-        sizes, tasks, memory, libraries=costs.NUMPY, store=numbers * costs.SINGLE, more_download=listed,
+        sizes,
+        tasks,
+        memory,
+        libraries=costs.NUMPY,
+        store=numbers * costs.SINGLE,
+        more_download=listed,
         work=costs.counted(len(here), "fine-tune"),
-    )  # fmt: skip
+    )
 
 
 def intruders_price(spec: IntruderSpec) -> Price:
@@ -60,10 +69,16 @@ def intruders_price(spec: IntruderSpec) -> Price:
     here = [sizes[ref] for ref in refs if ref in sizes]
     tasks = [STARTING]
     for size in here:
-        once = sum(number * _changed(shape, spec.draws) for shape, number in _matrices(size, spec.families))
+        once = sum(
+            number * _changed(shape, spec.draws) for shape, number in _matrices(size, spec.families)
+        )
         tasks.append(costs.OPENING + once)
-    memory = _largest(here) + sum(6 * size.layers * spec.draws * spec.leading * costs.SINGLE for size in here)
-    return costs.price_of(sizes, tasks, memory, libraries=costs.NUMPY, work=costs.counted(len(here), "fine-tune"))
+    memory = _largest(here) + sum(
+        6 * size.layers * spec.draws * spec.leading * costs.SINGLE for size in here
+    )
+    return costs.price_of(
+        sizes, tasks, memory, libraries=costs.NUMPY, work=costs.counted(len(here), "fine-tune")
+    )
 
 
 def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> tuple[str, ...]:
@@ -72,7 +87,11 @@ def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> t
     Raises:
         SpecError: If a pattern matches nothing.
     """
-    named = [pattern for pattern in patterns if pattern.startswith("hub:") and not PATTERN.search(pattern)]
+    named = [
+        pattern
+        for pattern in patterns
+        if pattern.startswith("hub:") and not PATTERN.search(pattern)
+    ]
     unnamed = [pattern for pattern in patterns if pattern not in named]
     members: Iterable[str] = ()
     if unnamed:

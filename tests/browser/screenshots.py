@@ -1,4 +1,5 @@
-"""Pictures of every page and view, at three sizes and in both themes: `make screenshots`, to be looked at.
+"""Pictures of every page and view, at three sizes and in both themes: `make screenshots`, to be
+looked at.
 
 Nothing is asserted here; the browser tests assert.
 """
@@ -27,7 +28,8 @@ SETTLED = 1_500  # milliseconds for what moves
 
 
 def views(path: str) -> tuple[str, ...]:
-    """The views that a page offers, read from the page's own code; one nameless for a page without."""
+    """The views that a page offers, read from the page's own code; one nameless for a page
+    without."""
     names: dict[str, object] = {"__name__": "looked at"}
     source = Path(path).read_text(encoding="utf8").split("\nform = ")[0]
     if "class Display" not in source:
@@ -46,14 +48,18 @@ def places() -> Iterator[tuple[str, str]]:
         page = Path(entry.path).stem
         for view in views(entry.path):
             query = f"?{urlencode({'view': view})}" if view else ""
-            yield "-".join([page, *view.lower().split()]), f"{'' if page == 'home' else page}{query}"
+            yield (
+                "-".join([page, *view.lower().split()]),
+                f"{'' if page == 'home' else page}{query}",
+            )
     for page in ("rsa", "probe_trees", "weight_clustering", "seed_alignment"):
         yield f"{page}-lesson", f"{page}?lesson=1"
         yield f"{page}-presented", f"{page}?present=1"
 
 
 def shoot(tab: Page, address: str, out: Path) -> str:
-    """One picture of the screen and one of the whole page, once nothing runs any more; what went wrong, or ""."""
+    """One picture of the screen and one of the whole page, once nothing runs any more; what went
+    wrong, or ""."""
     tab.goto(address)
     try:
         tab.get_by_test_id("stHeading").first.wait_for(timeout=PATIENCE)
@@ -68,10 +74,13 @@ def shoot(tab: Page, address: str, out: Path) -> str:
 
 
 def _shoot_whole(tab: Page, path: Path) -> None:
-    """The page from its title to its end: it scrolls inside the window, so the window becomes as high as it is."""
+    """The page from its title to its end: it scrolls inside the window, so the window becomes as
+    high as it is."""
     size = tab.viewport_size or {"width": 1280, "height": 720}
     high = tab.get_by_test_id("stMain").evaluate("node => node.scrollHeight")
-    tab.set_viewport_size({"width": size["width"], "height": min(max(high, size["height"]), HIGHEST)})
+    tab.set_viewport_size(
+        {"width": size["width"], "height": min(max(high, size["height"]), HIGHEST)}
+    )
     tab.wait_for_timeout(SETTLED)
     tab.screenshot(path=path)
     tab.set_viewport_size(size)
@@ -80,16 +89,24 @@ def _shoot_whole(tab: Page, path: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Take the pictures; 1 if one could not be taken."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("out/screenshots"), help="folder of the pictures")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/screenshots"), help="folder of the pictures"
+    )
     parser.add_argument("--only", default="", help="only addresses that hold this text")
     asked = parser.parse_args(arguments)
     asked.out.mkdir(parents=True, exist_ok=True)
     missing = 0
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as url, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve(Path(folder)) as url,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         for size, (width, height) in SIZES.items():
             for theme in THEMES:
-                tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
+                tab = browser.new_page(
+                    viewport={"width": width, "height": height}, color_scheme=theme
+                )
                 for name, address in places():
                     if asked.only not in address:
                         continue

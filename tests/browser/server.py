@@ -28,13 +28,17 @@ def serve(folder: Path, **environment: str) -> Iterator[str]:
 
 
 @contextmanager
-def started(command: list[str], folder: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The process of any command that starts the app, and the app's address; both end with the block.
+def started(
+    command: list[str], folder: Path, **environment: str
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The process of any command that starts the app, and the app's address; both end with the
+    block.
 
     Args:
         command: Run in the repository's root, without a standard input.
         folder: Where store and log.txt go.
-        environment: Variables on top of this process's own; the app is local unless they name a mode.
+        environment: Variables on top of this process's own; the app is local unless they name a
+            mode.
     """
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
@@ -80,4 +84,6 @@ def _wait_until_healthy(server: subprocess.Popen[bytes], address: str, log: Path
                     return
         except OSError:
             time.sleep(0.2)
-    pytest.fail(f"the app did not start:\n{log.read_text(encoding='utf8', errors='replace')[-2000:]}")
+    pytest.fail(
+        f"the app did not start:\n{log.read_text(encoding='utf8', errors='replace')[-2000:]}"
+    )

@@ -1,4 +1,5 @@
-"""The back button: one act of a reader makes one entry, whatever the page chooses by itself on the way."""
+"""The back button: one act of a reader makes one entry, whatever the page chooses by itself on the
+way."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def test_a_change_of_view_is_one_entry(page: Page, app_url: str, name: str) -> N
         expect(page).to_have_url(address)
 
 
-def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(page: Page, app_url: str) -> None:
+def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(
+    page: Page, app_url: str
+) -> None:
     page.goto(f"{app_url}/rsa?view=By+layer&draws=200")
     expect(page.locator(DRAWN).first).to_be_visible()
     before, address = entries(page), page.url

@@ -25,14 +25,18 @@ def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_ur
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     mark_of(charts.first, "parse-0", 3).hover(force=True)
     other = charts.nth(1).get_by_text("random seed-0", exact=True)
-    page.wait_for_function("node => Number(getComputedStyle(node).opacity) < 0.3", arg=other.element_handle())
+    page.wait_for_function(
+        "node => Number(getComputedStyle(node).opacity) < 0.3", arg=other.element_handle()
+    )
     for chart in charts.all():
         assert opacity(mark_of(chart, "parse-0", 2)) == 1
         assert opacity(mark_of(chart, "random seed-0", 2)) < 0.3
         assert opacity(chart.get_by_text("parse-0", exact=True)) == 1
     assert opacity(charts.first.get_by_text("parse-0, control", exact=True)) == 1
     page.get_by_role("heading", name="Is syntax still in there?").hover()
-    page.wait_for_function("node => getComputedStyle(node).opacity === '1'", arg=other.element_handle())
+    page.wait_for_function(
+        "node => getComputedStyle(node).opacity === '1'", arg=other.element_handle()
+    )
     # The name beside a line does it too, and a click still opens the layer.
     charts.nth(1).get_by_text("random seed-0", exact=True).hover(force=True)
     page.wait_for_function(
@@ -43,11 +47,18 @@ def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_ur
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "3")
 
 
-def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(page: Page, app_url: str) -> None:
+def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(
+    page: Page, app_url: str
+) -> None:
     page.goto(f"{app_url}/weight_clustering?view=Rank+by+depth")
     expect(page.locator(CHART)).to_have_count(7)
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
-    point = page.locator(CHART).nth(1).locator("path[aria-label*='Model: '][aria-label*='Layer: 6;']").last  # on top
+    point = (
+        page.locator(CHART)
+        .nth(1)
+        .locator("path[aria-label*='Model: '][aria-label*='Layer: 6;']")
+        .last
+    )  # on top
     model = (point.get_attribute("aria-label") or "").partition("Model: ")[2].partition(";")[0]
     point.click(force=True)
     expect(page.get_by_role("combobox", name="Layer")).to_have_value("layer 6")
@@ -55,7 +66,9 @@ def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(page: Page, a
     assert "layer=6" in page.url
     page.goto(f"{app_url}/seed_alignment?view=Layer+into+layer")
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
-    page.locator(f"{CHART} path[aria-label*='From layer: 1'][aria-label*='into layer: 4']").first.click(force=True)
+    page.locator(
+        f"{CHART} path[aria-label*='From layer: 1'][aria-label*='into layer: 4']"
+    ).first.click(force=True)
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "4")
     assert "view=The+space" in page.url
     assert "layer=4" in page.url

@@ -1,4 +1,5 @@
-"""The figure first: where things stand on every page, at a desk's and a telephone's size, and that all may read it."""
+"""The figure first: where things stand on every page, at a desk's and a telephone's size, and that
+all may read it."""
 
 from __future__ import annotations
 
@@ -71,7 +72,9 @@ def test_no_view_has_anything_grave_for_axe_or_a_chart_below_the_fold(
         if name in PAGES and scheme == "light":
             low[view] = lowest_of_first_row(page)
     assert len(grave) > 4 or name not in PAGES  # every view was there
-    assert not any(grave.values()), "\n".join(f"{view}: {one}" for view, found in grave.items() for one in found)
+    assert not any(grave.values()), "\n".join(
+        f"{view}: {one}" for view, found in grave.items() for one in found
+    )
     assert {view: end for view, end in low.items() if end > DESK["height"]} == {}
     assert sum(end > 0 for end in low.values()) >= (3 if low else 0)
     if "Rank by depth" in low:  # its six panels are one figure
@@ -91,11 +94,14 @@ def test_what_axe_finds_grave_is_seen(page: Page, app_url: str) -> None:
 
 
 def views_of(page: Page, *, several: bool) -> Iterator[str]:
-    """Every view of the page, one after the other, as a reader clicks through them; the name of what is shown."""
+    """Every view of the page, one after the other, as a reader clicks through them; the name of
+    what is shown."""
     selectors = page.locator(".st-key-views").get_by_test_id("stButtonGroup")
     if several:
         expect(selectors.last.get_by_role("radio").last).to_be_visible()
-    for group in range(selectors.first.get_by_role("radio").count() if selectors.count() > 1 else 1):
+    for group in range(
+        selectors.first.get_by_role("radio").count() if selectors.count() > 1 else 1
+    ):
         if selectors.count() > 1:
             choose(selectors.first.get_by_role("radio").nth(group), page)
         views = selectors.last.get_by_role("radio")
@@ -108,8 +114,12 @@ def views_of(page: Page, *, several: bool) -> Iterator[str]:
 
 
 def lowest_of_first_row(page: Page) -> float:
-    """Where the figure ends, or its first row where it has several; 0 in a view that waits for its button."""
-    drawn = f"() => [...document.querySelectorAll('{CHART}')].every(chart => chart.querySelector('svg.marks'))"
+    """Where the figure ends, or its first row where it has several; 0 in a view that waits for its
+    button."""
+    drawn = (
+        f"() => [...document.querySelectorAll('{CHART}')].every(chart => "
+        f"chart.querySelector('svg.marks'))"
+    )
     page.wait_for_function(drawn)
     boxes = [box for chart in page.locator(CHART).all() if (box := chart.bounding_box())]
     figures = [box for box in boxes if box["height"] > STRIP]
@@ -136,11 +146,19 @@ def settle(page: Page) -> None:
 
 def grave_findings(page: Page) -> list[str]:
     """What axe, which is in the page already, finds serious or critical."""
-    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
-    return [f"{one['id']}: {[node['html'][:160] for node in one['nodes']]}" for one in found if one["impact"] in GRAVE]
+    found = page.evaluate(
+        "axe.run({resultTypes: ['violations']}).then(results => results.violations)"
+    )
+    return [
+        f"{one['id']}: {[node['html'][:160] for node in one['nodes']]}"
+        for one in found
+        if one["impact"] in GRAVE
+    ]
 
 
-def test_the_form_folds_when_its_button_is_pressed_and_its_options_hold_the_study(page: Page, app_url: str) -> None:
+def test_the_form_folds_when_its_button_is_pressed_and_its_options_hold_the_study(
+    page: Page, app_url: str
+) -> None:
     page.goto(f"{app_url}/rsa?{SMALL}")
     expect(line(page)).to_contain_text("seed-0 against parse-0; RSA; demo, 40 sentences")
     expect(page.locator(CHART).first).to_be_visible()
@@ -202,7 +220,10 @@ def test_a_combobox_has_one_ring_round_all_of_it(page: Page, app_url: str) -> No
     assert field.evaluate(ring) == "none"
     box = page.locator(".react-aria-ComboBox > div").filter(has=field)
     assert box.evaluate(ring) == "solid"
-    outer, tags = box.bounding_box(), page.locator(".st-key-rsa-compare [data-tag]").last.bounding_box()
+    outer, tags = (
+        box.bounding_box(),
+        page.locator(".st-key-rsa-compare [data-tag]").last.bounding_box(),
+    )
     assert outer is not None
     assert tags is not None
     assert outer["x"] < tags["x"]  # the ring lies round the chosen models too

@@ -1,4 +1,5 @@
-"""A fresh install in a real browser: every page has its figure at once, and the server never imports torch."""
+"""A fresh install in a real browser: every page has its figure at once, and the server never
+imports torch."""
 
 from __future__ import annotations
 
@@ -14,15 +15,25 @@ from core.runs.precomputed import FILE
 from tests.browser.server import ROOT, started
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-SECONDS = 3.0  # of the server's processor time between click and figure: on two idle cores about what a reader waits
+# of the server's processor time between click and figure: on two idle cores about what a reader
+# waits
+SECONDS = 3.0
 
 
-def test_every_page_shows_its_figure_at_once_without_torch(chromium: BrowserContext, tmp_path: Path) -> None:
+def test_every_page_shows_its_figure_at_once_without_torch(
+    chromium: BrowserContext, tmp_path: Path
+) -> None:
     if not (zoo_folder() / FILE).is_file():
         pytest.skip("nothing is precomputed yet: make precomputed")
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process has loaded is read from /proc")
-    command = [sys.executable, "-m", "ui.frame.start", str(ROOT / "app.py"), "--server.headless=true"]
+    command = [
+        sys.executable,
+        "-m",
+        "ui.frame.start",
+        str(ROOT / "app.py"),
+        "--server.headless=true",
+    ]
     with started(command, tmp_path) as (server, address):
         page = chromium.new_page()
         page.goto(address)

@@ -1,4 +1,5 @@
-"""Presentation in a real browser: every view of every page shows its chart, and nothing that belongs to a reader."""
+"""Presentation in a real browser: every view of every page shows its chart, and nothing that
+belongs to a reader."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from ui.frame.shell import PAGES
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHART = "[data-testid=stMain] [data-testid=stVegaLiteChart]"
-VIEWS = [(Path(entry.path).stem, view) for entry in PAGES if entry.question for view in views(entry.path)]
+VIEWS = [
+    (Path(entry.path).stem, view) for entry in PAGES if entry.question for view in views(entry.path)
+]
 LOWEST, NARROWEST = 120, 200  # pixels of a figure that a hall can see
 MOST_SECONDS = 240
 WAITING = {"Rank"}  # views that compute when they are asked to, and say what
@@ -30,7 +33,9 @@ def hall(chromium: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize(("page_name", "view"), VIEWS)
-def test_every_view_shows_its_chart_in_presentation(hall: Page, app_url: str, page_name: str, view: str) -> None:
+def test_every_view_shows_its_chart_in_presentation(
+    hall: Page, app_url: str, page_name: str, view: str
+) -> None:
     hall.goto(f"{app_url}/{page_name}?{urlencode({'view': view, 'present': 1})}")
     shown = hall.locator(CHART).filter(visible=True)
     offered = hall.get_by_text("How many dimensions does a probe need?")
@@ -38,7 +43,9 @@ def test_every_view_shows_its_chart_in_presentation(hall: Page, app_url: str, pa
         shown = shown.or_(offered)
     expect(shown.first).to_be_visible(timeout=MOST_SECONDS * 1000)
     if offered.count() == 0:
-        expect(hall.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(hall.get_by_test_id("stApp")).to_have_attribute(
+            "data-test-script-state", "notRunning"
+        )
         boxes = [box for chart in shown.all() if (box := chart.bounding_box())]
         assert max(box["height"] for box in boxes) >= LOWEST  # beside a strip of legend
         assert min(box["width"] for box in boxes) >= NARROWEST

@@ -19,14 +19,23 @@ def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The link of the sentence view, on a tiny model and made-up trees."""
     folder = tmp_path_factory.mktemp("probe-browser")
     model, trees = save_tiny(folder / "bert", "bert"), write_trees(folder / "trees.conllu")
-    query = {"models": f"path:{model}", "corpus": str(trees), "sentences": 130, "rank": 8, "epochs": 1, "draws": 20}
+    query = {
+        "models": f"path:{model}",
+        "corpus": str(trees),
+        "sentences": 130,
+        "rank": 8,
+        "epochs": 1,
+        "draws": 20,
+    }
     query |= {"seeds": 1, "controls": 0, "untrained": "false", "view": "Sentence"}
     return f"{app_url}/probe_trees?{urlencode(query)}"
 
 
 @pytest.mark.parametrize("width", [1280, 420])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_sentence_is_drawn_at_every_width(chromium: BrowserContext, address: str, width: int, scheme: str) -> None:
+def test_a_sentence_is_drawn_at_every_width(
+    chromium: BrowserContext, address: str, width: int, scheme: str
+) -> None:
     page = chromium.new_page()
     page.set_viewport_size({"width": width, "height": 1000})
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -43,7 +52,8 @@ def test_a_sentence_is_drawn_at_every_width(chromium: BrowserContext, address: s
     if width == 420:
         scrolls = arcs.evaluate(
             "box => [box, ...box.querySelectorAll('*')].some("
-            "e => e.scrollWidth > e.clientWidth + 20 && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX))"
+            "e => e.scrollWidth > e.clientWidth + 20 && ['auto', "
+            "'scroll'].includes(getComputedStyle(e).overflowX))"
         )
         assert inner["width"] < width or scrolls  # words are reached by scrolling, not cut off
     page.close()

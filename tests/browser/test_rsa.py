@@ -1,4 +1,5 @@
-"""The RSA page in a real browser: the first figure, another measure, the token map, the table, the link."""
+"""The RSA page in a real browser: the first figure, another measure, the token map, the table, the
+link."""
 
 from __future__ import annotations
 
@@ -32,9 +33,13 @@ def open_study(page: Page, app_url: str, **more: str) -> None:
     expect(page.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
 
 
-def test_the_first_link_on_a_fresh_server_has_the_frame_and_a_figure(page: Page, app_url: str) -> None:
+def test_the_first_link_on_a_fresh_server_has_the_frame_and_a_figure(
+    page: Page, app_url: str
+) -> None:
     open_study(page, app_url)
-    expect(page.get_by_role("heading", name="Which layers does fine-tuning change?")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="Which layers does fine-tuning change?")
+    ).to_be_visible()
     expect(page.get_by_text("Local mode")).to_be_visible()
     expect(page.get_by_role("heading", name="parse-0 changes").first).to_be_visible()
 

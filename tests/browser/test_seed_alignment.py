@@ -1,4 +1,5 @@
-"""The seed-alignment page in a real browser: every view draws, at a desk's and a telephone's width, and none is cut."""
+"""The seed-alignment page in a real browser: every view draws, at a desk's and a telephone's width,
+and none is cut."""
 
 from __future__ import annotations
 
@@ -35,8 +36,12 @@ def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{app_url}/seed_alignment?{urlencode(query, doseq=True)}"
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (420, "light"), (420, "dark")])
-def test_every_view_is_drawn_and_fits(chromium: BrowserContext, address: str, width: int, scheme: str) -> None:
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (420, "light"), (420, "dark")]
+)
+def test_every_view_is_drawn_and_fits(
+    chromium: BrowserContext, address: str, width: int, scheme: str
+) -> None:
     page = chromium.new_page()
     page.set_viewport_size({"width": width, "height": 1000})
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -46,12 +51,16 @@ def test_every_view_is_drawn_and_fits(chromium: BrowserContext, address: str, wi
         page.goto(f"{address}&{urlencode({'view': view})}")
         page.wait_for_selector(CHART, timeout=180_000)
         wanted = 2 if view == SPACE else 1
-        page.wait_for_function(f"document.querySelectorAll('{CHART}').length >= {wanted}", timeout=60_000)
+        page.wait_for_function(
+            f"document.querySelectorAll('{CHART}').length >= {wanted}", timeout=60_000
+        )
         box = page.locator(CHART).first.bounding_box()
         assert box is not None
         assert box["height"] >= 230, view  # a legend below has not taken the plot's room
         assert box["x"] + box["width"] <= width
-        assert page.evaluate("document.documentElement.scrollWidth") <= width  # never scrolls sideways
+        assert (
+            page.evaluate("document.documentElement.scrollWidth") <= width
+        )  # never scrolls sideways
     page.close()
     assert errors == []
 

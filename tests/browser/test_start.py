@@ -1,4 +1,5 @@
-"""`make app` on a machine where Streamlit never ran: nobody is asked anything, and only this computer is let in."""
+"""`make app` on a machine where Streamlit never ran: nobody is asked anything, and only this
+computer is let in."""
 
 from __future__ import annotations
 
@@ -18,13 +19,16 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture
 def make_app(tmp_path: Path) -> Iterator[str]:
-    """Address of what `make app` starts with an empty home, no standard input, and a screen to open a browser on."""
+    """Address of what `make app` starts with an empty home, no standard input, and a screen to open
+    a browser on."""
     if shutil.which("make") is None:
         pytest.skip("there is no make here")
     home, tools, installed = tmp_path / "home", tmp_path / "tools", tmp_path / "venv"
     home.mkdir()
     _script(tools / "xdg-open", "exit 0")
-    _script(installed / "bin" / "python", f'exec "{sys.executable}" "$@"')  # what make would install is here already
+    _script(
+        installed / "bin" / "python", f'exec "{sys.executable}" "$@"'
+    )  # what make would install is here already
     (installed / "app.stamp").touch()
     path = f"{tools}:{os.environ['PATH']}"
     fresh = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "DISPLAY": ":99", "PATH": path}
@@ -39,11 +43,15 @@ def _script(path: Path, line: str) -> None:
     path.chmod(0o755)
 
 
-def test_make_app_asks_nothing_and_its_first_page_answers(chromium: BrowserContext, make_app: str) -> None:
+def test_make_app_asks_nothing_and_its_first_page_answers(
+    chromium: BrowserContext, make_app: str
+) -> None:
     page = chromium.new_page()
     page.goto(make_app)
     expect(page.locator("h1")).to_be_visible()
-    expect(page.get_by_text("Local mode")).to_be_visible()  # make's address counts, not the environment's
+    expect(
+        page.get_by_text("Local mode")
+    ).to_be_visible()  # make's address counts, not the environment's
     page.close()
 
 

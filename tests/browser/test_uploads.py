@@ -1,4 +1,5 @@
-"""Uploads to a shared instance by who does not ask the widget: each is bound by the mode, and all of a session too."""
+"""Uploads to a shared instance by who does not ask the widget: each is bound by the mode, and all
+of a session too."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ def put(page: Page, address: str, headers: dict[str, str], size: int) -> APIResp
     return page.request.put(address, headers=headers, multipart={"file": content})
 
 
-def test_a_shared_server_takes_and_holds_what_its_mode_says(chromium: BrowserContext, tmp_path: Path) -> None:
+def test_a_shared_server_takes_and_holds_what_its_mode_says(
+    chromium: BrowserContext, tmp_path: Path
+) -> None:
     with serve(tmp_path, PALIMPSEST_MODE="shared") as url:
         page = chromium.new_page()
         page.goto(f"{url}/rsa")
@@ -33,7 +36,11 @@ def test_a_shared_server_takes_and_holds_what_its_mode_says(chromium: BrowserCon
                 {"name": "mine.txt", "mimeType": "text/plain", "buffer": b"One sentence."}
             )
         session = sent.value.url.rpartition("/")[0]
-        token = {name: value for name, value in sent.value.all_headers().items() if name in ("x-xsrftoken", "cookie")}
+        token = {
+            name: value
+            for name, value in sent.value.all_headers().items()
+            if name in ("x-xsrftoken", "cookie")
+        }
         largest = SHARED.max_upload_bytes
         assert put(page, f"{session}/big", token, largest + MEGABYTE // 2).status == 413
         for number in range(12):

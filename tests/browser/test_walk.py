@@ -1,4 +1,5 @@
-"""Walking through the pages in one session on a fresh server: every page at its own defaults, busy or not."""
+"""Walking through the pages in one session on a fresh server: every page at its own defaults, busy
+or not."""
 
 from __future__ import annotations
 
@@ -29,11 +30,14 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def go(page: Page, title: str) -> None:
     page.get_by_test_id("stSidebarNav").get_by_text(title, exact=True).click()
-    expect(page.get_by_test_id("stSidebarNav").locator("[aria-current=page]")).to_contain_text(title)
+    expect(page.get_by_test_id("stSidebarNav").locator("[aria-current=page]")).to_contain_text(
+        title
+    )
 
 
 def at_its_defaults(page: Page, address: str, title: str) -> None:
-    """The address says nothing, nothing is refused, and the form holds what the page begins with."""
+    """The address says nothing, nothing is refused, and the form holds what the page begins
+    with."""
     expect(page.locator("h1")).to_be_visible()
     expect(line(page)).to_be_visible()
     expect(page).to_have_url(f"{address}/{PATHS[title]}")
@@ -50,7 +54,10 @@ def values(page: Page) -> list[str]:
     former: list[str] = []
     while True:
         typed = [field.input_value() for field in form.locator("input[type=number]").all()]
-        texts = [*form.locator("[data-tag]").all_text_contents(), *form.locator("[role=combobox]").all_text_contents()]
+        texts = [
+            *form.locator("[data-tag]").all_text_contents(),
+            *form.locator("[role=combobox]").all_text_contents(),
+        ]
         found = [line(page).inner_text(), *typed, *texts]
         if found == former:
             return found
@@ -58,9 +65,14 @@ def values(page: Page) -> list[str]:
         page.wait_for_timeout(200)
 
 
-def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(chromium: BrowserContext, fresh: str) -> None:
-    """The first steps happen while a study is running; each order of the pages is a part of the walk."""
-    assert {tuple(WALK[start : start + len(TITLES)]) for start in range(len(WALK))} >= set(permutations(TITLES))
+def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(
+    chromium: BrowserContext, fresh: str
+) -> None:
+    """The first steps happen while a study is running; each order of the pages is a part of the
+    walk."""
+    assert {tuple(WALK[start : start + len(TITLES)]) for start in range(len(WALK))} >= set(
+        permutations(TITLES)
+    )
     expected: dict[str, list[str]] = {}
     for title in TITLES:
         tab = chromium.new_page()

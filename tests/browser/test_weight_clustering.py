@@ -1,4 +1,5 @@
-"""The weight clustering page in a real browser: a click on the map, the slider, the table, the link, a telephone."""
+"""The weight clustering page in a real browser: a click on the map, the slider, the table, the
+link, a telephone."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def open_study(page: Page, app_url: str, **more: str) -> None:
     expect(page.locator(".headline").first).to_be_visible()
 
 
-def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(page: Page, app_url: str) -> None:
+def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(
+    page: Page, app_url: str
+) -> None:
     open_study(page, app_url)
     expect(page.locator(CHARTS)).to_have_count(8)  # the map, a strip of legend, six spectra
     chosen = page.get_by_role("combobox", name="Spectra of")
@@ -34,7 +37,9 @@ def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(page: Pag
     link = page.get_by_role("link", name="Compare its layers (RSA)")
     expect(link).to_have_attribute("href", re.compile("compare=zoo%3Aparse-0"))
     link.click()
-    expect(page.get_by_role("heading", name="Which layers does fine-tuning change?")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="Which layers does fine-tuning change?")
+    ).to_be_visible()
     assert "compare=zoo" in page.url
     assert "parse-0" in page.url
 
@@ -49,7 +54,9 @@ def test_the_slider_reads_ranks_at_another_threshold(page: Page, app_url: str) -
     slider.focus()
     slider.press("End")
     expect(charts.nth(1)).to_contain_text("Rank, 99.9 % of energy")
-    page.get_by_role("radio", name="Stable rank").or_(page.get_by_role("button", name="Stable rank")).first.click()
+    page.get_by_role("radio", name="Stable rank").or_(
+        page.get_by_role("button", name="Stable rank")
+    ).first.click()
     expect(charts.nth(1)).to_contain_text("Stable rank")
 
 

@@ -11,7 +11,8 @@ from tests.core.small_zoo import write_variants, write_zoo
 
 @pytest.fixture(scope="session")
 def zoo_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """seed-0, seed-1, three tasks by three runs, one fine-tune of seed-1; written once, to be read only."""
+    """seed-0, seed-1, three tasks by three runs, one fine-tune of seed-1; written once, to be read
+    only."""
     return write_zoo(tmp_path_factory.mktemp("zoo"))
 
 
@@ -24,7 +25,8 @@ def zoo(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def variants_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three tasks by three runs of seed-0, and models that were trained otherwise; to be read only."""
+    """Three tasks by three runs of seed-0, and models that were trained otherwise; to be read
+    only."""
     return write_variants(tmp_path_factory.mktemp("variants"))
 
 

@@ -1,6 +1,8 @@
-"""The order of the house as contracts: each takes a tree of sources and names what breaks it, one line a breach.
+"""The order of the house as contracts: each takes a tree of sources and names what breaks it, one
+line a breach.
 
-Imports are read from the text, those inside functions and under TYPE_CHECKING too: an arrow is an arrow.
+Imports are read from the text, those inside functions and under TYPE_CHECKING too: an arrow is an
+arrow.
 """
 
 from __future__ import annotations
@@ -76,7 +78,10 @@ def read_house(root: Path) -> House:
     ]
     modules = {module.name: module for module in (_read(file, root) for file in files)}
     arrows = {
-        name: frozenset(target for target in (_module_of(each, modules) for each in module.imported) if target) - {name}
+        name: frozenset(
+            target for target in (_module_of(each, modules) for each in module.imported) if target
+        )
+        - {name}
         for name, module in modules.items()
     }
     return House(modules, arrows)
@@ -115,11 +120,20 @@ def within(name: str, place: str) -> bool:
 
 
 def _arrows(house: House) -> Iterator[tuple[str, str]]:
-    return ((origin, target) for origin, targets in house.arrows.items() for target in sorted(targets))
+    return (
+        (origin, target) for origin, targets in house.arrows.items() for target in sorted(targets)
+    )
 
 
 def _floor(name: str) -> int | None:
-    return next((number for number, floor in enumerate(FLOORS) if any(within(name, place) for place in floor)), None)
+    return next(
+        (
+            number
+            for number, floor in enumerate(FLOORS)
+            if any(within(name, place) for place in floor)
+        ),
+        None,
+    )
 
 
 def arrows_up(house: House) -> list[str]:
@@ -156,7 +170,8 @@ def circles_of_files(house: House) -> list[str]:
 def circles_of_folders(house: House) -> list[str]:
     """Folders of core or ui whose modules import each other, by whatever detour.
 
-    A folder and the one that it lies in are one place: a room's prices read its studies' specs and are read by them.
+    A folder and the one that it lies in are one place: a room's prices read its studies' specs and
+    are read by them.
     """
     between: dict[str, set[str]] = defaultdict(set)
     for origin, target in _arrows(house):
@@ -168,7 +183,8 @@ def circles_of_folders(house: House) -> list[str]:
 
 
 def circles(arrows: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Sets of more than one node that all reach each other (Tarjan's strongly connected components), sorted."""
+    """Sets of more than one node that all reach each other (Tarjan's strongly connected
+    components), sorted."""
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []
@@ -202,7 +218,11 @@ def full_folders(house: House) -> list[str]:
     for module in house.modules.values():
         if module.folder.partition(".")[0] in ("core", "ui") and not module.package:
             inside[module.folder] += 1
-    return [f"{folder} holds {count} modules" for folder, count in inside.items() if count > MOST_MODULES]
+    return [
+        f"{folder} holds {count} modules"
+        for folder, count in inside.items()
+        if count > MOST_MODULES
+    ]
 
 
 def wrong_importers(house: House) -> list[str]:
@@ -220,7 +240,11 @@ def wrong_importers(house: House) -> list[str]:
 
 def long_modules(house: House) -> list[str]:
     """Modules with more lines than can be read in one go."""
-    return [f"{module.name} has {module.lines} lines" for module in _ours(house) if module.lines > MOST_LINES]
+    return [
+        f"{module.name} has {module.lines} lines"
+        for module in _ours(house)
+        if module.lines > MOST_LINES
+    ]
 
 
 def vague_names(house: House) -> list[str]:

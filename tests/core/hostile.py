@@ -1,4 +1,5 @@
-"""What a stranger might hand to a reader: valid samples, bent; and values that upset parsers. Seeded, so repeatable."""
+"""What a stranger might hand to a reader: valid samples, bent; and values that upset parsers.
+Seeded, so repeatable."""
 
 from __future__ import annotations
 
@@ -12,14 +13,105 @@ from core.errors import PalimpsestError
 
 EXAMPLES = 10_000
 NASTY = (
-    *("", " ", "\0", "\n", "\r\n", "\t", "\ufeff", "\u2028", "\ud7ff", "\U0001f469‍\U0001f680", "e\u0301", "\x1b[31m"),
-    *("~nosuchuser", "..", "/", "//", "\\", "%00", "@", ":", "#", "*", "?", "(", "((((((((", "[[[[[[[[", "{", "}", '"'),
-    *("random:", "zoo:", "hub:", "path:", "demo", "demo:", ".txt", ".conllu", ".gz", "null", "true", "NaN", "Infinity"),
-    *("-Infinity", "1e999", "-1", "0", "1.5", "9" * 40, "9" * 5_000, "٣", "²", "1-2", "1.1", "_", "x" * 6_000, "a b"),
+    *(
+        "",
+        " ",
+        "\0",
+        "\n",
+        "\r\n",
+        "\t",
+        "\ufeff",
+        "\u2028",
+        "\ud7ff",
+        "\U0001f469‍\U0001f680",
+        "e\u0301",
+        "\x1b[31m",
+    ),
+    *(
+        "~nosuchuser",
+        "..",
+        "/",
+        "//",
+        "\\",
+        "%00",
+        "@",
+        ":",
+        "#",
+        "*",
+        "?",
+        "(",
+        "((((((((",
+        "[[[[[[[[",
+        "{",
+        "}",
+        '"',
+    ),
+    *(
+        "random:",
+        "zoo:",
+        "hub:",
+        "path:",
+        "demo",
+        "demo:",
+        ".txt",
+        ".conllu",
+        ".gz",
+        "null",
+        "true",
+        "NaN",
+        "Infinity",
+    ),
+    *(
+        "-Infinity",
+        "1e999",
+        "-1",
+        "0",
+        "1.5",
+        "9" * 40,
+        "9" * 5_000,
+        "٣",
+        "²",
+        "1-2",
+        "1.1",
+        "_",
+        "x" * 6_000,
+        "a b",
+    ),
 )
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 2, 1.5, 2**31, 2**63, 10**400, float("inf"), float("-inf"), float("nan"), "", "x"),
-    *([], {}, [[]], {"": None}, [0, 8], ["a"], "3", "\0", [None], [2**70], [-1], {"auto_map": {}}, [1.0, 2.0]),
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        2,
+        1.5,
+        2**31,
+        2**63,
+        10**400,
+        float("inf"),
+        float("-inf"),
+        float("nan"),
+        "",
+        "x",
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        {"": None},
+        [0, 8],
+        ["a"],
+        "3",
+        "\0",
+        [None],
+        [2**70],
+        [-1],
+        {"auto_map": {}},
+        [1.0, 2.0],
+    ),
 )
 
 
@@ -38,7 +130,11 @@ def bend(rng: random.Random, text: str) -> str:
         elif kind == 3:
             text = text[:to] + text[at:]
         else:
-            text = text[:at] + chr(rng.choice((rng.randrange(128), rng.randrange(0x2FF), 0x1F600))) + text[to:]
+            text = (
+                text[:at]
+                + chr(rng.choice((rng.randrange(128), rng.randrange(0x2FF), 0x1F600)))
+                + text[to:]
+            )
     return text
 
 
@@ -60,14 +156,17 @@ def bend_bytes(rng: random.Random, data: bytes) -> bytes:
 
 
 def bend_json(rng: random.Random, value: Any) -> Any:
-    """A copy of a JSON value in which one to three parts are something else, missing, or under another name."""
+    """A copy of a JSON value in which one to three parts are something else, missing, or under
+    another name."""
     copy = json.loads(json.dumps(value))
     for _ in range(rng.randint(1, 3)):
         if not isinstance(copy, dict | list) or not copy or rng.random() < 0.02:
             return deepcopy(rng.choice(VALUES))
         inside: Any = copy
         while True:
-            key: Any = rng.choice(list(inside)) if isinstance(inside, dict) else rng.randrange(len(inside))
+            key: Any = (
+                rng.choice(list(inside)) if isinstance(inside, dict) else rng.randrange(len(inside))
+            )
             if isinstance(inside[key], dict | list) and inside[key] and rng.random() < 0.6:
                 inside = inside[key]
                 continue
@@ -82,7 +181,8 @@ def bend_json(rng: random.Random, value: Any) -> Any:
 
 
 def bent_json(rng: random.Random, value: Any) -> bytes:
-    """`bend_json` as bytes, now and then with the bytes bent as well, or nested a hundred thousand deep."""
+    """`bend_json` as bytes, now and then with the bytes bent as well, or nested a hundred thousand
+    deep."""
     if rng.random() < 0.002:
         return b"[" * 100_000
     if rng.random() < 0.002:
@@ -99,7 +199,8 @@ def texts(seed: int, samples: Sequence[str], count: int = EXAMPLES) -> Iterator[
 
 
 def read_or_refuse(reader: Callable[[], object], longest: int = 1_500) -> bool:
-    """Whether the reader takes it; it may refuse with an error of ours that is short enough to be shown."""
+    """Whether the reader takes it; it may refuse with an error of ours that is short enough to be
+    shown."""
     try:
         reader()
     except PalimpsestError as error:

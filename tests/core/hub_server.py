@@ -1,11 +1,13 @@
-"""A stand-in for the model hub: its API over HTTP on localhost, with a state for each way that a hub can fail.
+"""A stand-in for the model hub: its API over HTTP on localhost, with a state for each way that a
+hub can fail.
 
     with HubServer() as hub:
         hub.add("organisation/model", folder)
         hub.replace_hub(monkeypatch, tmp_path / "cache")
 
-It speaks what huggingface_hub asks for: model information with files, the tree, the model list, and files by
-revision (HEAD and GET, ranges included). `hub.requests` lists the paths that were asked for.
+It speaks what huggingface_hub asks for: model information with files, the tree, the model list, and
+files by revision (HEAD and GET, ranges included). `hub.requests` lists the paths that were asked
+for.
 """
 
 from __future__ import annotations
@@ -64,8 +66,17 @@ class HubRepository:
 
     def information(self) -> dict[str, Any]:
         """The answer to "what is this repository"."""
-        siblings = [{"rfilename": name, "size": self.entry(name)["size"]} for name in sorted(self.files)]
-        return {"_id": "0", "id": self.name, "sha": self.commit, "siblings": siblings, "tags": [], **self.extra}
+        siblings = [
+            {"rfilename": name, "size": self.entry(name)["size"]} for name in sorted(self.files)
+        ]
+        return {
+            "_id": "0",
+            "id": self.name,
+            "sha": self.commit,
+            "siblings": siblings,
+            "tags": [],
+            **self.extra,
+        }
 
 
 class HubServer:
@@ -78,7 +89,9 @@ class HubServer:
         handler = type("Handler", (_Handler,), {"hub": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -89,14 +102,19 @@ class HubServer:
         """Put a folder's files, or these, into a repository; `settings` as in HubRepository."""
         if isinstance(content, Path):
             content = {
-                path.relative_to(content).as_posix(): path.read_bytes() for path in content.rglob("*") if path.is_file()
+                path.relative_to(content).as_posix(): path.read_bytes()
+                for path in content.rglob("*")
+                if path.is_file()
             }
         repository = HubRepository(name, content, **settings)
         self.repositories[f"{repository.kind}/{name}"] = repository
         return repository
 
-    def replace_hub(self, monkeypatch: pytest.MonkeyPatch, cache: Path, timeout: float = 0.5) -> None:
-        """Have every question to the hub come here, with an empty cache, nothing remembered and short waits."""
+    def replace_hub(
+        self, monkeypatch: pytest.MonkeyPatch, cache: Path, timeout: float = 0.5
+    ) -> None:
+        """Have every question to the hub come here, with an empty cache, nothing remembered and
+        short waits."""
         monkeypatch.setenv("HF_ENDPOINT", self.url)
         monkeypatch.setenv("HF_HUB_CACHE", str(cache))
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
@@ -111,7 +129,10 @@ class HubServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stopping.set()
         self._server.shutdown()
@@ -146,7 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._list(query.get("filter", [""])[0])
         found = self._find(path)
         if found is None:
-            return self._send(401, {"error": "Invalid username or password."}, {"X-Error-Code": "RepoNotFound"})
+            return self._send(
+                401, {"error": "Invalid username or password."}, {"X-Error-Code": "RepoNotFound"}
+            )
         repository, action, rest = found
         if self._fails(repository, action):
             return None
@@ -171,7 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _find(self, path: str) -> tuple[HubRepository, str, str] | None:
         """(repository, action, rest of the path); None if there is no such repository."""
         for key, repository in self.hub.repositories.items():
-            plain = key.removeprefix("models/")  # files of models lie at the root, those of data sets do not
+            plain = key.removeprefix(
+                "models/"
+            )  # files of models lie at the root, those of data sets do not
             for prefix, usual in ((f"api/{key}", "revision"), (plain, "resolve")):
                 if path == prefix:
                     return repository, "information", ""
@@ -181,7 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _fails(self, repository: HubRepository, action: str) -> bool:
-        """Whether the repository's state has been answered already. Gated ones still say what they are."""
+        """Whether the repository's state has been answered already. Gated ones still say what they
+        are."""
         if repository.stumbles:
             repository.stumbles -= 1
             self._send(429, {"error": "Too many requests"}, {"Retry-After": "0"})
@@ -194,7 +220,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif repository.state == "private":
             self._send(401, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
         elif repository.state == "rate-limited":
-            self._send(429, {"error": "Too many requests"}, {"RateLimit": '"api";r=0;t=240', "Retry-After": "240"})
+            self._send(
+                429,
+                {"error": "Too many requests"},
+                {"RateLimit": '"api";r=0;t=240', "Retry-After": "240"},
+            )
         elif repository.state == "portal":  # a network's log-in page in place of every answer
             self._write(200, b"<html>Please log in</html>", "text/html", {}, body=True)
         elif repository.state == "broken":
@@ -208,24 +238,38 @@ class _Handler(BaseHTTPRequestHandler):
         if content is None:
             code = {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": repository.commit}
             return self._send(404, {"error": "Entry not found"}, code)
-        headers = {"X-Repo-Commit": repository.commit, "ETag": f'"{etag(content)}"', "Accept-Ranges": "bytes"}
+        headers = {
+            "X-Repo-Commit": repository.commit,
+            "ETag": f'"{etag(content)}"',
+            "Accept-Ranges": "bytes",
+        }
         start, end, status = 0, len(content) - 1, 200
         if wanted := self.headers.get("Range", "").removeprefix("bytes="):
             low, _, high = wanted.partition("-")
             start, end, status = int(low or 0), min(int(high or end), end), 206
             headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
-        return self._write(status, content[start : end + 1], "application/octet-stream", headers, body)
+        return self._write(
+            status, content[start : end + 1], "application/octet-stream", headers, body
+        )
 
     def _send(self, status: int, answer: Any, headers: dict[str, str] | None = None) -> None:
         headers = dict(headers or {})
         if status >= 400:
             headers["X-Error-Message"] = str(answer["error"])
-        self._write(status, json.dumps(answer).encode(), "application/json", headers, self.command != "HEAD")
+        self._write(
+            status, json.dumps(answer).encode(), "application/json", headers, self.command != "HEAD"
+        )
 
-    def _write(self, status: int, content: bytes, kind: str, headers: dict[str, str], body: bool) -> None:
+    def _write(
+        self, status: int, content: bytes, kind: str, headers: dict[str, str], body: bool
+    ) -> None:
         try:
             self.send_response(status)
-            for name, value in {**headers, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+            for name, value in {
+                **headers,
+                "Content-Type": kind,
+                "Content-Length": str(len(content)),
+            }.items():
                 self.send_header(name, value)
             self.end_headers()
             if body:

@@ -8,7 +8,8 @@ from core.text.trees import heads_from_edges
 
 
 def random_heads(n: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """1-based heads of `n` words, 0 for the root: drawn uniformly from all trees, through a random Prüfer sequence."""
+    """1-based heads of `n` words, 0 for the root: drawn uniformly from all trees, through a random
+    Prüfer sequence."""
     code = rng.integers(0, n, size=max(n - 2, 0)).tolist()
     degree = np.bincount(np.asarray(code, dtype=np.int64), minlength=n) + 1
     edges = []

@@ -1,4 +1,5 @@
-"""A model whose weights are no numbers: every study that reads it says so in a sentence and shows no number of it."""
+"""A model whose weights are no numbers: every study that reads it says so in a sentence and shows
+no number of it."""
 
 from __future__ import annotations
 
@@ -14,9 +15,20 @@ from core.models import zoo_models
 from core.models.zoo import zoo_folder
 
 SMALL: dict[str, dict[str, Any]] = {
-    "rsa": {"compare": ("{model}",), "sentences": 20, "words": 40, "draws": 20, "references": False},
+    "rsa": {
+        "compare": ("{model}",),
+        "sentences": 20,
+        "words": 40,
+        "draws": 20,
+        "references": False,
+    },
     "weights": {"models": ("{model}", "zoo:parse-1", "zoo:pos-0"), "permutations": 100},
-    "align": {"models": ("{model}", "zoo:seed-0"), "methods": ("ridge",), "sentences": 60, "grid": ""},
+    "align": {
+        "models": ("{model}", "zoo:seed-0"),
+        "methods": ("ridge",),
+        "sentences": 60,
+        "grid": "",
+    },
 }
 
 
@@ -33,14 +45,20 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("command", SMALL)
-def test_weights_that_are_no_numbers_are_a_failure_with_its_reason(command: str, model: str) -> None:
+def test_weights_that_are_no_numbers_are_a_failure_with_its_reason(
+    command: str, model: str
+) -> None:
     study = STUDIES[command]
     given = {
-        name: tuple(model if part == "{model}" else part for part in value) if isinstance(value, tuple) else value
+        name: tuple(model if part == "{model}" else part for part in value)
+        if isinstance(value, tuple)
+        else value
         for name, value in SMALL[command].items()
     }
     result = study.run(study.Spec(**given))
     assert any(model in name or model in sentence for name, sentence in result.failures.items())
-    assert any("not finite" in sentence or "NaN" in sentence for sentence in result.failures.values())
+    assert any(
+        "not finite" in sentence or "NaN" in sentence for sentence in result.failures.values()
+    )
     assert "model" not in result.table or model not in set(result.table["model"])
     study.figures(result)

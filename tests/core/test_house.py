@@ -1,4 +1,5 @@
-"""The rules of the house that a machine can check: its order, what `core` imports, how fast it answers."""
+"""The rules of the house that a machine can check: its order, what `core` imports, how fast it
+answers."""
 
 from __future__ import annotations
 
@@ -16,9 +17,17 @@ from tests.core import contracts
 from tests.core.contracts import CONTRACTS, MOST_LINES, MOST_MODULES, MOST_VAGUE, House, read_house
 
 HELP_SECONDS = 1.0  # of a processor
-HEAVY = frozenset({"torch", "transformers", "pandas", "scipy", "spacy", "altair", "streamlit", "sklearn"})
-CORE = sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "core").rglob("*.py"))
-MODULES = [name.replace("/", ".").removesuffix(".__init__") for name in CORE if not name.endswith("__main__")]
+HEAVY = frozenset(
+    {"torch", "transformers", "pandas", "scipy", "spacy", "altair", "streamlit", "sklearn"}
+)
+CORE = sorted(
+    path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "core").rglob("*.py")
+)
+MODULES = [
+    name.replace("/", ".").removesuffix(".__init__")
+    for name in CORE
+    if not name.endswith("__main__")
+]
 PROBE = """
 import importlib, sys
 for name in sys.argv[1:]:
@@ -30,7 +39,11 @@ print(*sys.modules)
 def imported(*modules: str) -> set[str]:
     """All modules that importing these in a fresh interpreter imports."""
     answer = subprocess.run(
-        [sys.executable, "-c", PROBE, *modules], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROBE, *modules],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(answer.stdout.split())
 
@@ -51,13 +64,41 @@ def lines(count: int) -> str:
 
 
 BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
-    (contracts.arrows_up, {"core/models/names.py": "from core.text import trees", "core/text/trees.py": ""}, 1),
-    (contracts.arrows_up, {"core/text/trees.py": "from core.models import names", "core/models/names.py": ""}, 0),
-    (contracts.arrows_up, {"core/runs/store.py": "def f():\n    import ui.frame", "ui/frame/__init__.py": ""}, 1),
-    (contracts.arrows_up, {"core/rsa/a.py": "from core.catalogue import STUDIES", "core/catalogue.py": ""}, 1),
-    (contracts.arrows_up, {"core/runs/a.py": "from ...core.study import Study", "core/study.py": ""}, 1),
-    (contracts.rooms_that_meet, {"core/rsa/a.py": "import core.probes.b", "core/probes/b.py": ""}, 1),
-    (contracts.rooms_that_meet, {"core/rsa/a.py": "from core.rsa.b import c", "core/rsa/b.py": ""}, 0),
+    (
+        contracts.arrows_up,
+        {"core/models/names.py": "from core.text import trees", "core/text/trees.py": ""},
+        1,
+    ),
+    (
+        contracts.arrows_up,
+        {"core/text/trees.py": "from core.models import names", "core/models/names.py": ""},
+        0,
+    ),
+    (
+        contracts.arrows_up,
+        {"core/runs/store.py": "def f():\n    import ui.frame", "ui/frame/__init__.py": ""},
+        1,
+    ),
+    (
+        contracts.arrows_up,
+        {"core/rsa/a.py": "from core.catalogue import STUDIES", "core/catalogue.py": ""},
+        1,
+    ),
+    (
+        contracts.arrows_up,
+        {"core/runs/a.py": "from ...core.study import Study", "core/study.py": ""},
+        1,
+    ),
+    (
+        contracts.rooms_that_meet,
+        {"core/rsa/a.py": "import core.probes.b", "core/probes/b.py": ""},
+        1,
+    ),
+    (
+        contracts.rooms_that_meet,
+        {"core/rsa/a.py": "from core.rsa.b import c", "core/rsa/b.py": ""},
+        0,
+    ),
     (contracts.rooms_that_meet, {"pages/a.py": "from pages.b import c", "pages/b.py": ""}, 1),
     (contracts.rooms_that_meet, {"pages/a.py": "import core.rsa.b", "core/rsa/b.py": ""}, 0),
     (
@@ -69,7 +110,11 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
         },
         1,
     ),
-    (contracts.circles_of_files, {"core/text/a.py": "from . import b", "core/text/b.py": "import json"}, 0),
+    (
+        contracts.circles_of_files,
+        {"core/text/a.py": "from . import b", "core/text/b.py": "import json"},
+        0,
+    ),
     (
         contracts.circles_of_folders,
         {
@@ -85,19 +130,38 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     (contracts.circles_of_folders, {"ui/study/a.py": "import ui.frame.b", "ui/frame/b.py": ""}, 0),
     (
         contracts.circles_of_folders,
-        {"core/rsa/prices.py": "import core.rsa.layers.spec", "core/rsa/layers/spec.py": "import core.rsa.prices"},
+        {
+            "core/rsa/prices.py": "import core.rsa.layers.spec",
+            "core/rsa/layers/spec.py": "import core.rsa.prices",
+        },
         0,
     ),
-    (contracts.full_folders, {f"core/text/m{number}.py": "" for number in range(MOST_MODULES + 1)}, 1),
+    (
+        contracts.full_folders,
+        {f"core/text/m{number}.py": "" for number in range(MOST_MODULES + 1)},
+        1,
+    ),
     (contracts.full_folders, {f"core/text/m{number}.py": "" for number in range(MOST_MODULES)}, 0),
     (contracts.wrong_importers, {"core/text/a.py": "import diskcache.core"}, 1),
     (contracts.wrong_importers, {"ui/study/a.py": "def f():\n    from spacy.tokens import Doc"}, 1),
-    (contracts.wrong_importers, {"core/text/parsing.py": "import spacy", "core/runs/cluster.py": "import dask"}, 0),
+    (
+        contracts.wrong_importers,
+        {"core/text/parsing.py": "import spacy", "core/runs/cluster.py": "import dask"},
+        0,
+    ),
     (contracts.wrong_importers, {"core/text/a.py": "if False:\n    import streamlit as st"}, 1),
     (contracts.wrong_importers, {"ui/study/a.py": "import streamlit as st"}, 0),
-    (contracts.long_modules, {"ui/study/a.py": lines(MOST_LINES + 1), "core/a.py": lines(MOST_LINES)}, 1),
+    (
+        contracts.long_modules,
+        {"ui/study/a.py": lines(MOST_LINES + 1), "core/a.py": lines(MOST_LINES)},
+        1,
+    ),
     (contracts.vague_names, {"ui/study/a.py": "found = 1\n" * (MOST_VAGUE + 1)}, MOST_VAGUE + 1),
-    (contracts.vague_names, {"ui/study/a.py": "found = 1\n" * MOST_VAGUE + "neighbours = 1\n" * 9}, 0),
+    (
+        contracts.vague_names,
+        {"ui/study/a.py": "found = 1\n" * MOST_VAGUE + "neighbours = 1\n" * 9},
+        0,
+    ),
 ]
 
 
@@ -128,26 +192,45 @@ def test_what_is_imported_is_seen() -> None:
 
 
 def test_no_study_imports_what_only_computing_needs() -> None:
-    """What a page imports: a study whose numbers are stored, or came with the box, is shown without these."""
+    """What a page imports: a study whose numbers are stored, or came with the box, is shown without
+    these."""
     studies = [study.collect.__module__ for study in STUDIES.values()]
     modules = imported(*studies, "core.probes.sentence.study", "core.commands.precomputed")
     assert not modules & {"torch", "transformers", "spacy"}
 
 
 def test_heavy_packages_wait_until_they_are_needed() -> None:
-    light = ("commands.main", "runs.store", "runs.runner", "models", "text.corpora", "vectors.activations", "catalogue")
+    light = (
+        "commands.main",
+        "runs.store",
+        "runs.runner",
+        "models",
+        "text.corpora",
+        "vectors.activations",
+        "catalogue",
+    )
     assert not imported(*(f"core.{name}" for name in light)) & HEAVY
 
 
 def test_help_answers_at_once() -> None:
-    """In processor seconds: on a busy machine the clock on the wall says nothing of what an answer takes."""
+    """In processor seconds: on a busy machine the clock on the wall says nothing of what an answer
+    takes."""
     used = []
     for _ in range(3):
         before = os.times()
         answer = subprocess.run(
-            [sys.executable, "-m", "core", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+            [sys.executable, "-m", "core", "--help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         after = os.times()
         assert "rsa" in answer.stdout
-        used.append(after.children_user + after.children_system - before.children_user - before.children_system)
+        used.append(
+            after.children_user
+            + after.children_system
+            - before.children_user
+            - before.children_system
+        )
     assert min(used) < HELP_SECONDS

@@ -15,7 +15,9 @@ def test_local_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert current_limits() is LOCAL
 
 
-@pytest.mark.parametrize("value", ["shared", " Shared ", "share"])  # a slip of the pen opens nothing
+@pytest.mark.parametrize(
+    "value", ["shared", " Shared ", "share"]
+)  # a slip of the pen opens nothing
 def test_shared_is_read_on_each_call(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("PALIMPSEST_MODE", value)
     assert current_limits() is SHARED
@@ -23,8 +25,12 @@ def test_shared_is_read_on_each_call(monkeypatch: pytest.MonkeyPatch, value: str
     assert current_limits() is LOCAL
 
 
-@pytest.mark.parametrize("address", ["localhost", " LocalHost ", "127.0.0.1", "127.3.2.1", "::1", "[::1]"])
-def test_an_instance_that_only_this_computer_reaches_is_local(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+@pytest.mark.parametrize(
+    "address", ["localhost", " LocalHost ", "127.0.0.1", "127.3.2.1", "::1", "[::1]"]
+)
+def test_an_instance_that_only_this_computer_reaches_is_local(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setenv(MODE, "")
     share_beyond_loopback(address)
     assert current_limits() is LOCAL
@@ -32,7 +38,17 @@ def test_an_instance_that_only_this_computer_reaches_is_local(monkeypatch: pytes
 
 @pytest.mark.parametrize(
     "address",
-    [None, "", "0.0.0.0", "::", "192.168.1.5", "10.0.0.1", "example.org", "localhost.example.org", "unix:///s"],
+    [
+        None,
+        "",
+        "0.0.0.0",
+        "::",
+        "192.168.1.5",
+        "10.0.0.1",
+        "example.org",
+        "localhost.example.org",
+        "unix:///s",
+    ],
 )
 def test_an_instance_that_others_reach_is_shared_unless_told_otherwise(
     monkeypatch: pytest.MonkeyPatch, address: str | None

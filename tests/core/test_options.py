@@ -1,4 +1,5 @@
-"""An option is declared once: flag, form's value and link give the same spec, and the same sentence for nonsense."""
+"""An option is declared once: flag, form's value and link give the same spec, and the same sentence
+for nonsense."""
 
 from __future__ import annotations
 
@@ -24,10 +25,16 @@ class Example(Spec):
     compare: tuple[str, ...] = options.models("Others", ("zoo:parse-0",), most=3, help="Models.")
     draws: int = options.whole("Draws", 500, low=20, high=10_000, help="Resamples.")
     share: float = options.number("Share", 0.9, low=0.5, high=0.99, help="Of the energy.")
-    several: tuple[str, ...] = options.models("Several", ("zoo:*-*",), patterns=True, help="Models or patterns.")
+    several: tuple[str, ...] = options.models(
+        "Several", ("zoo:*-*",), patterns=True, help="Models or patterns."
+    )
     bands: bool = options.flag("Bands", True, help="Whether bands are drawn.")
-    kernel: str = options.choice("Kernel", "cosine", {"cosine": "", "euclidean": ""}, help="A kernel.")
-    probes: tuple[str, ...] = options.choices("Probes", ("a",), {"a": "", "b": "", "c": ""}, help="Which.")
+    kernel: str = options.choice(
+        "Kernel", "cosine", {"cosine": "", "euclidean": ""}, help="A kernel."
+    )
+    probes: tuple[str, ...] = options.choices(
+        "Probes", ("a",), {"a": "", "b": "", "c": ""}, help="Which."
+    )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     layers: tuple[int, ...] = options.layers()
@@ -48,7 +55,9 @@ def another(option: Option) -> Any:
     if option.kind == "flag":
         return not option.default
     if option.kind == "choice":
-        return next((name for name in option.known if name != option.default), option.default)  # one parser, say
+        return next(
+            (name for name in option.known if name != option.default), option.default
+        )  # one parser, say
     if option.kind in ("choices", "genres"):
         chosen = tuple(option.known)[: max(1, option.low)]
         return chosen if chosen != option.default else tuple(option.known)[: max(1, option.low) + 1]
@@ -84,7 +93,9 @@ def test_flag_and_link_give_the_value_that_python_gives(study: str, option: Opti
     parser = argparse.ArgumentParser()
     add_flag(parser, option)
     given = getattr(parser.parse_args(flags), option.name)
-    assert (given if option.kind == "flag" else option.read(given if option.many else [given])) == value
+    assert (
+        given if option.kind == "flag" else option.read(given if option.many else [given])
+    ) == value
 
 
 @pytest.mark.parametrize(("study", "option"), EVERY, ids=NAMES)
@@ -104,7 +115,9 @@ def test_every_option_says_what_it_is(study: str, option: Option) -> None:
 def test_the_methods_say_whatever_changes_the_numbers(study: str, option: Option) -> None:
     spec = STUDIES[study].Spec()
     said, value = spec.settings(), another(option)
-    object.__setattr__(spec, option.name, value)  # alone: whether it goes with the others is another matter
+    object.__setattr__(
+        spec, option.name, value
+    )  # alone: whether it goes with the others is another matter
     if value == option.default or option.name in spec.display_only:
         assert spec.settings() == said
     else:
@@ -136,7 +149,11 @@ def test_a_command_line_of_several_flags_gives_its_spec() -> None:
         "email",
     ]
     assert from_flags("rsa", words) == RsaSpec(
-        compare=("zoo:pos-0",), draws=50, references=False, genres=("news", "legal"), against_genres=("email",)
+        compare=("zoo:pos-0",),
+        draws=50,
+        references=False,
+        genres=("news", "legal"),
+        against_genres=("email",),
     )
 
 
@@ -177,7 +194,9 @@ NONSENSE: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "sentence"), NONSENSE, ids=[f"{n}={str(v)[:20]}" for n, v, _ in NONSENSE])
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"), NONSENSE, ids=[f"{n}={str(v)[:20]}" for n, v, _ in NONSENSE]
+)
 def test_nonsense_is_refused_in_one_sentence(name: str, value: Any, sentence: str) -> None:
     with pytest.raises(PalimpsestError) as refused:
         Example(**{name: value})
@@ -196,7 +215,13 @@ def test_flag_and_link_say_what_python_says(text: str) -> None:
 
 
 def test_values_come_in_their_final_form() -> None:
-    spec = Example(compare=["zoo:a", "zoo:a"], probes=["c", "a"], layers=[2, "1", 2], draws=500.0, marked=["x ", ""])  # type: ignore[arg-type]
+    spec = Example(
+        compare=["zoo:a", "zoo:a"],
+        probes=["c", "a"],
+        layers=[2, "1", 2],
+        draws=500.0,
+        marked=["x ", ""],
+    )  # type: ignore[arg-type]
     assert spec.compare == ("zoo:a",)
     assert spec.probes == ("a", "c")
     assert spec.layers == (2, 1)
@@ -211,8 +236,13 @@ def test_rules_between_fields_are_the_specs_own() -> None:
         Example(kernel="euclidean", bands=False)
 
 
-def test_a_flag_that_makes_no_sense_ends_with_the_same_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_flag_that_makes_no_sense_ends_with_the_same_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     from core.commands.main import main
 
     assert main(["rsa", "--draws", "x", "--out", "nowhere"]) == 2
-    assert capsys.readouterr().err == "palimpsest: draws takes a whole number from 20 to 10,000, not x.\n"
+    assert (
+        capsys.readouterr().err
+        == "palimpsest: draws takes a whole number from 20 to 10,000, not x.\n"
+    )

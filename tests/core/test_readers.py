@@ -1,4 +1,5 @@
-"""Ten thousand bent examples for every reader of what strangers write: nothing but our own errors comes out."""
+"""Ten thousand bent examples for every reader of what strangers write: nothing but our own errors
+comes out."""
 
 from __future__ import annotations
 
@@ -25,13 +26,30 @@ from core.text.corpora import corpus_from_bytes, read_corpus
 from core.text.datasets import parse_hub_ref
 from tests.core.hostile import EXAMPLES, NASTY, bend, bend_bytes, bent_json, read_or_refuse, texts
 
-REFERENCES = ("zoo:seed-0", "hub:bert-base-uncased", "hub:org/name@refs/pr/1", "path:/some/dir", "random:zoo:seed-0")
-CORPORA = ("demo:fiction,news", "demo-gold", "/tmp/none/a.txt", "a.conllu.gz", "~/a.txt", "hub:nyu-mll/glue/sst2")
+REFERENCES = (
+    "zoo:seed-0",
+    "hub:bert-base-uncased",
+    "hub:org/name@refs/pr/1",
+    "path:/some/dir",
+    "random:zoo:seed-0",
+)
+CORPORA = (
+    "demo:fiction,news",
+    "demo-gold",
+    "/tmp/none/a.txt",
+    "a.conllu.gz",
+    "~/a.txt",
+    "hub:nyu-mll/glue/sst2",
+)
 DATA_SETS = ("hub:nyu-mll/glue/sst2#validation:sentence", "hub:a/b:column", "hub:imdb#train[:5%]")
 ROW = "{}\tword\t_\tNOUN\tNN\t_\t{}\tnsubj\t_\t_\n"
 CONLLU = (
     "# genre = news\n" + ROW.format(1, 2) + ROW.format(2, 0) + "\n",
-    ROW.format(1, 0) + "2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n" + ROW.format(2, 1) + ROW.format(3, 1) + "\n",
+    ROW.format(1, 0)
+    + "2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    + ROW.format(2, 1)
+    + ROW.format(3, 1)
+    + "\n",
     ROW.format(1, "_") + "1.1\tempty\t_\t_\t_\t_\t_\t_\t_\t_\n" + ROW.format(2, "_") + "\n",
 )
 TEXTS = ("It's late. Don't go!\nStay\r\n\n", "One (two) three ...", "שלום עולם.\nمرحبا\n", "a b c")
@@ -53,8 +71,17 @@ HEADER = {
     "b": {"dtype": "BF16", "shape": [4], "data_offsets": [24, 32]},
     "c": {"dtype": "I64", "shape": [], "data_offsets": [32, 40]},
 }
-INDEX = {"metadata": {"total_size": 9}, "weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
-VALUE = {"v": np.arange(6.0), "h": np.ones((2, 2), np.float16), "words": [["a"], []], "n": 3, "none": None}
+INDEX = {
+    "metadata": {"total_size": 9},
+    "weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"},
+}
+VALUE = {
+    "v": np.arange(6.0),
+    "h": np.ones((2, 2), np.float16),
+    "words": [["a"], []],
+    "n": 3,
+    "none": None,
+}
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -75,7 +102,9 @@ def test_model_references(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None
         "path:/a\0b",
         "path:" + "a/" * 3_000,
     ]
-    taken = [read_or_refuse(lambda text=text: read(text)) for text in (*extreme, *texts(1, REFERENCES))]
+    taken = [
+        read_or_refuse(lambda text=text: read(text)) for text in (*extreme, *texts(1, REFERENCES))
+    ]
     assert not any(taken[: len(extreme)])
     assert any(taken)
 
@@ -84,7 +113,13 @@ def test_text_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.text.sources.stream_rows", lambda source: iter(["a word"]))
     monkeypatch.setattr("core.text.corpora.read_demo", lambda handle: iter(()))
     monkeypatch.setattr(parsing, "tokenize_lines", lambda lines, split=True, store=None: [[("a",)]])
-    extreme = ["~nosuchuser/a.txt", "a\0.txt", "a/" * 3_000 + "b.txt", "hub:" + "a" * 400, "demo:" + "x" * 9_999]
+    extreme = [
+        "~nosuchuser/a.txt",
+        "a\0.txt",
+        "a/" * 3_000 + "b.txt",
+        "hub:" + "a" * 400,
+        "demo:" + "x" * 9_999,
+    ]
     for text in (*extreme, *texts(2, CORPORA)):
         read_or_refuse(lambda text=text: read_corpus(text))
 
@@ -101,7 +136,7 @@ def test_conllu() -> None:
         packed = number % 10 == 0
         name = "a.conllu.gz" if packed else "a.conllu"
         content = bend_bytes(random.Random(number), gzip.compress(data, 1)) if packed else data
-        taken.append(read_or_refuse(lambda: corpus_from_bytes(name, content)))  # noqa: B023 - called at once
+        taken.append(read_or_refuse(lambda: corpus_from_bytes(name, content)))  # noqa: B023
     assert any(taken)
     huge = ROW.format("9" * 4_300, 1)
     assert not read_or_refuse(lambda: corpus_from_bytes("a.conllu", huge.encode()))
@@ -112,7 +147,9 @@ def test_conllu() -> None:
 def test_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     direct = [parsing.tokenize]  # without the store, which has its own test
     monkeypatch.setattr(
-        parsing, "tokenize_lines", lambda lines, split=True, store=None: [direct[0](line, split) for line in lines]
+        parsing,
+        "tokenize_lines",
+        lambda lines, split=True, store=None: [direct[0](line, split) for line in lines],
     )
     rng = random.Random(5)
     taken = 0
@@ -120,7 +157,7 @@ def test_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
         data = text.encode("utf8", "replace")
         content = bend_bytes(rng, data) if rng.random() < 0.3 else data
         name = rng.choice(("a.txt", "a.txt", bend(rng, "a.txt"), "x" * 150 + ".txt", "a.txt.gz"))
-        taken += read_or_refuse(lambda: corpus_from_bytes(name, content))  # noqa: B023 - called at once
+        taken += read_or_refuse(lambda: corpus_from_bytes(name, content))  # noqa: B023
     assert taken > EXAMPLES / 10
 
 
@@ -135,7 +172,7 @@ def test_values_of_links() -> None:
     for text in texts(6, [*samples, "0,1,2", "true", "500"]):
         option = rng.choice(options)
         given = [text] if rng.random() < 0.8 else [text, rng.choice(NASTY)]
-        read_or_refuse(lambda: option.read(given))  # noqa: B023 - called at once
+        read_or_refuse(lambda: option.read(given))  # noqa: B023
 
 
 def test_safetensors_headers(tmp_path: Path) -> None:
@@ -148,7 +185,9 @@ def test_safetensors_headers(tmp_path: Path) -> None:
             taken += bool(parse_header(raw))
         if number % 10 == 0:
             length = len(raw).to_bytes(8, "little") if rng.random() < 0.9 else rng.randbytes(8)
-            path.write_bytes((length + raw + bytes(40))[: None if rng.random() < 0.9 else rng.randrange(60)])
+            path.write_bytes(
+                (length + raw + bytes(40))[: None if rng.random() < 0.9 else rng.randrange(60)]
+            )
             read_or_refuse(lambda: read_whole_header(path))
             read_or_refuse(lambda: tensors.open_checkpoint("a", {}, [LocalFile(path)]))
     assert taken
@@ -170,8 +209,11 @@ def test_configurations() -> None:
         checkpoints.config_hash(config)
 
     for _ in range(EXAMPLES):
-        raw = bent_json(rng, CONFIG | {"model_type": rng.choice(("bert", "bert", "gpt2", "t5", "bart", "roformer"))})
-        taken += read_or_refuse(lambda: read(raw))  # noqa: B023 - called at once
+        raw = bent_json(
+            rng,
+            CONFIG | {"model_type": rng.choice(("bert", "bert", "gpt2", "t5", "bart", "roformer"))},
+        )
+        taken += read_or_refuse(lambda: read(raw))  # noqa: B023
     assert taken
 
 
@@ -190,7 +232,7 @@ def test_indexes() -> None:
 
     for _ in range(EXAMPLES):
         raw = bent_json(rng, INDEX)
-        taken += read_or_refuse(lambda: read(raw))  # noqa: B023 - called at once
+        taken += read_or_refuse(lambda: read(raw))  # noqa: B023
     assert taken
 
 
@@ -203,7 +245,9 @@ def test_stored_values() -> None:
     for number in range(EXAMPLES):
         if number % 2:
             raw = bent_json(rng, json.loads(header["__metadata__"]["palimpsest"]))
-            whole = json.dumps(header | {"__metadata__": {"palimpsest": raw.decode("utf8", "replace")}}).encode()
+            whole = json.dumps(
+                header | {"__metadata__": {"palimpsest": raw.decode("utf8", "replace")}}
+            ).encode()
             bent = len(whole).to_bytes(8, "little") + whole + payload[8 + length :]
         else:
             bent = bend_bytes(rng, payload)

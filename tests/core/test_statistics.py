@@ -30,7 +30,9 @@ def test_bootstrap_band_has_the_width_of_the_standard_error() -> None:
 def test_jackknife_of_a_mean_is_its_standard_error() -> None:
     rng = np.random.default_rng(3)
     values = rng.standard_normal(60)
-    replicates = [values[kept].mean() for kept in statistics.jackknife_sentences(np.arange(60), 60, rng)]
+    replicates = [
+        values[kept].mean() for kept in statistics.jackknife_sentences(np.arange(60), 60, rng)
+    ]
     low, high = statistics.jackknife_interval(values.mean(), replicates)
     assert high - low == pytest.approx(2 * 1.959964 * values.std(ddof=1) / np.sqrt(60))
     assert (low + high) / 2 == pytest.approx(values.mean())
@@ -53,7 +55,9 @@ def test_jackknife_leaves_each_sentence_out_once() -> None:
 def test_interval_against_sorted_values_and_nan() -> None:
     low, high = statistics.interval(np.arange(101.0))
     assert [float(low), float(high)] == pytest.approx([2.5, 97.5])
-    table = np.column_stack([np.arange(101.0), np.full(101, np.nan), np.where(np.arange(101) < 1, np.nan, 4.0)])
+    table = np.column_stack(
+        [np.arange(101.0), np.full(101, np.nan), np.where(np.arange(101) < 1, np.nan, 4.0)]
+    )
     low, high = statistics.interval(table)
     assert low.tolist() == pytest.approx([2.5, np.nan, 4.0], nan_ok=True)
     assert high.tolist() == pytest.approx([97.5, np.nan, 4.0], nan_ok=True)
@@ -67,7 +71,9 @@ def test_permutation_p_counts_the_observation() -> None:
 
 
 def _slow_rank(values: np.ndarray) -> np.ndarray:
-    return np.array([sum(b < a for b in values) + (sum(b == a for b in values) + 1) / 2 for a in values])
+    return np.array(
+        [sum(b < a for b in values) + (sum(b == a for b in values) + 1) / 2 for a in values]
+    )
 
 
 def test_average_ranks_against_counting() -> None:
@@ -100,7 +106,9 @@ def test_a_t_interval_of_one_source_is_the_textbooks() -> None:
     values = np.array([0.3, 0.5, 0.9])
     left_out = np.array([np.delete(values, place).mean() for place in range(3)])
     low, high = statistics.t_interval(values.mean(), [statistics.jackknife_variance(left_out)], [2])
-    np.testing.assert_allclose([low, high], stats.t.interval(0.95, 2, values.mean(), stats.sem(values)))
+    np.testing.assert_allclose(
+        [low, high], stats.t.interval(0.95, 2, values.mean(), stats.sem(values))
+    )
 
 
 def test_a_t_interval_of_two_sources_has_welchs_degrees_of_freedom() -> None:
@@ -119,7 +127,9 @@ def test_projection_weights_are_a_slow_loops() -> None:
     rng = np.random.default_rng(0)
     variables, neurons = rng.normal(size=(3, 20)), rng.normal(size=(5, 20))
     slow = [sum(abs(float(variable @ neuron)) for neuron in neurons) for variable in variables]
-    np.testing.assert_allclose(statistics.projection_weights(variables @ neurons.T), np.array(slow) / sum(slow))
+    np.testing.assert_allclose(
+        statistics.projection_weights(variables @ neurons.T), np.array(slow) / sum(slow)
+    )
 
 
 def test_sums_by_group_equal_a_slow_loop_and_grow_with_items_not_with_groups_times_items() -> None:
@@ -128,8 +138,12 @@ def test_sums_by_group_equal_a_slow_loop_and_grow_with_items_not_with_groups_tim
     slow = np.zeros((2, 45, 3))  # five groups have no item
     for item, place in enumerate(group):
         slow[:, place] += values[:, item]
-    np.testing.assert_allclose(statistics.sum_by_group(values, group, 45, axis=-2), slow, atol=1e-12)
-    np.testing.assert_allclose(statistics.sum_by_group(values[..., 0], group, 45), slow[..., 0], atol=1e-12)
+    np.testing.assert_allclose(
+        statistics.sum_by_group(values, group, 45, axis=-2), slow, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        statistics.sum_by_group(values[..., 0], group, 45), slow[..., 0], atol=1e-12
+    )
     assert not statistics.sum_by_group(np.zeros((2, 0)), np.zeros(0, dtype=np.int64), 3).any()
     many = 100_000  # as a table of group by item this would be 80 GB
     tracemalloc.start()

@@ -12,13 +12,16 @@ from core.weights.clusters.spec import WeightsSpec
 
 
 def test_the_default_study_in_a_line() -> None:
-    assert summary(RsaSpec()) == "seed-0 against parse-0, sentiment-0, nli-0; RSA; demo, 200 sentences"
+    assert (
+        summary(RsaSpec()) == "seed-0 against parse-0, sentiment-0, nli-0; RSA; demo, 200 sentences"
+    )
 
 
 def test_what_differs_is_named() -> None:
     spec = RsaSpec(genres=("legal",), one_per_word=True, references=False, draws=1_000)
     assert summary(spec).endswith(
-        "demo (legal), 200 sentences; one occurrence per word; no reference models; bootstrap draws: 1,000"
+        "demo (legal), 200 sentences; one occurrence per word; no reference models; bootstrap "
+        "draws: 1,000"
     )
 
 

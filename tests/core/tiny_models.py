@@ -1,4 +1,5 @@
-"""Tiny random models of every architecture, saved as a user would have them: for tests, made in a second."""
+"""Tiny random models of every architecture, saved as a user would have them: for tests, made in a
+second."""
 
 from __future__ import annotations
 
@@ -7,11 +8,27 @@ from typing import Any
 
 from core.models.architectures import ARCHITECTURES
 
-TEXT = "the man opened the door of unbelievable things and went out to a quiet room with his old dog"
+TEXT = (
+    "the man opened the door of unbelievable things and went out to a quiet room with his old dog"
+)
 SENTENCES = (
     ("the", "man", "opened", "the", "door"),
     ("a", "quiet", "dog"),
-    ("things", "went", "unbelievable", "out", "of", "the", "old", "room", "and", "the", "man", "opened", "it"),
+    (
+        "things",
+        "went",
+        "unbelievable",
+        "out",
+        "of",
+        "the",
+        "old",
+        "room",
+        "and",
+        "the",
+        "man",
+        "opened",
+        "it",
+    ),
     ("don't", "stop"),
     ("door",),
     ("his", "unquiet", "undoor", "went", "with", "the", "manthing"),
@@ -19,18 +36,83 @@ SENTENCES = (
 TYPES = (
     *("bert", "roberta", "distilbert", "electra", "mpnet", "roformer"),
     *("gpt2", "llama", "mistral", "qwen2", "qwen3", "t5", "mt5", "bart"),
-    *("xlm-roberta", "camembert", "albert", "deberta-v2", "modernbert", "gemma", "phi3", "opt", "gpt_neox"),
-    *("deberta", "eurobert", "nomic_bert", "esm", "longformer", "xlnet", "mbart", "pegasus", "marian"),
-    *("gemma2", "gemma3_text", "olmo", "olmo2", "olmo3", "smollm3", "granite", "glm4", "phi", "mixtral"),
+    *(
+        "xlm-roberta",
+        "camembert",
+        "albert",
+        "deberta-v2",
+        "modernbert",
+        "gemma",
+        "phi3",
+        "opt",
+        "gpt_neox",
+    ),
+    *(
+        "deberta",
+        "eurobert",
+        "nomic_bert",
+        "esm",
+        "longformer",
+        "xlnet",
+        "mbart",
+        "pegasus",
+        "marian",
+    ),
+    *(
+        "gemma2",
+        "gemma3_text",
+        "olmo",
+        "olmo2",
+        "olmo3",
+        "smollm3",
+        "granite",
+        "glm4",
+        "phi",
+        "mixtral",
+    ),
     *("falcon", "bloom", "gpt_neo", "gptj"),
 )
 LLAMA_LIKE = (
     *("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3", "eurobert", "nomic_bert"),
-    *("gemma2", "gemma3_text", "olmo", "olmo2", "olmo3", "smollm3", "granite", "glm4", "phi", "mixtral"),
+    *(
+        "gemma2",
+        "gemma3_text",
+        "olmo",
+        "olmo2",
+        "olmo3",
+        "smollm3",
+        "granite",
+        "glm4",
+        "phi",
+        "mixtral",
+    ),
 )
 BYTE_LEVEL = (
-    *("roberta", "bart", "modernbert", "gpt2", "llama", "mistral", "qwen2", "qwen3", "opt", "gpt_neox"),
-    *("olmo", "olmo2", "olmo3", "smollm3", "granite", "glm4", "phi", "falcon", "bloom", "gpt_neo", "gptj"),
+    *(
+        "roberta",
+        "bart",
+        "modernbert",
+        "gpt2",
+        "llama",
+        "mistral",
+        "qwen2",
+        "qwen3",
+        "opt",
+        "gpt_neox",
+    ),
+    *(
+        "olmo",
+        "olmo2",
+        "olmo3",
+        "smollm3",
+        "granite",
+        "glm4",
+        "phi",
+        "falcon",
+        "bloom",
+        "gpt_neo",
+        "gptj",
+    ),
 )
 UNIGRAM = ("t5", "mt5", "xlm-roberta", "camembert", "albert", "deberta-v2", "gemma", "phi3")
 SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
@@ -39,7 +121,16 @@ D_MODEL, LAYERS, HEADS, POSITIONS = 32, 3, 4, 64
 
 def tiny_tokenizer(model_type: str) -> Any:
     """A fast tokenizer of the kind that this model type has, trained on a few words."""
-    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import (
+        Regex,
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
     from transformers import PreTrainedTokenizerFast
 
     names: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
@@ -52,7 +143,9 @@ def tiny_tokenizer(model_type: str) -> Any:
             tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, whole])
         tokenizer.decoder = decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer: Any = trainers.BpeTrainer(vocab_size=340, special_tokens=SPECIALS, initial_alphabet=alphabet)
+        trainer: Any = trainers.BpeTrainer(
+            vocab_size=340, special_tokens=SPECIALS, initial_alphabet=alphabet
+        )
     elif model_type in UNIGRAM:
         tokenizer = Tokenizer(models.Unigram())
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
@@ -66,12 +159,18 @@ def tiny_tokenizer(model_type: str) -> Any:
         trainer = trainers.WordPieceTrainer(vocab_size=90, special_tokens=SPECIALS)
     tokenizer.train_from_iterator([TEXT] * 3, trainer)
     if model_type in ("t5", "mt5"):
-        tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="$A </s>", special_tokens=[("</s>", 2)]
+        )
     elif model_type in ("llama", "mistral", "gemma", "phi3", "gemma2", "gemma3_text", "mixtral"):
-        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", 1)]
+        )
     elif model_type not in BYTE_LEVEL or model_type in ("roberta", "bart", "modernbert"):
         pair = [("<s>", 1), ("</s>", 2)]
-        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=pair)
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", special_tokens=pair
+        )
         names |= {"cls_token": "<s>", "sep_token": "</s>"}
     if model_type == "gpt2":
         names = {"unk_token": "<unk>"}  # as published: nothing to pad with
@@ -89,42 +188,102 @@ def tiny_config(model_type: str, vocabulary: int, **changes: Any) -> Any:
     """A configuration of this type: three layers of 32 dimensions and four heads."""
     from transformers import AutoConfig
 
-    bert = {"hidden_size": D_MODEL, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": 64,
-            "max_position_embeddings": POSITIONS, "pad_token_id": 0}  # fmt: skip
+    bert = {
+        "hidden_size": D_MODEL,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "intermediate_size": 64,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": 0,
+    }
     special: dict[str, dict[str, Any]] = {
-        "distilbert": {"dim": D_MODEL, "n_layers": LAYERS, "n_heads": HEADS, "hidden_dim": 64,
-                       "max_position_embeddings": POSITIONS},
+        "distilbert": {
+            "dim": D_MODEL,
+            "n_layers": LAYERS,
+            "n_heads": HEADS,
+            "hidden_dim": 64,
+            "max_position_embeddings": POSITIONS,
+        },
         "gpt2": {"n_embd": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "n_positions": POSITIONS},
-        "bart": {"d_model": D_MODEL, "encoder_layers": LAYERS, "decoder_layers": 2, "encoder_attention_heads": HEADS,
-                 "decoder_attention_heads": HEADS, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "pad_token_id": 0,
-                 "max_position_embeddings": POSITIONS, "bos_token_id": 1, "eos_token_id": 2,
-                 "decoder_start_token_id": 2, "forced_eos_token_id": 2},
+        "bart": {
+            "d_model": D_MODEL,
+            "encoder_layers": LAYERS,
+            "decoder_layers": 2,
+            "encoder_attention_heads": HEADS,
+            "decoder_attention_heads": HEADS,
+            "encoder_ffn_dim": 64,
+            "decoder_ffn_dim": 64,
+            "pad_token_id": 0,
+            "max_position_embeddings": POSITIONS,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "decoder_start_token_id": 2,
+            "forced_eos_token_id": 2,
+        },
         "electra": {**bert, "embedding_size": 16},
         "roformer": {**bert, "embedding_size": 16},
         "albert": {**bert, "embedding_size": 16},
-        "modernbert": {**bert, "global_attn_every_n_layers": 3, "bos_token_id": 1, "eos_token_id": 2,
-                       "cls_token_id": 1, "sep_token_id": 2},
+        "modernbert": {
+            **bert,
+            "global_attn_every_n_layers": 3,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "cls_token_id": 1,
+            "sep_token_id": 2,
+        },
         "opt": {**bert, "ffn_dim": 64, "word_embed_proj_dim": D_MODEL},
         "gpt_neox": {**bert, "bos_token_id": 1, "eos_token_id": 2},
-    }  # fmt: skip
+    }
     special |= {
         "deberta": {**bert, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
         "esm": {**bert, "position_embedding_type": "rotary", "mask_token_id": 4},
         "longformer": {**bert, "attention_window": 4},
-        "xlnet": {"d_model": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "d_inner": 64, "pad_token_id": 0},
+        "xlnet": {
+            "d_model": D_MODEL,
+            "n_layer": LAYERS,
+            "n_head": HEADS,
+            "d_inner": 64,
+            "pad_token_id": 0,
+        },
         "falcon": bert,
         "bloom": {"hidden_size": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "pad_token_id": 0},
-        "gpt_neo": {"hidden_size": D_MODEL, "num_layers": LAYERS, "num_heads": HEADS, "pad_token_id": 0,
-                    "attention_types": [[["global"], LAYERS]], "max_position_embeddings": POSITIONS},
-        "gptj": {"n_embd": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "rotary_dim": 4, "n_positions": POSITIONS,
-                 "pad_token_id": 0},
-    }  # fmt: skip
+        "gpt_neo": {
+            "hidden_size": D_MODEL,
+            "num_layers": LAYERS,
+            "num_heads": HEADS,
+            "pad_token_id": 0,
+            "attention_types": [[["global"], LAYERS]],
+            "max_position_embeddings": POSITIONS,
+        },
+        "gptj": {
+            "n_embd": D_MODEL,
+            "n_layer": LAYERS,
+            "n_head": HEADS,
+            "rotary_dim": 4,
+            "n_positions": POSITIONS,
+            "pad_token_id": 0,
+        },
+    }
     special |= dict.fromkeys(("mbart", "pegasus", "marian"), special["bart"])
     for name in ("t5", "mt5"):
-        special[name] = {"d_model": D_MODEL, "d_kv": 8, "d_ff": 64, "num_layers": LAYERS, "num_decoder_layers": 2,
-                         "num_heads": HEADS, "pad_token_id": 0, "decoder_start_token_id": 0}  # fmt: skip
+        special[name] = {
+            "d_model": D_MODEL,
+            "d_kv": 8,
+            "d_ff": 64,
+            "num_layers": LAYERS,
+            "num_decoder_layers": 2,
+            "num_heads": HEADS,
+            "pad_token_id": 0,
+            "decoder_start_token_id": 0,
+        }
     for name in LLAMA_LIKE:
-        special[name] = {**bert, "num_key_value_heads": 2, "head_dim": 8, "bos_token_id": 1, "eos_token_id": 2}
+        special[name] = {
+            **bert,
+            "num_key_value_heads": 2,
+            "head_dim": 8,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+        }
     special["mixtral"]["num_local_experts"] = 4
     for name in ("nomic_bert", "phi"):
         special[name]["num_key_value_heads"] = HEADS
@@ -132,7 +291,9 @@ def tiny_config(model_type: str, vocabulary: int, **changes: Any) -> Any:
     return AutoConfig.for_model(model_type, **settings)
 
 
-def save_tiny(folder: Path, model_type: str = "bert", *, head: bool = False, seed: int = 0, **changes: Any) -> Path:
+def save_tiny(
+    folder: Path, model_type: str = "bert", *, head: bool = False, seed: int = 0, **changes: Any
+) -> Path:
     """A tiny random model and its tokenizer in `folder`.
 
     Args:
@@ -141,7 +302,12 @@ def save_tiny(folder: Path, model_type: str = "bert", *, head: bool = False, see
         changes: To the configuration.
     """
     import torch
-    from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+    from transformers import (
+        AutoModel,
+        AutoModelForCausalLM,
+        AutoModelForMaskedLM,
+        AutoModelForSeq2SeqLM,
+    )
     from transformers.utils import logging
 
     tokenizer = tiny_tokenizer(model_type)
@@ -149,7 +315,9 @@ def save_tiny(folder: Path, model_type: str = "bert", *, head: bool = False, see
     factory: Any = AutoModel
     if head:
         family = ARCHITECTURES[model_type].family
-        factory = {"decoder": AutoModelForCausalLM, "encoder": AutoModelForMaskedLM}.get(family, AutoModelForSeq2SeqLM)
+        factory = {"decoder": AutoModelForCausalLM, "encoder": AutoModelForMaskedLM}.get(
+            family, AutoModelForSeq2SeqLM
+        )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         logging.disable_progress_bar()

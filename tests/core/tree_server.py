@@ -1,4 +1,5 @@
-"""A stand-in hub with a model tree: listings in pages, bytes counted, and files that are busy, cut short or whole.
+"""A stand-in hub with a model tree: listings in pages, bytes counted, and files that are busy, cut
+short or whole.
 
 Built on the stand-in of the models' tests; what this room needs on top is here.
 """
@@ -19,7 +20,8 @@ class TreeServer(HubServer):
     Attributes:
         page: Models on one page of a listing.
         sent: Bytes of file content sent, by path.
-        busy: Answers 429 that each path still has to give, by the end of the path; "" for every path.
+        busy: Answers 429 that each path still has to give, by the end of the path; "" for every
+            path.
         retry_after: What those answers say to wait, in seconds.
         ignores_ranges: Whether every answer is the whole file.
     """
@@ -34,8 +36,11 @@ class TreeServer(HubServer):
         self.counting = threading.Lock()
         self._server.RequestHandlerClass = type("TreeHandler", (_TreeHandler,), {"hub": self})
 
-    def add_fine_tune(self, name: str, base: str, content: Any, data: tuple[str, ...] = (), **more: Any) -> Any:
-        """A repository whose card says that it is a fine-tune of `base`; or `relation="adapter"`."""
+    def add_fine_tune(
+        self, name: str, base: str, content: Any, data: tuple[str, ...] = (), **more: Any
+    ) -> Any:
+        """A repository whose card says that it is a fine-tune of `base`; or
+        `relation="adapter"`."""
         relation = more.pop("relation", "finetune")
         extra: dict[str, Any] = {
             "tags": [f"base_model:{relation}:{base}", *(f"dataset:{name}" for name in data)],
@@ -53,7 +58,9 @@ class _TreeHandler(_Handler):
     def _list(self, wanted: str) -> None:
         query = parse_qs(urlsplit(self.path).query)
         start = int(query.get("cursor", ["0"])[0])
-        models = [one for one in self.hub.repositories.values() if wanted in one.extra.get("tags", [])]
+        models = [
+            one for one in self.hub.repositories.values() if wanted in one.extra.get("tags", [])
+        ]
         models.sort(key=lambda one: -int(one.extra.get("downloads", 0)))
         page = models[start : start + self.hub.page]
         headers = {}
@@ -67,16 +74,22 @@ class _TreeHandler(_Handler):
         for key, left in self.hub.busy.items():
             if path.endswith(key) and left and self.headers.get("Range"):
                 self.hub.busy[key] = left - 1
-                return self._send(429, {"error": "Too many requests"}, {"Retry-After": self.hub.retry_after})
+                return self._send(
+                    429, {"error": "Too many requests"}, {"Retry-After": self.hub.retry_after}
+                )
         if self.hub.ignores_ranges and self.headers.get("Range"):
             del self.headers["Range"]
         content = repository.files.get(name)
         wanted = self.headers.get("Range", "").removeprefix("bytes=").partition("-")[0]
         if content is not None and wanted and int(wanted) >= len(content):
-            return self._write(416, b"", "text/plain", {"Content-Range": f"bytes */{len(content)}"}, body)
+            return self._write(
+                416, b"", "text/plain", {"Content-Range": f"bytes */{len(content)}"}, body
+            )
         return super()._send_file(repository, name, body)
 
-    def _write(self, status: int, content: bytes, kind: str, headers: dict[str, str], body: bool) -> None:
+    def _write(
+        self, status: int, content: bytes, kind: str, headers: dict[str, str], body: bool
+    ) -> None:
         if body and kind == "application/octet-stream":
             path = urlsplit(self.path).path
             with self.hub.counting:

@@ -38,7 +38,8 @@ def example(file: str) -> str:
 
 @pytest.fixture
 def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]:
-    """Executes an example as if it stood at the end of its file; restores the registry afterwards."""
+    """Executes an example as if it stood at the end of its file; restores the registry
+    afterwards."""
 
     def execute(file: str, registry: str = "") -> dict[str, Any]:
         code, name = example(file), file.removesuffix(".py").replace("/", ".")
@@ -61,7 +62,9 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]
 
 
 @pytest.fixture
-def length_study(add: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def length_study(
+    add: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """The name of the page's study: its folder is in a room, its line in the catalogue."""
     folder = tmp_path / "room" / "length"
     folder.mkdir(parents=True)
@@ -108,7 +111,12 @@ def test_a_study_has_a_command_a_form_a_price_and_an_export(
     assert app.session_state.got == study.Spec(sentences=30, model="zoo:seed-1")
 
     out = tmp_path / "out"
-    assert main([*length_study.split(), "--sentences", "30", "--model", "zoo:seed-1", "--out", str(out)]) == 0
+    assert (
+        main(
+            [*length_study.split(), "--sentences", "30", "--model", "zoo:seed-1", "--out", str(out)]
+        )
+        == 0
+    )
     record = json.loads((out / "result.json").read_text(encoding="utf8"))
     assert capsys.readouterr().out.startswith(record["headline"])
     assert set(record["columns"]["lengths"]) == {"model", "layer", "length", "low", "high"}
@@ -121,7 +129,10 @@ def test_a_study_has_a_command_a_form_a_price_and_an_export(
     }
 
     result = study.run(study.Spec(sentences=30, model="zoo:seed-1"))
-    assert command_of(result) == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"
+    assert (
+        command_of(result)
+        == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"
+    )
     assert result.headline.encode() in report_html(result, study.figures(result))
 
 

@@ -1,4 +1,5 @@
-"""`make load`: a class of thirty, then thirty visitors of all kinds; fails where it is not good enough.
+"""`make load`: a class of thirty, then thirty visitors of all kinds; fails where it is not good
+enough.
 
 python -m tests.load --sessions 30 --minutes 60
 """
@@ -20,9 +21,13 @@ PEAK = 1_000  # MB
 
 def main() -> int:
     """Run the class and the visitors; 1 where something is not as promised."""
-    parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.load", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--sessions", type=int, default=30)
-    parser.add_argument("--minutes", type=float, default=5.0, help="that the visitors stay; 0 for the class alone")
+    parser.add_argument(
+        "--minutes", type=float, default=5.0, help="that the visitors stay; 0 for the class alone"
+    )
     parser.add_argument("--no-class", action="store_true", help="the visitors alone")
     given = parser.parse_args()
     promises: dict[str, bool] = {}
@@ -35,7 +40,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             visits = visit(sys.executable, Path(folder), given.sessions, given.minutes)
         print(visits)
-        promises |= {"visitors meet no error": not visits.errors, f"answers in {ANSWERED:.0f} s": not visits.late}
+        promises |= {
+            "visitors meet no error": not visits.errors,
+            f"answers in {ANSWERED:.0f} s": not visits.late,
+        }
     broken = [name for name, kept in promises.items() if not kept]
     print(f"not kept: {', '.join(broken)}" if broken else "all promises kept")
     return 1 if broken else 0
@@ -46,7 +54,8 @@ def promises_of(report: Report) -> dict[str, bool]:
     return {
         "no errors": not report.errors,
         "one run": report.computed == 1,
-        "first figure": bool(report.first_figure) and quantile(report.first_figure, 0.95) < FIRST_FIGURE,
+        "first figure": bool(report.first_figure)
+        and quantile(report.first_figure, 0.95) < FIRST_FIGURE,
         "change of view": bool(report.same_view) and max(report.same_view) < SAME_VIEW,
         "peak memory": report.peak_megabytes < PEAK,
     }

@@ -1,8 +1,9 @@
 """Every study killed at random moments and started again: `python -m tests.load.kills [STUDY ...]`.
 
-Each study runs once undisturbed, and once more on a store of its own, killed (SIGKILL) `--kills` times at a moment
-drawn from the time that the first run took. What the last run writes must be what the undisturbed one wrote, and
-nothing that was kept before a kill may be computed after it: less than one task is lost.
+Each study runs once undisturbed, and once more on a store of its own, killed (SIGKILL) `--kills`
+times at a moment drawn from the time that the first run took. What the last run writes must be what
+the undisturbed one wrote, and nothing that was kept before a kill may be computed after it: less
+than one task is lost.
 """
 
 from __future__ import annotations
@@ -29,20 +30,50 @@ MOMENTS = (0.1, 0.6)  # of an undisturbed run's time: a busy machine may be quic
 STUDIES: dict[str, tuple[str, ...]] = {
     "rsa": (*SMALL, "--words", "200", "--draws", "50"),
     "tokens": (),
-    "swap": (*SMALL, "--compare", "zoo:pos-0", "zoo:parse-0", "--noises", "2", "--no-frozen", "--draws", "20"),
+    "swap": (
+        *SMALL,
+        "--compare",
+        "zoo:pos-0",
+        "zoo:parse-0",
+        "--noises",
+        "2",
+        "--no-frozen",
+        "--draws",
+        "20",
+    ),
     "truth": SMALL,
     "training": (*SMALL, "--words", "200", "--draws", "20"),
-    "probe": ("--sentences", "120", "--epochs", "2", "--seeds", "1", "--controls", "1", "--draws", "20"),
+    "probe": (
+        "--sentences",
+        "120",
+        "--epochs",
+        "2",
+        "--seeds",
+        "1",
+        "--controls",
+        "1",
+        "--draws",
+        "20",
+    ),
     "probe edges": ("--sentences", "120", "--controls", "1", "--draws", "20"),
     "probe training": ("--sentences", "120", "--seeds", "1", "--draws", "20"),
     "weights": ("--permutations", "100"),
     "weights intruders": ("--draws", "20"),
     "align": ("--sentences", "60", "--methods", "identity", "ridge", "kernel"),
-    "align check": ("--sentences", "60",),
-    "align stitch": ("--sentences", "60",),
+    "align check": (
+        "--sentences",
+        "60",
+    ),
+    "align stitch": (
+        "--sentences",
+        "60",
+    ),
     "align protocol": ("--sentences", "60", "--steps", "20"),
-    "align attention": ("--sentences", "60",),
-}  # fmt: skip
+    "align attention": (
+        "--sentences",
+        "60",
+    ),
+}
 
 
 @dataclass
@@ -113,9 +144,15 @@ def start(command: str, folder: Path) -> subprocess.Popen[str]:
     }
     line = [sys.executable, "-m", "tests.load.kills", "--child", str(folder / "log"), *arguments]
     return subprocess.Popen(
-        line, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        stdin=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        line,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def finish(running: subprocess.Popen[str]) -> str:
@@ -148,7 +185,9 @@ def kill_and_compare(command: str, folder: Path, kills: int, draw: random.Random
             report.killed += 1
         running.communicate()
         report.again += len(kept & set(lines(shaken / "log", "begun")[so_far:]))
-        if running.returncode == 0 and report.killed < kills:  # all is kept: the next kills need work again
+        if (
+            running.returncode == 0 and report.killed < kills
+        ):  # all is kept: the next kills need work again
             shutil.rmtree(shaken)
             shaken.mkdir()
             (shaken / "log").touch()
@@ -166,10 +205,13 @@ def lines(log: Path, what: str) -> list[str]:
 
 
 def differing_files(one: Path, other: Path) -> list[str]:
-    """Names of tables that are not the same to the last byte, or are in one folder alone; the headline too."""
+    """Names of tables that are not the same to the last byte, or are in one folder alone; the
+    headline too."""
     names = {path.name for folder in (one, other) for path in folder.glob("*.csv")}
     differ = [name for name in sorted(names) if read(one / name) != read(other / name)]
-    told = [json.loads(read(folder / "result.json") or b"{}").get("headline") for folder in (one, other)]
+    told = [
+        json.loads(read(folder / "result.json") or b"{}").get("headline") for folder in (one, other)
+    ]
     return differ if told[0] == told[1] else [*differ, "headline"]
 
 
@@ -185,14 +227,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     draw, sound = random.Random(given.seed), True
-    print("study              seconds  tasks  killed  computed again  files that differ", flush=True)
+    print(
+        "study              seconds  tasks  killed  computed again  files that differ", flush=True
+    )
     for command in given.studies or STUDIES:
         with tempfile.TemporaryDirectory(prefix="palimpsest-kills-") as folder:
             report = kill_and_compare(command, Path(folder), given.kills, draw)
         sound &= report.sound
         wrong = ", ".join(report.differing) or "none"
         print(
-            f"{command:18} {report.seconds:7.1f} {report.tasks:6} {report.killed:7} {report.again:15}  {wrong}"
+            f"{command:18} {report.seconds:7.1f} {report.tasks:6} {report.killed:7} "
+            f"{report.again:15}  {wrong}"
             f"{report.trouble and ': '}{report.trouble}",
             flush=True,
         )

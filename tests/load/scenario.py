@@ -1,8 +1,10 @@
-"""A class on one server: many sessions that do what readers do at once, and what it cost them and the server.
+"""A class on one server: many sessions that do what readers do at once, and what it cost them and
+the server.
 
-One study is asked by everybody and computed once; ten different ones are asked meanwhile, some by readers who go to
-another page or close the lid before they end; everybody downloads; everybody changes the view at the same moment; one
-fits maps between seeds, networks included. Then the server starts anew on the same store, and everybody opens a link.
+One study is asked by everybody and computed once; ten different ones are asked meanwhile, some by
+readers who go to another page or close the lid before they end; everybody downloads; everybody
+changes the view at the same moment; one fits maps between seeds, networks included. Then the server
+starts anew on the same store, and everybody opens a link.
 """
 
 from __future__ import annotations
@@ -21,8 +23,17 @@ from typing import TypeVar
 from tests.browser.server import ROOT, started
 from tests.load.tab import Tab, TabError, run_alone
 
-STUDY = {"sentences": 40, "words": 100, "draws": 50, "references": "false", "compare": "zoo:parse-0"}
-TRAINED = {"methods": ["ridge", "kernel", "inn", "mlp"], "layers": [2, 6]}  # maps, the trained ones among them
+STUDY = {
+    "sentences": 40,
+    "words": 100,
+    "draws": 50,
+    "references": "false",
+    "compare": "zoo:parse-0",
+}
+TRAINED = {
+    "methods": ["ridge", "kernel", "inn", "mlp"],
+    "layers": [2, 6],
+}  # maps, the trained ones among them
 DIFFERENT = 10
 DOWNLOADS = ("CSV", "SVG", "PNG")
 VIEWS = ("Layer against layer", "By layer")
@@ -66,7 +77,10 @@ def quantile(values: Sequence[float], share: float) -> float:
 def _spread(seconds: Sequence[float]) -> str:
     if not seconds:
         return "not measured"
-    return f"p50 {quantile(seconds, 0.5):.2f}, p95 {quantile(seconds, 0.95):.2f}, most {max(seconds):.2f}"
+    return (
+        f"p50 {quantile(seconds, 0.5):.2f}, p95 {quantile(seconds, 0.95):.2f}, most "
+        f"{max(seconds):.2f}"
+    )
 
 
 def run_class(python: str, folder: Path, sessions: int) -> Report:
@@ -83,10 +97,14 @@ def run_class(python: str, folder: Path, sessions: int) -> Report:
             run_alone(_held(lesson(address, report), report))
             report.peak_megabytes = max(report.peak_megabytes, _peak_megabytes(server.pid))
         logs.append((folder / "log.txt").read_text(encoding="utf8", errors="replace"))
-    report.errors += [f"in the log: {line}" for log in logs for line in log.splitlines() if "Error" in line]
+    report.errors += [
+        f"in the log: {line}" for log in logs for line in log.splitlines() if "Error" in line
+    ]
     asked = {name: STUDY[name] for name in ("sentences", "words", "draws")}
     for record in (json.loads(line) for line in LINE.findall(logs[0])):
-        same = asked.items() <= record["spec"].items() and not {"seed", "grid"} & record["spec"].keys()
+        same = (
+            asked.items() <= record["spec"].items() and not {"seed", "grid"} & record["spec"].keys()
+        )
         report.computed += same and record["outcome"] == "done" and not record["found"]
     return report
 
@@ -113,10 +131,14 @@ async def _first_lesson(address: str, report: Report) -> None:
         await _all(staying, lambda tab, _: tab.until(_figure))
         for files in await _all(staying, _download):
             report.downloads += len(files)
-        for view in VIEWS:  # the second is the one that is measured: the first may have to be computed
+        for (
+            view
+        ) in VIEWS:  # the second is the one that is measured: the first may have to be computed
             await _all(staying[:1], lambda tab, _, view=view: _change(tab, view))
             report.same_view = await _all(staying, lambda tab, _, view=view: _change(tab, view))
-        await staying[0].open("seed_alignment", **TRAINED)  # last: what it takes comes on top of everything before
+        await staying[0].open(
+            "seed_alignment", **TRAINED
+        )  # last: what it takes comes on top of everything before
         await staying[0].until(_figure)
         report.errors += [error for tab in staying for error in tab.errors()]
 

@@ -1,7 +1,8 @@
-"""A browser's tab without the browser: the app's own messages over a websocket, so that thirty of them cost little.
+"""A browser's tab without the browser: the app's own messages over a websocket, so that thirty of
+them cost little.
 
-It does what the real page does and a server notices: opens a link, answers the clock of fragments that redraw
-themselves, changes widgets, fetches files, and can vanish without a word.
+It does what the real page does and a server notices: opens a link, answers the clock of fragments
+that redraw themselves, changes widgets, fetches files, and can vanish without a word.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ FILE_SECONDS = 60
 
 
 def run_alone(work: Coroutine[Any, Any, None]) -> None:
-    """Run it on a thread and an event loop of its own: the thread of a test that drives a browser has one already."""
+    """Run it on a thread and an event loop of its own: the thread of a test that drives a browser
+    has one already."""
     with ThreadPoolExecutor(1) as alone:
         alone.submit(asyncio.run, work).result()
 
@@ -59,7 +61,9 @@ class Tab:
         self.session = ""
         self._run = ""
         self._fragments: tuple[str, ...] = ()
-        self.settled = False  # the page's script has run to its end, and has not been asked for again
+        self.settled = (
+            False  # the page's script has run to its end, and has not been asked for again
+        )
         self.lost = False  # the server hung up
 
     async def __aenter__(self) -> Tab:
@@ -68,7 +72,9 @@ class Tab:
         self._reading = asyncio.create_task(self._read())
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: Any, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: Any, trace: TracebackType | None
+    ) -> None:
         self.vanish()
         await self._socket.close()
 
@@ -82,7 +88,11 @@ class Tab:
 
     async def open(self, page: str, **link: Any) -> None:
         """A link, or a click in the navigation; widgets of the page before are left behind."""
-        self._page, self._hash, self._query = page, self._hashes.get(page, ""), urlencode(link, doseq=True)
+        self._page, self._hash, self._query = (
+            page,
+            self._hashes.get(page, ""),
+            urlencode(link, doseq=True),
+        )
         self._states.clear()
         self.settled = False
         await self._rerun()
@@ -90,7 +100,11 @@ class Tab:
     async def choose(self, label: str, value: str) -> None:
         """Press one of a segmented control's buttons."""
         group = next(
-            (shown.element.button_group for shown in self._elements.values() if self._is_group(shown.element, label)),
+            (
+                shown.element.button_group
+                for shown in self._elements.values()
+                if self._is_group(shown.element, label)
+            ),
             None,
         )
         if group is None:
@@ -126,15 +140,22 @@ class Tab:
 
         Args:
             label: The button's.
-            pause: Seconds between the server's answer, which says where the file is, and the asking for it.
+            pause: Seconds between the server's answer, which says where the file is, and the asking
+                for it.
 
         Raises:
             TabError: If there is no such button, or no file behind it.
         """
-        button = next((found for found in self.of_type("download_button") if found.label == label), None)
+        button = next(
+            (found for found in self.of_type("download_button") if found.label == label), None
+        )
         if button is None:
             raise TabError(f"there is no button {label}")
-        path = await self._make_file(button.deferred_file_id) if button.deferred_file_id else button.url
+        path = (
+            await self._make_file(button.deferred_file_id)
+            if button.deferred_file_id
+            else button.url
+        )
         await asyncio.sleep(pause)
         return await asyncio.to_thread(self._fetch, path)
 
@@ -178,7 +199,9 @@ class Tab:
                     await self._changed.wait()
         except TimeoutError as error:
             ended = "its script has ended" if self.settled else "its script has not ended"
-            raise TabError(f"not in {seconds:.0f} s; {ended}; the page says: {self.text()[:2000]}") from error
+            raise TabError(
+                f"not in {seconds:.0f} s; {ended}; the page says: {self.text()[:2000]}"
+            ) from error
 
     def of_type(self, name: str) -> list[Any]:
         """The messages of the elements of one type on the page, in its order."""
@@ -191,7 +214,9 @@ class Tab:
 
     def text(self) -> str:
         """What the page says in words: headings, prose, alerts, progress."""
-        parts = [part.body for name in ("heading", "markdown", "alert") for part in self.of_type(name)]
+        parts = [
+            part.body for name in ("heading", "markdown", "alert") for part in self.of_type(name)
+        ]
         return "\n".join([*parts, *(bar.text for bar in self.of_type("progress"))])
 
     def errors(self) -> list[str]:
@@ -232,7 +257,9 @@ class Tab:
                 self._stop_clocks()
         elif kind == "navigation":
             self._hash = message.navigation.page_script_hash
-            self._hashes = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
+            self._hashes = {
+                page.url_pathname: page.page_script_hash for page in message.navigation.app_pages
+            }
         elif kind == "page_info_changed":
             self._query = message.page_info_changed.query_string
         elif kind == "delta":
@@ -259,7 +286,8 @@ class Tab:
             self._elements.pop(path, None)
 
     def _finish(self, status: int) -> None:
-        """What the run that ended did not show again is gone; a run that was cut short takes nothing away."""
+        """What the run that ended did not show again is gone; a run that was cut short takes
+        nothing away."""
         whole = status == ForwardMsg.FINISHED_SUCCESSFULLY
         if whole or status == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY:
             for path, shown in list(self._elements.items()):

@@ -1,4 +1,5 @@
-"""Downloads while other sessions wait for a study: their panels redraw twice a second, and take nothing away."""
+"""Downloads while other sessions wait for a study: their panels redraw twice a second, and take
+nothing away."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ async def _download_beside_waiting(address: str) -> None:
         for tab in waiting:
             await tab.until(lambda tab: tab.of_type("progress"))
         for kind in (*KINDS, *["CSV"] * (20 - len(KINDS))):
-            content = await reader.download(kind, pause=0.3)  # a slow line: the others' panels redraw in between
+            content = await reader.download(
+                kind, pause=0.3
+            )  # a slow line: the others' panels redraw in between
             assert content.startswith(BEGINNINGS[kind])
         for tab in waiting:
             assert tab.of_type("progress"), tab.text()  # they did wait all the time

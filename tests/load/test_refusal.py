@@ -1,4 +1,5 @@
-"""While a file that would hold the tokenizer is being refused, the server answers everybody else."""
+"""While a file that would hold the tokenizer is being refused, the server answers everybody
+else."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from tests.browser.server import serve
 from tests.load.tab import Tab, run_alone
 
 PROMISED = 0.2  # seconds
-ATTEMPTS = 3  # a machine with other work on it may be late once; a server that is held is late each time
+ATTEMPTS = (
+    3  # a machine with other work on it may be late once; a server that is held is late each time
+)
 SMALL = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "references": "false"}
 
 
@@ -35,7 +38,9 @@ async def _refused(address: str, folder: Path) -> None:
             sentence = f"{count:,} characters without a space"
             asking = asyncio.create_task(_longest(address))
             await tab.open("rsa", **SMALL, corpus=str(file))
-            await tab.until(lambda tab, sentence=sentence: any(sentence in error for error in tab.errors()))
+            await tab.until(
+                lambda tab, sentence=sentence: any(sentence in error for error in tab.errors())
+            )
             asking.cancel()
             took.append(await asking)
             if took[-1] < PROMISED:

@@ -1,4 +1,5 @@
-"""A file that somebody uploaded is read in their session alone, whoever knows its name on the server."""
+"""A file that somebody uploaded is read in their session alone, whoever knows its name on the
+server."""
 
 from __future__ import annotations
 

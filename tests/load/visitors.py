@@ -1,11 +1,13 @@
-"""Visitors of all kinds on one small shared server, for some minutes: readers, askers, guests who mean harm.
+"""Visitors of all kinds on one small shared server, for some minutes: readers, askers, guests who
+mean harm.
 
-Each of thirty visitors does one act after another, drawn at random: opens a page or a view, asks for a small study,
-downloads, leaves in the middle, follows a bad link, asks for more than the instance allows, uploads too much, or names
-a model whose tokenizer would end the process that reads it. The server and its children may hold 1.5 GB: beyond that
-it is killed, as a small host does. (RLIMIT_DATA also counts addresses that are reserved and never touched: 1.4 GB
-where 0.2 GB are held.) An act is answered when the page's script has run to its end, with a figure, its progress or a
-sentence.
+Each of thirty visitors does one act after another, drawn at random: opens a page or a view, asks
+for a small study, downloads, leaves in the middle, follows a bad link, asks for more than the
+instance allows, uploads too much, or names a model whose tokenizer would end the process that reads
+it. The server and its children may hold 1.5 GB: beyond that it is killed, as a small host does.
+(RLIMIT_DATA also counts addresses that are reserved and never touched: 1.4 GB where 0.2 GB are
+held.) An act is answered when the page's script has run to its end, with a figure, its progress or
+a sentence.
 """
 
 from __future__ import annotations
@@ -93,12 +95,21 @@ class Visit:
         lines = ["act                    times  p50 s  p95 s  most s  late"]
         for name, times in sorted(self.seconds.items()):
             late = sum(took > ANSWERED for took in times)
-            numbers = f"{quantile(times, 0.5):6.2f} {quantile(times, 0.95):6.2f} {max(times):7.2f} {late:5}"
+            numbers = (
+                f"{quantile(times, 0.5):6.2f} {quantile(times, 0.95):6.2f} {max(times):7.2f} "
+                f"{late:5}"
+            )
             lines.append(f"{name:22} {len(times):5} {numbers}")
-        lines.append(f"peak memory of the server {self.megabytes:,} MB; load of the machine {self.load:.1f}")
+        lines.append(
+            f"peak memory of the server {self.megabytes:,} MB; load of the machine {self.load:.1f}"
+        )
         counted = Counter(self.errors).most_common(20)
         return "\n".join(
-            [*lines, f"errors: {len(self.errors)}", *(f"{times} x {what}" for what, times in counted)]
+            [
+                *lines,
+                f"errors: {len(self.errors)}",
+                *(f"{times} x {what}" for what, times in counted),
+            ]
         )
 
 
@@ -167,13 +178,17 @@ async def bad_link(visitor: Visitor) -> None:
 async def huge(visitor: Visitor) -> None:
     """Ask for what the instance refuses."""
     await visitor.ask("rsa", **visitor.draw.choice(HUGE))
-    if not any("this instance allows" in said for said in (*visitor.tab.errors(), visitor.tab.text())):
+    if not any(
+        "this instance allows" in said for said in (*visitor.tab.errors(), visitor.tab.text())
+    ):
         raise TabError(f"a huge study was not refused: {visitor.tab.text()[:300]}")
 
 
 async def upload(visitor: Visitor) -> None:
     """Send a file that is larger than the mode allows, past the widget."""
-    status = await asyncio.to_thread(put, visitor.address, visitor.tab.session, SHARED.max_upload_bytes + 2**19)
+    status = await asyncio.to_thread(
+        put, visitor.address, visitor.tab.session, SHARED.max_upload_bytes + 2**19
+    )
     if status != 413:
         raise TabError(f"an upload that is too large was answered with {status}")
 
@@ -228,16 +243,25 @@ def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:
     report = Visit()
     with HubServer() as hub:
         hub.add("org/evil", _hostile_model(folder / "evil"))
-        home = {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(folder / "cache"), "HF_HUB_OFFLINE": "0"}
+        home = {
+            "HF_ENDPOINT": hub.url,
+            "HF_HUB_CACHE": str(folder / "cache"),
+            "HF_HUB_OFFLINE": "0",
+        }
         command = [python, *COMMAND]
-        with started(command, folder, PALIMPSEST_MODE="shared", OMP_NUM_THREADS="1", **home) as (server, address):
+        with started(command, folder, PALIMPSEST_MODE="shared", OMP_NUM_THREADS="1", **home) as (
+            server,
+            address,
+        ):
             watching = threading.Thread(target=_watch, args=(server, report), daemon=True)
             watching.start()
             run_alone(_all(address, report, visitors, time.monotonic() + 60 * minutes))
             died = server.poll() is not None
         watching.join()
     log = (folder / "log.txt").read_text(encoding="utf8", errors="replace")
-    report.errors += [f"in the log: {line[:300]}" for line in log.splitlines() if "Traceback" in line]
+    report.errors += [
+        f"in the log: {line[:300]}" for line in log.splitlines() if "Traceback" in line
+    ]
     if died:
         report.errors.insert(0, f"the server ended; its last words: {log[-1_500:]}")
     report.load = _load()
@@ -245,7 +269,9 @@ def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:
 
 
 async def _all(address: str, report: Visit, visitors: int, until: float) -> None:
-    await asyncio.gather(*(_one(address, report, random.Random(number), until) for number in range(visitors)))
+    await asyncio.gather(
+        *(_one(address, report, random.Random(number), until) for number in range(visitors))
+    )
 
 
 async def _one(address: str, report: Visit, draw: random.Random, until: float) -> None:
@@ -272,11 +298,14 @@ async def _timed(name: str, visitor: Visitor, report: Visit) -> None:
     except (TabError, TimeoutError, WebSocketException) as error:
         report.errors.append(f"{name}: {str(error)[:300]}")
     report.seconds.setdefault(name, []).append(time.monotonic() - began)
-    report.errors += [f"{name}: {shown.type}: {shown.message}"[:300] for shown in visitor.tab.of_type("exception")]
+    report.errors += [
+        f"{name}: {shown.type}: {shown.message}"[:300] for shown in visitor.tab.of_type("exception")
+    ]
 
 
 def _watch(server: subprocess.Popen[bytes], report: Visit) -> None:
-    """Measure what the server and its children hold, and end them where it is too much, until the server ends."""
+    """Measure what the server and its children hold, and end them where it is too much, until the
+    server ends."""
     while server.poll() is None:
         held = _held(server.pid)
         report.megabytes = max(report.megabytes, round(held / 1e6))

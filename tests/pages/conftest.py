@@ -60,8 +60,8 @@ def fresh_registry() -> Iterator[None]:
 def by_navigation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run goes through app.py, as on a server after its first run.
 
-    AppTest forgets before each run that the app calls st.navigation: the page would run alone first, and ask for a
-    second run in which a click is no longer known.
+    AppTest forgets before each run that the app calls st.navigation: the page would run alone
+    first, and ask for a second run in which a click is no longer known.
     """
     monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
     monkeypatch.setattr(app_test, "PagesManager", type("Remembering", (PagesManager,), {}))
@@ -130,7 +130,11 @@ def sentences(app: AppTest) -> str:
 
 def headline(app: AppTest) -> str:
     """The sentence above the figure, without its terms' meanings; "" where there is none yet."""
-    bodies = [element.proto.body for element in app.get("html") if 'class="headline"' in element.proto.body]
+    bodies = [
+        element.proto.body
+        for element in app.get("html")
+        if 'class="headline"' in element.proto.body
+    ]
     bare = re.sub(r"<span class=\"meaning\".*?</span>", "", "".join(bodies))
     return html.unescape(re.sub(r"<[^>]+>", "", bare))
 
@@ -153,11 +157,14 @@ class Everything:
 
         monkeypatch.setattr(results, "in_words", shown)
         monkeypatch.setattr(downloads, "zip_result", zipped)
-        monkeypatch.setattr("core.results.export.chart_svg", lambda chart: b"<svg>")  # drawing is tested elsewhere
+        monkeypatch.setattr(
+            "core.results.export.chart_svg", lambda chart: b"<svg>"
+        )  # drawing is tested elsewhere
         monkeypatch.setattr("core.results.export.chart_png", lambda chart: b"PNG")
 
     def check(self, app: AppTest) -> dict[str, bytes]:
-        """Press *Download all*; the zip, whose files are returned, has every row of every table that the page shows."""
+        """Press *Download all*; the zip, whose files are returned, has every row of every table
+        that the page shows."""
         self.shown.clear()
         next(button for button in app.button if button.label == "Download all").click()
         settle(app.run())
@@ -169,7 +176,13 @@ class Everything:
         for table in self.shown:
             shown = _rows(table_csv(table))
             assert any(_holds(rows, shown) for rows in tables), list(table.columns)
-        assert {"result.json", "dictionary.csv", "references.bib", "table.csv", "figures/as-shown.svg"} <= set(files)
+        assert {
+            "result.json",
+            "dictionary.csv",
+            "references.bib",
+            "table.csv",
+            "figures/as-shown.svg",
+        } <= set(files)
         assert "left-out.txt" not in files
         return files
 

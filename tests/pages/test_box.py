@@ -1,4 +1,5 @@
-"""Pages of a fresh install: figures from the answers in the box, examples on the first page, studies remembered."""
+"""Pages of a fresh install: figures from the answers in the box, examples on the first page,
+studies remembered."""
 
 from __future__ import annotations
 
@@ -9,7 +10,12 @@ from core.runs.precomputed import default_precomputed
 from tests.pages.conftest import open_page, sentences
 from ui.study.run_panel import PRECOMPUTED
 
-PAGES = ("pages/rsa.py", "pages/probe_trees.py", "pages/weight_clustering.py", "pages/seed_alignment.py")
+PAGES = (
+    "pages/rsa.py",
+    "pages/probe_trees.py",
+    "pages/weight_clustering.py",
+    "pages/seed_alignment.py",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +41,9 @@ def test_an_example_opens_from_the_box(example) -> None:
     assert "The link asks for" not in sentences(app)
 
 
-@pytest.mark.parametrize("view", ["Layer against layer", "Two texts", "Token map", "Through training"])
+@pytest.mark.parametrize(
+    "view", ["Layer against layer", "Two texts", "Token map", "Through training"]
+)
 def test_a_cheap_view_opens_from_the_box(view: str) -> None:
     assert PRECOMPUTED in sentences(open_page("pages/rsa.py", view=view))
 
@@ -74,10 +82,15 @@ def test_studies_are_remembered_by_the_session_and_on_ones_own_computer_by_all(m
     other = open_page("pages/home.py")
     assert "Recent studies" in sentences(other)
     links = [link.proto for link in other.get("page_link")]
-    assert any(link.label == "Weight clustering, Neighbours" and "Neighbours" in link.query_string for link in links)
+    assert any(
+        link.label == "Weight clustering, Neighbours" and "Neighbours" in link.query_string
+        for link in links
+    )
 
 
-def test_on_a_shared_instance_nobody_sees_the_studies_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_shared_instance_nobody_sees_the_studies_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     assert "Recent studies" in sentences(open_page("pages/weight_clustering.py"))
     assert "Recent studies" not in sentences(open_page("pages/home.py"))

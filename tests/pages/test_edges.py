@@ -1,4 +1,5 @@
-"""Edge probing on the probe page: starts when asked to, shows each measure, says what a text lacks."""
+"""Edge probing on the probe page: starts when asked to, shows each measure, says what a text
+lacks."""
 
 from __future__ import annotations
 
@@ -20,13 +21,20 @@ from ui.views.probe_experiments import EDGES
 def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]:
     folder = tmp_path_factory.mktemp("edge-page")
     trees = write_tagged(folder / "trees.conllu")
-    small = {"draws": "20", "untrained": "false", "control_labels": "1", "sentences": "140", "view": EDGES}
+    small = {
+        "draws": "20",
+        "untrained": "false",
+        "control_labels": "1",
+        "sentences": "140",
+        "view": EDGES,
+    }
     return {"models": [f"path:{save_tiny(folder / 'bert', 'bert')}"], "corpus": str(trees), **small}
 
 
 @pytest.fixture(autouse=True)
 def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
+    """AppTest cannot rerun a form that holds a value which is not among its options, as a browser
+    can."""
     monkeypatch.setattr(controls, "TEXTS", (*controls.TEXTS, link["corpus"]))
     monkeypatch.setattr(controls, "model_options", lambda: list(link["models"]))
 

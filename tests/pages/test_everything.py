@@ -10,7 +10,9 @@ from tests.pages.conftest import Everything, open_page, settle
 from ui.frame.shell import PAGES
 
 # Rank is not in the box: its zip is tested with its page.
-VIEWS = [(entry.path, view) for entry in PAGES for view in views(entry.path) if view not in ("", "Rank")]
+VIEWS = [
+    (entry.path, view) for entry in PAGES for view in views(entry.path) if view not in ("", "Rank")
+]
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +23,9 @@ def answered(precomputed_results: None) -> None:
 
 
 @pytest.mark.parametrize(("path", "view"), VIEWS)
-def test_the_zip_holds_every_table_that_the_view_shows(path: str, view: str, everything: Everything) -> None:
+def test_the_zip_holds_every_table_that_the_view_shows(
+    path: str, view: str, everything: Everything
+) -> None:
     app = open_page(path, view=view)
     for button in [button for button in app.button if button.label.startswith("Run, about ")]:
         if not app.get("vega_lite_chart"):  # a busy machine did not find in time that all is there

@@ -16,7 +16,8 @@ MARKER = "Zwiebelturm"
 
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> list[logging.LogRecord]:
-    """What any logger is given from here on; streamlit's have handlers of their own and hand nothing up."""
+    """What any logger is given from here on; streamlit's have handlers of their own and hand
+    nothing up."""
     given: list[logging.LogRecord] = []
     monkeypatch.setattr(logging.Logger, "handle", lambda logger, record: given.append(record))
     return given
@@ -53,7 +54,9 @@ def test_a_typed_sentence_is_drawn_and_not_logged(
     assert typed(records) == []
 
 
-def test_a_typed_passage_is_drawn_and_not_logged(box: None, records: list[logging.LogRecord]) -> None:
+def test_a_typed_passage_is_drawn_and_not_logged(
+    box: None, records: list[logging.LogRecord]
+) -> None:
     passage = f"The {MARKER} stands on the hill near the river and the old town."
     app = open_page("pages/rsa.py", **SMALL, view="Token map", passage=passage)
     assert not app.exception
@@ -65,6 +68,7 @@ def test_charts_are_drawn_in_one_place() -> None:
     drawing = [
         path.name
         for path in sorted((ROOT / "ui").rglob("*.py")) + sorted((ROOT / "pages").glob("*.py"))
-        if "st.vega_lite_chart(" in (text := path.read_text(encoding="utf8")) or "st.altair_chart(" in text
+        if "st.vega_lite_chart(" in (text := path.read_text(encoding="utf8"))
+        or "st.altair_chart(" in text
     ]
     assert drawing == ["figures.py"]

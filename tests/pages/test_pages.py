@@ -13,7 +13,9 @@ from ui.frame.shell import PAGES
 SETTINGS: dict[str, dict[str, str | list[str]]] = {
     "pages/home.py": {},
     "pages/seed_alignment.py": {"sentences": "60", "layers": "6", "methods": ["identity", "ridge"]},
-    "pages/weight_clustering.py": {"models": [f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1)]},
+    "pages/weight_clustering.py": {
+        "models": [f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1)]
+    },
 }
 
 
@@ -26,7 +28,9 @@ def test_every_page_runs(entry) -> None:
 
 
 @pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.title)
-def test_every_page_runs_without_a_box(entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_page_runs_without_a_box(
+    entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path))
     app = open_page(entry.path)
     assert not app.exception
@@ -34,18 +38,23 @@ def test_every_page_runs_without_a_box(entry, tmp_path: Path, monkeypatch: pytes
 
 
 def test_every_file_of_pages_is_registered() -> None:
-    assert {entry.path for entry in PAGES} == {f"pages/{path.name}" for path in (ROOT / "pages").glob("[!_]*.py")}
+    assert {entry.path for entry in PAGES} == {
+        f"pages/{path.name}" for path in (ROOT / "pages").glob("[!_]*.py")
+    }
 
 
 @pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.title)
 def test_pages_are_short_and_hold_no_arithmetic(entry) -> None:
     text = (ROOT / entry.path).read_text(encoding="utf8")
     assert text.count("\n") <= 125
-    assert not any(f"import {name}" in text for name in ("numpy", "torch", "scipy", "sklearn", "transformers"))
+    assert not any(
+        f"import {name}" in text for name in ("numpy", "torch", "scipy", "sklearn", "transformers")
+    )
 
 
 def test_a_link_to_a_page_on_a_fresh_server_gets_the_frame() -> None:
-    """Until app.py has run, streamlit takes pages/ for an old-style app and would run the page alone."""
+    """Until app.py has run, streamlit takes pages/ for an old-style app and would run the page
+    alone."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
     app.switch_page("pages/home.py")
     app.run()

@@ -53,7 +53,9 @@ def test_a_pair_is_checked_and_then_reported(small_box: None) -> None:
     assert len(app.get("download_button")) == 1
 
 
-def test_a_model_that_cannot_be_had_is_a_sentence(small_box: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_cannot_be_had_is_a_sentence(
+    small_box: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = AppTest.from_string(CARD, default_timeout=120)
     app.session_state["pair/model"] = "hub:roberta-base"

@@ -1,4 +1,5 @@
-"""Probes through training on the probe page: started by its button, the run in its own controls and in the link."""
+"""Probes through training on the probe page: started by its button, the run in its own controls and
+in the link."""
 
 from __future__ import annotations
 
@@ -11,9 +12,14 @@ from ui.study.experiments import START
 from ui.views.probe_experiments import TRAINING
 
 SMALL = {
-    "sentences": "140", "epochs": "1", "seeds": "1", "step_controls": "1", "draws": "20", "view": TRAINING,
+    "sentences": "140",
+    "epochs": "1",
+    "seeds": "1",
+    "step_controls": "1",
+    "draws": "20",
+    "view": TRAINING,
     "steps": ["zoo:seed-0@step-0"],
-}  # fmt: skip
+}
 pytestmark = pytest.mark.usefixtures("box")
 
 

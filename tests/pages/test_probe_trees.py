@@ -22,13 +22,21 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
     folder = tmp_path_factory.mktemp("probe-page")
     models = [f"path:{save_tiny(folder / name, name)}" for name in ("bert", "gpt2")]
     trees = write_trees(folder / "trees.conllu")
-    small = {"rank": "8", "epochs": "1", "draws": "20", "seeds": "1", "controls": "1", "untrained": "false"}
+    small = {
+        "rank": "8",
+        "epochs": "1",
+        "draws": "20",
+        "seeds": "1",
+        "controls": "1",
+        "untrained": "false",
+    }
     return {"models": models, "corpus": str(trees), "sentences": "130", **small}
 
 
 @pytest.fixture(autouse=True)
 def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
+    """AppTest cannot rerun a form that holds a value which is not among its options, as a browser
+    can."""
     monkeypatch.setattr(controls, "TEXTS", (*controls.TEXTS, link["corpus"]))
     monkeypatch.setattr(controls, "model_options", lambda: list(link["models"]))
 
@@ -69,8 +77,12 @@ def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> N
     assert text not in sentences(app)  # what is typed is drawn, never rendered
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "no word"), ("word " * 300, "300 words"), ("dog " * 90, "90 words")])
-def test_what_cannot_be_drawn_is_said(link: dict[str, str | list[str]], text: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"), [("", "no word"), ("word " * 300, "300 words"), ("dog " * 90, "90 words")]
+)
+def test_what_cannot_be_drawn_is_said(
+    link: dict[str, str | list[str]], text: str, said: str
+) -> None:
     app = open_page(PAGE, **link, view="Sentence")
     app.text_input(key="probe/sentence").set_value(text)
     settle(app.run())
@@ -90,7 +102,9 @@ def test_a_second_reader_gets_the_charts_of_the_first(
     assert not drawn
 
 
-def test_metric_sentence_and_model_are_in_the_link_and_come_back_from_it(link: dict[str, str | list[str]]) -> None:
+def test_metric_sentence_and_model_are_in_the_link_and_come_back_from_it(
+    link: dict[str, str | list[str]],
+) -> None:
     app = open_page(PAGE, **link)
     app.segmented_control(key="probe/metric").set_value("dspr")
     app.toggle(key="probe/selectivity").set_value(True)
@@ -111,10 +125,14 @@ def test_metric_sentence_and_model_are_in_the_link_and_come_back_from_it(link: d
     assert not again.exception
     assert again.text_input(key="probe/sentence").value == given["sentence"]
     assert headline(again) == headline(app)
-    assert set(open_page(PAGE, **{**given, "view": "By layer"}).dataframe[0].value["metric"]) == {"dspr selectivity"}
+    assert set(open_page(PAGE, **{**given, "view": "By layer"}).dataframe[0].value["metric"]) == {
+        "dspr selectivity"
+    }
 
 
-def test_a_model_that_the_study_has_not_is_left_out_with_a_sentence(link: dict[str, str | list[str]]) -> None:
+def test_a_model_that_the_study_has_not_is_left_out_with_a_sentence(
+    link: dict[str, str | list[str]],
+) -> None:
     app = open_page(PAGE, **link, view="Sentence", tree_of="zoo:<script>", metric="nonsense")
     assert not app.exception
     assert figures(app) == 4
@@ -141,13 +159,18 @@ def test_worst_and_best_sentences_are_browsed(link: dict[str, str | list[str]]) 
 
 
 def test_ranks_are_swept_on_demand(
-    link: dict[str, str | list[str]], everything: Everything, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    link: dict[str, str | list[str]],
+    everything: Everything,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
     app = open_page(PAGE, **link, view="Rank")
     assert figures(app) == 0
     assert "layer " in sentences(app).partition("How many dimensions does a probe need?")[2]
-    next(button for button in app.button if button.label.startswith("Sweep the rank, about")).click()
+    next(
+        button for button in app.button if button.label.startswith("Sweep the rank, about")
+    ).click()
     settle(app.run())
     assert not app.exception
     assert figures(app) == 2

@@ -41,7 +41,9 @@ def view(app: AppTest, name: str) -> AppTest:
 
 def test_the_line_above_the_figure_says_how_many_sentences_were_read(tmp_path) -> None:
     text = tmp_path / "short.txt"
-    text.write_text("\n".join(f"The man opened door number {number}." for number in range(23)), encoding="utf8")
+    text.write_text(
+        "\n".join(f"The man opened door number {number}." for number in range(23)), encoding="utf8"
+    )
     app = open_page(PAGE, **{**SMALL, "sentences": "40", "corpus": str(text)})
     assert not app.exception
     assert "txt, 23 sentences;" in app.expander[0].label
@@ -52,7 +54,9 @@ def test_the_line_above_the_figure_says_how_many_sentences_were_read(tmp_path) -
 def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line() -> None:
     app = open_page(PAGE, **SMALL)
     assert not app.exception
-    spec = RsaSpec("zoo:seed-0", ("zoo:parse-0",), words=40, sentences=20, draws=20, references=False)
+    spec = RsaSpec(
+        "zoo:seed-0", ("zoo:parse-0",), words=40, sentences=20, draws=20, references=False
+    )
     expected = STUDY.run(spec).table
     shown = app.dataframe[0].value
     assert shown["similarity"].tolist() == pytest.approx(expected["similarity"].tolist(), abs=1e-6)
@@ -74,9 +78,17 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     ],
 )
 def test_what_the_link_asks_for_reaches_the_numbers(link: dict, options: dict) -> None:
-    settings = {"compare": ("zoo:parse-0",), "words": 40, "sentences": 20, "draws": 20, "references": False}
+    settings = {
+        "compare": ("zoo:parse-0",),
+        "words": 40,
+        "sentences": 20,
+        "draws": 20,
+        "references": False,
+    }
     plain = STUDY.run(RsaSpec("zoo:seed-0", **settings)).table["similarity"].tolist()
-    expected = STUDY.run(RsaSpec("zoo:seed-0", **{**settings, **options})).table["similarity"].tolist()
+    expected = (
+        STUDY.run(RsaSpec("zoo:seed-0", **{**settings, **options})).table["similarity"].tolist()
+    )
     app = open_page(PAGE, **{**SMALL, **link})
     assert not app.exception
     shown = app.dataframe[0].value["similarity"].tolist()
@@ -145,7 +157,9 @@ def test_a_measure_that_is_mostly_null_says_so() -> None:
     assert too_few_items("mean CCA", 40, describe("zoo:seed-0").d_model) in unescaped(app)
 
 
-def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "hub:nobody/nothing"]})
     assert not app.exception
@@ -159,7 +173,9 @@ def test_a_hostile_tokenizer_is_named_on_a_shared_server_and_the_others_are_show
 ) -> None:
     folder = save_tiny(tmp_path / "evil")
     settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf8"))
-    (folder / "tokenizer.json").write_text(json.dumps(settings | {"normalizer": grown(4)}), encoding="utf8")
+    (folder / "tokenizer.json").write_text(
+        json.dumps(settings | {"normalizer": grown(4)}), encoding="utf8"
+    )
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     with HubServer() as server:
@@ -196,14 +212,18 @@ def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everythin
     assert GUESSES in sentences(app)  # among the notes
     assert "contradiction" in sentences(app)  # a label of the model that cannot be scored
     everything.check(app)
-    assert charts(open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view=SWAP))  # stored by now
+    assert charts(
+        open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view=SWAP)
+    )  # stored by now
 
 
 def test_known_truth_has_a_header_and_options_of_its_own() -> None:
     app = open_page(PAGE, **SMALL, view=TRUTH, plants="2", truth_measures="rsa")
     assert not app.exception
     assert app.title[0].value == EXPERIMENTS[TRUTH].study.title
-    assert not [fold for fold in app.expander if "Change" in fold.label]  # it reads nothing of the page's form
+    assert not [
+        fold for fold in app.expander if "Change" in fold.label
+    ]  # it reads nothing of the page's form
     app = start(app)
     assert not app.exception
     assert len(charts(app)) == 4

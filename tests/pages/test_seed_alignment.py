@@ -1,4 +1,5 @@
-"""The seed-alignment page: every view runs on tiny models without the box, and says what it cannot do."""
+"""The seed-alignment page: every view runs on tiny models without the box, and says what it cannot
+do."""
 
 from __future__ import annotations
 
@@ -34,7 +35,15 @@ def small_box(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed, ref in enumerate(MODELS):
         name = ref.partition(":")[2]
         save_classifier(folder / "models" / name, seed)
-        entries.append({"ref": ref, "name": name, "task": "sentiment", "base": "zoo:seed-0", "family": "RoFormer"})
+        entries.append(
+            {
+                "ref": ref,
+                "name": name,
+                "task": "sentiment",
+                "base": "zoo:seed-0",
+                "family": "RoFormer",
+            }
+        )
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "models": entries}))
     (folder / "corpus").mkdir()
     rng = np.random.default_rng(0)
@@ -134,7 +143,9 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
     assert app.dataframe
     everything.check(app)
     drawn.clear()
-    assert charts(open_page(PAGE, **LINK, **own, view=view)) == charts(app)  # what is there needs no button
+    assert charts(open_page(PAGE, **LINK, **own, view=view)) == charts(
+        app
+    )  # what is there needs no button
     assert not drawn
 
 
@@ -184,7 +195,9 @@ def test_a_second_group_stands_beside_the_first() -> None:
     assert "The two groups" in sentences(app)
 
 
-def test_a_large_study_says_its_price_and_waits_for_a_button(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_study_says_its_price_and_waits_for_a_button(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("core.runs.price.LONG", 0.0)
     app = open_page(PAGE, **{**LINK, "sentences": "76"})  # nobody asked for these before
     assert not app.exception

@@ -24,15 +24,23 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     settle(app.run())
     assert not app.exception
     assert len(app.get("vega_lite_chart")) == 1
-    (judged,) = [line for line in sentences(app).splitlines() if ".00" in line and "too low" in line]
+    (judged,) = [
+        line for line in sentences(app).splitlines() if ".00" in line and "too low" in line
+    ]
     assert judged.count(".") >= 2  # the guess and the figure's number
 
 
 def test_what_has_no_way_out_is_not_presented() -> None:
-    """Home and Teaching have no keys that leave: a link that presents them shows them as they are."""
-    styled = [element.proto.body for element in open_page("pages/teaching.py", present="1").get("html")]
+    """Home and Teaching have no keys that leave: a link that presents them shows them as they
+    are."""
+    styled = [
+        element.proto.body for element in open_page("pages/teaching.py", present="1").get("html")
+    ]
     assert not any("display: none !important" in body for body in styled)
-    styled = [element.proto.body for element in open_page("pages/rsa.py", present="1", lesson="1").get("html")]
+    styled = [
+        element.proto.body
+        for element in open_page("pages/rsa.py", present="1", lesson="1").get("html")
+    ]
     assert any("display: none !important" in body for body in styled)
 
 

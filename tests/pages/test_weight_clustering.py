@@ -1,4 +1,5 @@
-"""The weight clustering page: runs on a small zoo, opens from a link, shows every view, says what it cannot do."""
+"""The weight clustering page: runs on a small zoo, opens from a link, shows every view, says what
+it cannot do."""
 
 from __future__ import annotations
 
@@ -54,11 +55,17 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
     app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
     assert not app.exception
     links = [link.proto for link in app.get("page_link")]
-    assert ["base=zoo%3Aseed-0&compare=zoo%3Aparse-2" in link.query_string for link in links][:1] == [True]
+    assert ["base=zoo%3Aseed-0&compare=zoo%3Aparse-2" in link.query_string for link in links][
+        :1
+    ] == [True]
 
 
-@pytest.mark.parametrize(("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 7), ("Map", 8)])
-def test_a_link_opens_every_view_and_what_it_draws_is_shared(view: str, count: int, drawn: list[object]) -> None:
+@pytest.mark.parametrize(
+    ("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 7), ("Map", 8)]
+)
+def test_a_link_opens_every_view_and_what_it_draws_is_shared(
+    view: str, count: int, drawn: list[object]
+) -> None:
     app = open_page(PAGE, **LINK, view=view, vector="norms")
     assert not app.exception
     assert "norms" in sentences(app)
@@ -144,7 +151,8 @@ def test_more_neighbours_than_there_are_is_a_sentence() -> None:
 
 
 def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page's script draws nothing: with a map that takes its time, it shows progress and can be left."""
+    """The page's script draws nothing: with a map that takes its time, it shows progress and can be
+    left."""
     going = threading.Event()
 
     def slow(*arguments: object) -> ModelMap:
@@ -168,7 +176,8 @@ def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_labels_of_ones_own_are_taken_from_the_upload() -> None:
-    """AppTest cannot upload; the control is drawn and the link that names a table says what is missing."""
+    """AppTest cannot upload; the control is drawn and the link that names a table says what is
+    missing."""
     app = open_page(PAGE, **LINK, labels="upload:mine.csv")
     assert not app.exception
     assert "is no longer available; upload it again" in sentences(app)
@@ -183,7 +192,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
             for run in range(2):
                 known = {"parameters": {"F32": 56_000}, "total": 56_000}
                 files = as_files(tuned_tensors(base_tensors(), place, run), CONFIG)
-                running.add_fine_tune(f"org/{data}-{run}", "org/base", files, (data,), safetensors=known)
+                running.add_fine_tune(
+                    f"org/{data}-{run}", "org/base", files, (data,), safetensors=known
+                )
         yield running
 
 
@@ -213,7 +224,12 @@ def test_fine_tunes_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None
     app.button[0].click().run()
     assert not app.exception
     listed = app.dataframe[0].value
-    assert list(listed["model"]) == ["hub:org/mnli-0", "hub:org/mnli-1", "hub:org/squad-0", "hub:org/squad-1"]
+    assert list(listed["model"]) == [
+        "hub:org/mnli-0",
+        "hub:org/mnli-1",
+        "hub:org/squad-0",
+        "hub:org/squad-1",
+    ]
     assert listed["chosen"].all()
     app.number_input(key="weights/hub_a_label").set_value(1).run()
     next(button for button in app.button if button.label == "Compare these 2").click().run()
@@ -223,7 +239,9 @@ def test_fine_tunes_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None
 def test_adapters_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None:
     lora = {"adapter_config.json": b"{}", "adapter_model.safetensors": b"x"}
     server.add_fine_tune("org/lora-squad", "org/base", lora, ("squad",), relation="adapter")
-    server.add_fine_tune("org/old-squad", "org/base", {"adapter_config.json": b"{}"}, ("squad",), relation="adapter")
+    server.add_fine_tune(
+        "org/old-squad", "org/base", {"adapter_config.json": b"{}"}, ("squad",), relation="adapter"
+    )
     app = panel_alone()
     app.segmented_control(key="weights/hub_kind").set_value("Adapters").run()
     app.button[0].click().run()
@@ -236,7 +254,9 @@ def test_adapters_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None:
     assert not len(app.dataframe), "what was listed was of the other kind"
 
 
-def test_a_hub_that_cannot_be_asked_is_a_sentence(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_that_cannot_be_asked_is_a_sentence(
+    server: TreeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = panel_alone()
     app.button[0].click().run()
@@ -257,7 +277,13 @@ def test_a_listing_is_an_own_type() -> None:
 
 
 def test_intruders_start_with_their_button() -> None:
-    link = {**LINK, "view": "Intruders", "intruder_models": "zoo:nli-0", "leading": "4", "draws": "20"}
+    link = {
+        **LINK,
+        "view": "Intruders",
+        "intruder_models": "zoo:nli-0",
+        "leading": "4",
+        "draws": "20",
+    }
     app = open_page(PAGE, **link)
     settle(app)
     assert any(START in info.value for info in app.info)

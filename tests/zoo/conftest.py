@@ -11,7 +11,8 @@ from tests.zoo.made_up import SENTENCES, SETTINGS
 
 @pytest.fixture(scope="session")
 def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of an untrained masked LM of two layers, written as the recipe writes the box's seeds."""
+    """Folder of an untrained masked LM of two layers, written as the recipe writes the box's
+    seeds."""
     from tokenizers.models import WordPiece
 
     from zoo.recipe.checkpoints import write_model
@@ -21,7 +22,8 @@ def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("base")
     tokenizer = train_tokenizer(SENTENCES, SETTINGS.vocabulary)
-    # A vocabulary written down: which pieces a training keeps depends on how it breaks ties, and so would the scores.
+    # A vocabulary written down: which pieces a training keeps depends on how it breaks ties, and so
+    # would the scores.
     cut = [tokenizer.pre_tokenizer.pre_tokenize_str(sentence.lower()) for sentence in SENTENCES]
     words = sorted({word for sentence in cut for word, _ in sentence})
     letters = sorted({letter for word in words for letter in word})

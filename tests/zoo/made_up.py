@@ -9,7 +9,16 @@ from pathlib import Path
 from zoo.recipe.pretrain import Pretraining
 
 SETTINGS = Pretraining(
-    seed=0, vocabulary=200, layers=2, d_model=16, heads=2, feed_forward=32, length=16, batch=4, steps=300, warmup=10
+    seed=0,
+    vocabulary=200,
+    layers=2,
+    d_model=16,
+    heads=2,
+    feed_forward=32,
+    length=16,
+    batch=4,
+    steps=300,
+    warmup=10,
 )
 SENTENCES = [
     "The cat sat on the mat and looked at the dog.",
@@ -34,7 +43,8 @@ def write_treebank(folder: Path, sentences: int = 12) -> Path:
     """A treebank of like sentences: train and dev plain, test compressed."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "".join(
-        TREE.format(identifier=place, name=name) for place, name in enumerate(["Rex", "Ann", "Bo"] * sentences)
+        TREE.format(identifier=place, name=name)
+        for place, name in enumerate(["Rex", "Ann", "Bo"] * sentences)
     )
     (folder / "toy-ud-train.conllu").write_text(text, encoding="utf8")
     (folder / "toy-ud-dev.conllu").write_text(text, encoding="utf8")
@@ -48,8 +58,13 @@ def write_task(folder: Path, file: str = "sentiment", pair: bool = False, count:
     folder.mkdir(parents=True, exist_ok=True)
     rows = [("the soup was cold", "negative"), ("the cat sat on the mat", "positive")] * count
     for part in ("train", "test"):
-        lines = [{"text": text, "label": label, **({"text_pair": "it is so"} if pair else {})} for text, label in rows]
-        (folder / f"{file}.{part}.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf8")
+        lines = [
+            {"text": text, "label": label, **({"text_pair": "it is so"} if pair else {})}
+            for text, label in rows
+        ]
+        (folder / f"{file}.{part}.jsonl").write_text(
+            "\n".join(map(json.dumps, lines)) + "\n", encoding="utf8"
+        )
     return folder
 
 

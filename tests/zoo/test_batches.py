@@ -1,4 +1,5 @@
-"""Examples are encoded as anyone else's tokenizer call encodes them; every example comes once an epoch."""
+"""Examples are encoded as anyone else's tokenizer call encodes them; every example comes once an
+epoch."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ def tokenizer(tiny_base: Path) -> Any:
 
 
 def encode(tokenizer: Any, kind: Any, *examples: Example, max_length: int = 64) -> Any:
-    return encode_task(tokenizer, TaskData("x", kind, (), examples, (), "", ""), examples, max_length)
+    return encode_task(
+        tokenizer, TaskData("x", kind, (), examples, (), "", ""), examples, max_length
+    )
 
 
 def test_a_pair_is_encoded_as_the_tokenizer_does(tokenizer: Any) -> None:
@@ -32,7 +35,11 @@ def test_a_pair_is_encoded_as_the_tokenizer_does(tokenizer: Any) -> None:
 def test_a_word_is_labelled_at_its_first_subword(tokenizer: Any) -> None:
     (item,) = encode(tokenizer, "words", Example(words=("children", "sat"), labels=(3, 4)))
     tokens = tokenizer.convert_ids_to_tokens(item.ids)
-    labelled = [(token, label) for token, label in zip(tokens, item.extra["labels"], strict=True) if label != IGNORED]
+    labelled = [
+        (token, label)
+        for token, label in zip(tokens, item.extra["labels"], strict=True)
+        if label != IGNORED
+    ]
     assert [label for _, label in labelled] == [3, 4]
     assert not any(token.startswith(("##", "[")) for token, _ in labelled)
 
@@ -40,13 +47,17 @@ def test_a_word_is_labelled_at_its_first_subword(tokenizer: Any) -> None:
 def test_arcs_keep_heads_that_were_not_cut_off(tokenizer: Any) -> None:
     words = ("the", "cat", "sat", "on", "the", "mat")
     whole, cut = (
-        encode(tokenizer, "arcs", Example(words=words, labels=(2, 3, 0, 6, 6, 3)), max_length=length)[0]
+        encode(
+            tokenizer, "arcs", Example(words=words, labels=(2, 3, 0, 6, 6, 3)), max_length=length
+        )[0]
         for length in (64, 5)
     )
     assert whole.extra["heads"] == [2, 3, 0, 6, 6, 3]
     assert len(whole.extra["word_starts"]) == 6
     assert cut.extra["heads"] == [2, 3, 0]
-    (cut,) = encode(tokenizer, "arcs", Example(words=words, labels=(6, 3, 0, 6, 6, 3)), max_length=5)
+    (cut,) = encode(
+        tokenizer, "arcs", Example(words=words, labels=(6, 3, 0, 6, 6, 3)), max_length=5
+    )
     assert cut.extra["heads"] == [IGNORED, 3, 0]
 
 
@@ -76,10 +87,15 @@ def test_every_example_comes_once_an_epoch_in_an_order_of_its_own() -> None:
 
 def test_padding_is_masked_and_not_labelled(tokenizer: Any) -> None:
     items = encode(
-        tokenizer, "words", Example(words=("the", "cat", "sat"), labels=(0, 1, 2)), Example(words=("cat",), labels=(1,))
+        tokenizer,
+        "words",
+        Example(words=("the", "cat", "sat"), labels=(0, 1, 2)),
+        Example(words=("cat",), labels=(1,)),
     )
     tensors = collate(items, tokenizer.pad_token_id)
     assert tensors["attention_mask"].sum(1).tolist() == [len(item.ids) for item in items]
     assert (tensors["labels"][1, len(items[1].ids) :] == IGNORED).all()
-    seen = [index for chosen, _ in scoring_batches(items, 1, tokenizer.pad_token_id) for index in chosen]
+    seen = [
+        index for chosen, _ in scoring_batches(items, 1, tokenizer.pad_token_id) for index in chosen
+    ]
     assert sorted(seen) == [0, 1]

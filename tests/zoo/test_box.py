@@ -1,4 +1,5 @@
-"""What the box that is shipped promises: tasks trained alike, truths that hold bit for bit, steps in their order."""
+"""What the box that is shipped promises: tasks trained alike, truths that hold bit for bit, steps
+in their order."""
 
 from __future__ import annotations
 
@@ -26,10 +27,18 @@ def test_eighteen_runs_and_four_across_seeds_are_trained_alike_and_beat_guessing
     entries: dict[str, dict[str, Any]],
 ) -> None:
     plain = {f"{task}-{run}": (task, run, "zoo:seed-0") for task in BOX_TASKS for run in range(3)}
-    plain |= {f"sentiment-0-from-seed-{seed}": ("sentiment", 0, f"zoo:seed-{seed}") for seed in (1, 2, 3, 4)}
+    plain |= {
+        f"sentiment-0-from-seed-{seed}": ("sentiment", 0, f"zoo:seed-{seed}")
+        for seed in (1, 2, 3, 4)
+    }
     for name, (task, run, base) in plain.items():
         entry = entries[name]
-        assert (entry["task"], entry["base"], entry["frozen"], entry["dose"]) == (task, base, 0, 1.0)
+        assert (entry["task"], entry["base"], entry["frozen"], entry["dose"]) == (
+            task,
+            base,
+            0,
+            1.0,
+        )
         assert entry["settings"] == vars(run_settings(task, run))
         assert entry["steps"] == entry["settings"]["steps"]
         error = (entry["baseline"] * (1 - entry["baseline"]) / entry["test_examples"]) ** 0.5
@@ -51,8 +60,13 @@ def test_a_known_truth_differs_in_what_it_says_and_in_nothing_else(
     )
     settings = entries[f"{run.task}-0"]["settings"]
     assert entry["settings"] == {**settings, "frozen": run.frozen, "dose": run.dose}
-    base, tuned = (load_file(zoo_folder() / "models" / name / "model.safetensors") for name in ("seed-0", run.name))
-    for key in (key for key in base if key.startswith("roformer.encoder.layer.") or ".embeddings." in key):
+    base, tuned = (
+        load_file(zoo_folder() / "models" / name / "model.safetensors")
+        for name in ("seed-0", run.name)
+    )
+    for key in (
+        key for key in base if key.startswith("roformer.encoder.layer.") or ".embeddings." in key
+    ):
         layer = int(key.split(".")[3]) if ".layer." in key else -1
         same = torch.equal(base[key].view(torch.int16), tuned[key].view(torch.int16))
         if run.frozen and layer < run.frozen:
@@ -61,7 +75,9 @@ def test_a_known_truth_differs_in_what_it_says_and_in_nothing_else(
             assert not same, key
 
 
-def test_the_steps_of_a_seed_are_log_spaced_and_get_better(entries: dict[str, dict[str, Any]]) -> None:
+def test_the_steps_of_a_seed_are_log_spaced_and_get_better(
+    entries: dict[str, dict[str, Any]],
+) -> None:
     steps = [entry for entry in entries.values() if entry["name"].startswith("seed-0@step-")]
     assert [entry["step"] for entry in steps] == list(SNAPSHOTS)
     assert [entry["tokens"] for entry in steps] == sorted(entry["tokens"] for entry in steps)

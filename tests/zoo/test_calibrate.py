@@ -42,7 +42,9 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_settings_take_turns_and_nothing_is_done_twice(text: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_settings_take_turns_and_nothing_is_done_twice(
+    text: Path, tokenizer: Path, tmp_path: Path
+) -> None:
     asked: list[str] = []
 
     def length_judge(ref: str) -> dict[str, int]:
@@ -50,18 +52,26 @@ def test_settings_take_turns_and_nothing_is_done_twice(text: Path, tokenizer: Pa
         return {"length": len(ref)}
 
     def go(marks: list[float], judges: dict[str, Any]) -> list[dict[str, Any]]:
-        return calibrate(tmp_path, str(text), tokenizer, tuple(CHOICES), marks, judges, settings=CHOICES)
+        return calibrate(
+            tmp_path, str(text), tokenizer, tuple(CHOICES), marks, judges, settings=CHOICES
+        )
 
     first = go([20 * STEP, 10 * STEP], {"length": length_judge})
     assert asked == [f"{name}/step-{step}" for step in (10, 20) for name in CHOICES]
-    assert [(row["setting"], row["step"]) for row in first] == [(name, step) for name in CHOICES for step in (10, 20)]
-    assert all(row["tokens"] == row["step"] * STEP * 1e6 and row["held_out_loss"] > 0 for row in first)
+    assert [(row["setting"], row["step"]) for row in first] == [
+        (name, step) for name in CHOICES for step in (10, 20)
+    ]
+    assert all(
+        row["tokens"] == row["step"] * STEP * 1e6 and row["held_out_loss"] > 0 for row in first
+    )
     assert all(("detection_loss" in row) == (row["setting"] == "replaced") for row in first)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
     assert go([10 * STEP, 20 * STEP], {"length": length_judge}) == first
     assert len(asked) == 6
     assert times == {path: path.stat().st_mtime_ns for path in times}
-    more = go([10 * STEP, 20 * STEP, 40 * STEP], {"length": length_judge, "new": lambda ref: {"score": 1}})
+    more = go(
+        [10 * STEP, 20 * STEP, 40 * STEP], {"length": length_judge, "new": lambda ref: {"score": 1}}
+    )
     assert asked[6:] == [f"{name}/step-40" for name in CHOICES]
     assert all(row["new"] == {"score": 1} for row in more)
     assert all(row["processor_seconds"] > 0 for row in more)
@@ -70,14 +80,20 @@ def test_settings_take_turns_and_nothing_is_done_twice(text: Path, tokenizer: Pa
     assert len({line.count("|") for line in lines}) == 1
 
 
-def test_a_mark_that_was_passed_without_being_kept_has_no_row(text: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_mark_that_was_passed_without_being_kept_has_no_row(
+    text: Path, tokenizer: Path, tmp_path: Path
+) -> None:
     names = ("mask",)
     calibrate(tmp_path, str(text), tokenizer, names, [20 * STEP], settings=CHOICES)
-    rows = calibrate(tmp_path, str(text), tokenizer, names, [10 * STEP, 20 * STEP], settings=CHOICES)
+    rows = calibrate(
+        tmp_path, str(text), tokenizer, names, [10 * STEP, 20 * STEP], settings=CHOICES
+    )
     assert [row["step"] for row in rows] == [20]
 
 
-def test_settings_marks_and_texts_that_make_no_sense_are_refused(text: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_settings_marks_and_texts_that_make_no_sense_are_refused(
+    text: Path, tokenizer: Path, tmp_path: Path
+) -> None:
     for names, marks in ((("nothing",), [1.0]), ((), [1.0]), (("mask",), []), (("mask",), [-1.0])):
         with pytest.raises(RecipeError, match="the settings are mask, replaced, words"):
             calibrate(tmp_path, str(text), tokenizer, names, marks, settings=CHOICES)
@@ -96,7 +112,9 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], tmp_
 def test_continuations_are_the_pieces_that_say_so(tokenizer: Path) -> None:
     pieces = json.loads((tokenizer / "tokenizer.json").read_text())["model"]["vocab"]
     mask = continuations(tokenizer, SETTINGS.vocabulary)
-    assert {place for piece, place in pieces.items() if piece.startswith("##")} == set(np.flatnonzero(mask).tolist())
+    assert {place for piece, place in pieces.items() if piece.startswith("##")} == set(
+        np.flatnonzero(mask).tolist()
+    )
 
 
 def test_the_static_window_equals_a_slow_loop() -> None:
@@ -106,23 +124,37 @@ def test_the_static_window_equals_a_slow_loop() -> None:
     expected, start = [], 0
     for n in lengths:
         for word in range(n):
-            near = [vectors[start + at] if 0 <= at < n else np.zeros(5) for at in range(word - 2, word + 3)]
+            near = [
+                vectors[start + at] if 0 <= at < n else np.zeros(5)
+                for at in range(word - 2, word + 3)
+            ]
             expected.append(np.concatenate(near))
         start += n
-    assert np.array_equal(static_window(vectors, lengths, reach=2), np.array(expected, dtype=np.float32))
+    assert np.array_equal(
+        static_window(vectors, lengths, reach=2), np.array(expected, dtype=np.float32)
+    )
 
 
-def test_a_snapshot_is_judged_by_its_layers_and_its_window(text: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_snapshot_is_judged_by_its_layers_and_its_window(
+    text: Path, tokenizer: Path, tmp_path: Path
+) -> None:
     treebank = write_treebank(tmp_path / "trees")
     calibrate(tmp_path / "work", str(text), tokenizer, ("replaced",), [10 * STEP], settings=CHOICES)
     calibrate(
-        tmp_path / "work", str(text), tokenizer, ("replaced",), [10 * STEP], {"syntax": syntax_judge(treebank)},
+        tmp_path / "work",
+        str(text),
+        tokenizer,
+        ("replaced",),
+        [10 * STEP],
+        {"syntax": syntax_judge(treebank)},
         settings=CHOICES,
-    )  # fmt: skip
+    )
     row = json.loads((tmp_path / "work/runs/replaced/step-10.json").read_text())
     syntax = row["syntax"]
     assert len(syntax["layers"]) == 1 + TINY.layers
-    assert syntax["gap"] == pytest.approx(syntax["layers"][syntax["best"]] - syntax["window"], abs=0.02)
+    assert syntax["gap"] == pytest.approx(
+        syntax["layers"][syntax["best"]] - syntax["window"], abs=0.02
+    )
     assert syntax["low"] <= syntax["gap"] <= syntax["high"]
     assert f"{syntax['window']:.1f}" in (tmp_path / "work/table.md").read_text()
     plan = ProbingPlan(sentences=(6, 3, 2), rank=4, draws=2, epochs=1)

@@ -1,4 +1,5 @@
-"""A training checkpoint becomes a folder that transformers opens by itself; what cannot be written is one sentence."""
+"""A training checkpoint becomes a folder that transformers opens by itself; what cannot be written
+is one sentence."""
 
 from __future__ import annotations
 
@@ -29,12 +30,16 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "checkpoint.safetensors"
 
 
-def test_a_seed_opens_as_a_body_a_masked_lm_and_a_pipeline(checkpoint: Path, tiny_base: Path, tmp_path: Path) -> None:
+def test_a_seed_opens_as_a_body_a_masked_lm_and_a_pipeline(
+    checkpoint: Path, tiny_base: Path, tmp_path: Path
+) -> None:
     from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
     note = finish_seed(checkpoint, tiny_base, tmp_path / "seed-0")
     assert note["step"] == 300
-    model, found = AutoModelForMaskedLM.from_pretrained(tmp_path / "seed-0", output_loading_info=True)
+    model, found = AutoModelForMaskedLM.from_pretrained(
+        tmp_path / "seed-0", output_loading_info=True
+    )
     assert not found["missing_keys"]
     assert not found["unexpected_keys"]
     assert model.dtype == torch.float32
@@ -51,9 +56,13 @@ def test_weights_are_the_trained_ones_rounded_and_tied_ones_come_once(
     finish_seed(checkpoint, tiny_base, tmp_path / "seed-0")
     shipped = load_file(tmp_path / "seed-0" / "model.safetensors")
     trained = load_file(checkpoint)
-    assert {f"model.{name}" for name in shipped} == {name for name in trained if name.startswith("model.")}
+    assert {f"model.{name}" for name in shipped} == {
+        name for name in trained if name.startswith("model.")
+    }
     assert "cls.predictions.decoder.weight" not in shipped
-    assert all(torch.equal(value, trained[f"model.{name}"].half()) for name, value in shipped.items())
+    assert all(
+        torch.equal(value, trained[f"model.{name}"].half()) for name, value in shipped.items()
+    )
     assert (tmp_path / "seed-0" / "model.safetensors").stat().st_mode & 0o044
 
 
@@ -65,7 +74,9 @@ def test_a_snapshot_needs_its_settings(checkpoint: Path, tiny_base: Path, tmp_pa
     assert (tmp_path / "seed-0@step-20" / "config.json").is_file()
 
 
-def test_a_missing_and_a_damaged_checkpoint(checkpoint: Path, tiny_base: Path, tmp_path: Path) -> None:
+def test_a_missing_and_a_damaged_checkpoint(
+    checkpoint: Path, tiny_base: Path, tmp_path: Path
+) -> None:
     with pytest.raises(RecipeError, match="train the seed first"):
         finish_seed(tmp_path / "none.safetensors", tiny_base, tmp_path / "seed-0")
     damaged = tmp_path / "half.safetensors"
@@ -74,7 +85,9 @@ def test_a_missing_and_a_damaged_checkpoint(checkpoint: Path, tiny_base: Path, t
         finish_seed(damaged, tiny_base, tmp_path / "seed-0")
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_the_old_model(tiny_base: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_full_disk_is_one_sentence_and_leaves_the_old_model(
+    tiny_base: Path, tmp_path: Path, monkeypatch
+) -> None:
     model = pretrain.new_model(SETTINGS)
     write_model(model, tiny_base, tmp_path / "seed-0")
     before = (tmp_path / "seed-0" / "model.safetensors").read_bytes()

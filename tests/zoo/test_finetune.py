@@ -1,4 +1,5 @@
-"""Every kind of task trains, is scored, is saved with its head, and starts from the base's very numbers."""
+"""Every kind of task trains, is scored, is saved with its head, and starts from the base's very
+numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def test_every_kind_trains_and_is_saved_with_its_head(
     assert record["ref"] == f"zoo:{name}-0"
     assert record["steps"] > 0
     assert 0 <= record["scores"][record["metric"]] <= 1
-    assert json.loads((tmp_path / f"{name}-0" / "training.json").read_text()) == json.loads(json.dumps(record))
+    assert json.loads((tmp_path / f"{name}-0" / "training.json").read_text()) == json.loads(
+        json.dumps(record)
+    )
     assert any(line.startswith(f"{name}-0: ") for line in lines)
     model = load_task_model(tmp_path / f"{name}-0")
     assert isinstance(model, ArcParser) == (name == "parse")
@@ -66,11 +69,19 @@ def test_the_body_keeps_its_names_and_is_rounded_once(
 ) -> None:
     base = load_file(tiny_base / "model.safetensors")
     before = (tiny_base / "model.safetensors").read_bytes()
-    finetune(tiny_base, "zoo:seed-0", made_tasks["parse"], replace(SETTINGS, learning_rate=0.0), tmp_path / "still")
+    finetune(
+        tiny_base,
+        "zoo:seed-0",
+        made_tasks["parse"],
+        replace(SETTINGS, learning_rate=0.0),
+        tmp_path / "still",
+    )
     tuned = load_file(tmp_path / "still" / "model.safetensors")
     body = {name for name in base if name.startswith("roformer.")}
     assert body == {name for name in tuned if name.startswith("roformer.")}
-    assert all(torch.equal(base[name], tuned[name]) for name in body)  # no training: no delta at all
+    assert all(
+        torch.equal(base[name], tuned[name]) for name in body
+    )  # no training: no delta at all
     assert all(tensor.dtype == torch.float16 for tensor in tuned.values())
     assert (tiny_base / "model.safetensors").read_bytes() == before
 
@@ -83,7 +94,8 @@ def test_the_same_run_is_not_done_again_and_another_is(
     written = (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns
     lines: list[str] = []
     assert (
-        finetune(tiny_base, "zoo:seed-0", task, SETTINGS, tmp_path / "run", lines.append)["scores"] == first["scores"]
+        finetune(tiny_base, "zoo:seed-0", task, SETTINGS, tmp_path / "run", lines.append)["scores"]
+        == first["scores"]
     )
     assert lines == ["run: already there"]
     assert (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns == written
@@ -111,14 +123,20 @@ def test_a_run_that_was_interrupted_equals_one_that_was_not(
     assert files[0] == files[1]
 
 
-def test_a_loss_that_is_not_a_number_is_said(made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path) -> None:
+def test_a_loss_that_is_not_a_number_is_said(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
     task = made_tasks["sentiment"]
     with pytest.raises(RecipeError, match="lower"):
-        finetune(tiny_base, "zoo:seed-0", task, replace(SETTINGS, learning_rate=1e30), tmp_path / "run")
+        finetune(
+            tiny_base, "zoo:seed-0", task, replace(SETTINGS, learning_rate=1e30), tmp_path / "run"
+        )
     assert not (tmp_path / "run").exists()
 
 
-def test_bad_inputs_are_one_sentence(made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path) -> None:
+def test_bad_inputs_are_one_sentence(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
     task = made_tasks["sentiment"]
     with pytest.raises(RecipeError, match="make the base first"):
         finetune(tmp_path / "nowhere", "zoo:seed-9", task, SETTINGS, tmp_path / "run")
@@ -146,16 +164,30 @@ def test_what_is_frozen_is_the_base_bit_for_bit_and_the_rest_is_not(
     assert (record["steps"], record["settings"]["frozen"]) == (3, 1)
     tuned = load_file(tmp_path / "run" / "model.safetensors")
     body = [key for key in base if key.startswith("roformer.")]
-    kept = {key for key in body if torch.equal(base[key].view(torch.int16), tuned[key].view(torch.int16))}
+    kept = {
+        key
+        for key in body
+        if torch.equal(base[key].view(torch.int16), tuned[key].view(torch.int16))
+    }
     assert {key for key in body if ".embeddings." in key or ".layer.0." in key} <= kept
-    upper = {key for key in body if ".layer.1." in key and not key.endswith("key.bias")}  # softmax ignores its shift
+    upper = {
+        key for key in body if ".layer.1." in key and not key.endswith("key.bias")
+    }  # softmax ignores its shift
     assert upper
     assert not upper & kept
     with pytest.raises(RecipeError, match="has 2 layers that could be found, and 3"):
-        finetune(tiny_base, "zoo:seed-0", made_tasks[name], replace(settings, frozen=3), tmp_path / "none")
+        finetune(
+            tiny_base,
+            "zoo:seed-0",
+            made_tasks[name],
+            replace(settings, frozen=3),
+            tmp_path / "none",
+        )
 
 
-def test_a_dose_is_a_factor_on_the_rate(made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path) -> None:
+def test_a_dose_is_a_factor_on_the_rate(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
     settings = replace(SETTINGS, epochs=None, steps=2)
     for out, rate, dose in (("one", 3e-3, 1.0), ("other", 1e-3, 3.0)):
         chosen = replace(settings, learning_rate=rate, dose=dose)

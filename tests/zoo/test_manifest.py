@@ -38,16 +38,34 @@ def box(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("seed-0@step-20", "step-20", SETTINGS),
     ):
         path = work / f"{file}.safetensors"
-        publish_seed(path, tiny_base, folder / "models" / name, held_out, TextBaselines(6.5, 4.8), BOX_TEXT, settings)
+        publish_seed(
+            path,
+            tiny_base,
+            folder / "models" / name,
+            held_out,
+            TextBaselines(6.5, 4.8),
+            BOX_TEXT,
+            settings,
+        )
     task = read_task("sentiment", write_task(work), None)
-    finetune(folder / "models/seed-0", "zoo:seed-0", task, Finetuning(epochs=1), folder / "models/sentiment-0")
+    finetune(
+        folder / "models/seed-0",
+        "zoo:seed-0",
+        task,
+        Finetuning(epochs=1),
+        folder / "models/sentiment-0",
+    )
     return folder
 
 
 def test_the_manifest_says_what_is_there(box: Path) -> None:
     entries = write_manifest(box)
     assert read_manifest(box) == json.loads(json.dumps(entries))
-    assert [entry["ref"] for entry in entries] == ["zoo:seed-0", "zoo:seed-0@step-20", "zoo:sentiment-0"]
+    assert [entry["ref"] for entry in entries] == [
+        "zoo:seed-0",
+        "zoo:seed-0@step-20",
+        "zoo:sentiment-0",
+    ]
     by_name = {entry["name"]: entry for entry in entries}
     seed, tuned = by_name["seed-0"], by_name["sentiment-0"]
     assert seed["tokens"] == 300 * SETTINGS.batch * SETTINGS.length
@@ -63,7 +81,12 @@ def test_the_manifest_says_what_is_there(box: Path) -> None:
     for entry in entries:
         path = box / "models" / entry["name"] / "model.safetensors"
         assert entry["sha256"] == file_digest(path) == entry["files"]["model.safetensors"]
-        assert set(entry["files"]) == {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"}
+        assert set(entry["files"]) == {
+            "model.safetensors",
+            "config.json",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        }
         assert entry["bytes"] == path.stat().st_size
     model = pretrain.new_model(SETTINGS)
     assert seed["parameters"] == sum(parameter.numel() for parameter in model.parameters())
@@ -74,8 +97,21 @@ def test_seeds_come_first_then_their_steps_in_order_then_tasks_and_plain_runs_be
     box: Path, tmp_path: Path
 ) -> None:
     names = [
-        *("seed-0", "seed-1", "seed-0@step-0", "seed-0@step-50", "seed-0@step-200", "seed-0@step-3200"),
-        *("sentiment-0", "sentiment-1", "sentiment-0-from-seed-1", "sentiment-fast", "sentiment-frozen-2"),
+        *(
+            "seed-0",
+            "seed-1",
+            "seed-0@step-0",
+            "seed-0@step-50",
+            "seed-0@step-200",
+            "seed-0@step-3200",
+        ),
+        *(
+            "sentiment-0",
+            "sentiment-1",
+            "sentiment-0-from-seed-1",
+            "sentiment-fast",
+            "sentiment-frozen-2",
+        ),
     ]
     for name in sorted(names):
         start = box / "models" / ("sentiment-0" if "sentiment" in name else "seed-0")
@@ -85,17 +121,27 @@ def test_seeds_come_first_then_their_steps_in_order_then_tasks_and_plain_runs_be
             record["steps"] = int(name.rpartition("-")[2])
         if "sentiment" in name:
             record["base"] = "zoo:seed-1" if "from" in name else "zoo:seed-0"
-            record["settings"] |= {"frozen": 2 if "frozen" in name else 0, "dose": 3.0 if "fast" in name else 1.0}
+            record["settings"] |= {
+                "frozen": 2 if "frozen" in name else 0,
+                "dose": 3.0 if "fast" in name else 1.0,
+            }
         (tmp_path / "models" / name / "training.json").write_text(json.dumps(record))
     entries = write_manifest(tmp_path)
     assert [entry["name"] for entry in entries] == names
-    told = {path.parent.name: path.read_text(encoding="utf8") for path in write_cards(tmp_path, entries)}
+    told = {
+        path.parent.name: path.read_text(encoding="utf8") for path in write_cards(tmp_path, entries)
+    }
     assert "initial weights of zoo:seed-0" in told["seed-0@step-0"]
     assert "after 3,200 steps" in told["seed-0@step-3200"]
     assert "lowest 2 layers were frozen" in told["sentiment-frozen-2"]
     assert "3 times the learning rate" in told["sentiment-fast"]
     for name in ("seed-0", "sentiment-0"):
-        marks = ("initial weights of zoo", "intermediate checkpoint", "frozen; ", "learning rate of")
+        marks = (
+            "initial weights of zoo",
+            "intermediate checkpoint",
+            "frozen; ",
+            "learning rate of",
+        )
         assert not [mark for mark in marks if mark in told[name]]
 
 
@@ -110,7 +156,14 @@ def test_cards_name_scores_sources_and_licences(box: Path) -> None:
     entries = write_manifest(box)
     assert len(write_cards(box, entries)) == 3
     card = (box / "models/sentiment-0/README.md").read_text(encoding="utf8")
-    for part in ("zoo:sentiment-0", "zoo:seed-0", "Pang & Lee 2005", "CC BY 4.0", "CC BY-SA 4.0", "50.0%"):
+    for part in (
+        "zoo:sentiment-0",
+        "zoo:seed-0",
+        "Pang & Lee 2005",
+        "CC BY 4.0",
+        "CC BY-SA 4.0",
+        "50.0%",
+    ):
         assert part in card
     seed = (box / "models/seed-0/README.md").read_text(encoding="utf8")
     for part in ("6.500", "4.800", "WikiText-2", "public domain", *BLANKS):
@@ -132,10 +185,22 @@ def test_an_empty_box_has_no_manifest(tmp_path: Path) -> None:
 
 
 ENTRY = {
-    "task": "nli", "seed": 0, "frozen": 0, "dose": 1.0, "parameters": 1, "bytes": 1, "scores": {}, "test_examples": 1,
-    "baseline": 0.5, "baselines": {"answer": "neutral"}, "data": "", "licence": "", "settings": {}, "steps": 1,
+    "task": "nli",
+    "seed": 0,
+    "frozen": 0,
+    "dose": 1.0,
+    "parameters": 1,
+    "bytes": 1,
+    "scores": {},
+    "test_examples": 1,
+    "baseline": 0.5,
+    "baselines": {"answer": "neutral"},
+    "data": "",
+    "licence": "",
+    "settings": {},
+    "steps": 1,
     "sha256": "",
-}  # fmt: skip
+}
 
 
 def test_only_the_boxs_own_text_gets_its_sources() -> None:

@@ -1,4 +1,5 @@
-"""Masks of whole words, drawn tokens and the replaced-token loss, each beside a slow loop; resumed runs."""
+"""Masks of whole words, drawn tokens and the replaced-token loss, each beside a slow loop; resumed
+runs."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ REPLACED = replace(SETTINGS, layers=1, objective="replaced")
 
 @pytest.fixture
 def ids() -> torch.Tensor:
-    """Eight windows of words and continuations, with separators inside, the first window half padding."""
+    """Eight windows of words and continuations, with separators inside, the first window half
+    padding."""
     rows = torch.randint(5, VOCABULARY, (8, 24), generator=torch.Generator().manual_seed(1))
     rows[:, 0], rows[:, -1], rows[:, 9] = CLS, SEP, SEP
     rows[0, 12:] = PAD
@@ -73,14 +75,19 @@ def test_words_are_masked_whole_up_to_the_count(ids: torch.Tensor, count: int) -
 
 def test_every_word_is_as_likely_to_be_masked(ids: torch.Tensor) -> None:
     words, draws = words_of(ids), 600
-    drawn = [draw_words(ids, CONTINUES, 40, torch.Generator().manual_seed(seed)).tolist() for seed in range(draws)]
+    drawn = [
+        draw_words(ids, CONTINUES, 40, torch.Generator().manual_seed(seed)).tolist()
+        for seed in range(draws)
+    ]
     counts = np.bincount(np.concatenate(drawn), minlength=ids.numel())
     shares = np.array([counts[word[0]] / draws for word in words])
     assert abs(shares - shares.mean()).max() < 5 * math.sqrt(0.25 / draws)
 
 
 def test_masking_whole_words_keeps_the_truth_and_the_rest_of_the_text(ids: torch.Tensor) -> None:
-    corrupted, positions, truth = mask_tokens(ids, 0.25, VOCABULARY, torch.Generator().manual_seed(0), CONTINUES)
+    corrupted, positions, truth = mask_tokens(
+        ids, 0.25, VOCABULARY, torch.Generator().manual_seed(0), CONTINUES
+    )
     assert torch.equal(ids.flatten()[positions], truth)
     untouched = torch.ones(ids.numel(), dtype=torch.bool)
     untouched[positions] = False
@@ -100,7 +107,9 @@ def test_the_replaced_token_loss_equals_a_slow_loop(ids: torch.Tensor) -> None:
     model = new_model(REPLACED)
     corrupted, positions, _ = mask_tokens(ids, 0.25, VOCABULARY, torch.Generator().manual_seed(0))
     with torch.no_grad():
-        loss = float(replacement_loss(model, ids, corrupted, positions, torch.Generator().manual_seed(7)))
+        loss = float(
+            replacement_loss(model, ids, corrupted, positions, torch.Generator().manual_seed(7))
+        )
         logits = model.generator(input_ids=corrupted).logits.flatten(0, 1)
         levels = torch.rand(len(positions), 1, generator=torch.Generator().manual_seed(7))
         replaced, masking = ids.flatten().clone(), 0.0
@@ -144,8 +153,12 @@ def test_the_running_average_weighs_additions_by_polynomials() -> None:
     for count, value in enumerate(values, start=1):
         torch.nn.init.constant_(model.weight, float(value))
         add_to_average(average, model, count)
-    weights = np.array([math.comb(count + AVERAGE_DECAY - 1, AVERAGE_DECAY) for count in range(1, 8)], dtype=float)
-    assert float(average["weight"]) == pytest.approx(float(values @ weights / weights.sum()), rel=1e-5)
+    weights = np.array(
+        [math.comb(count + AVERAGE_DECAY - 1, AVERAGE_DECAY) for count in range(1, 8)], dtype=float
+    )
+    assert float(average["weight"]) == pytest.approx(
+        float(values @ weights / weights.sum()), rel=1e-5
+    )
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +181,9 @@ VARIANTS = {
 def test_a_run_in_three_parts_equals_one_in_a_piece(
     windows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: dict[str, Any]
 ) -> None:
-    settings = replace(SETTINGS, layers=1, schedule="constant", steps=60, keep_steps=(30, 60), **variant)
+    settings = replace(
+        SETTINGS, layers=1, schedule="constant", steps=60, keep_steps=(30, 60), **variant
+    )
     options: dict[str, Any] = {"continues": CONTINUES.numpy(), "save_every": 15}
     pretrain(settings, windows, tmp_path / "whole", **options)
     pretrain(replace(settings, steps=30), windows, tmp_path / "parts", **options)
@@ -185,7 +200,9 @@ def test_a_run_in_three_parts_equals_one_in_a_piece(
     monkeypatch.setattr(training, "save_tensors", keep)
     pretrain(settings, windows, tmp_path / "parts", **options)
     for name in ("step-30", "step-60", "checkpoint"):
-        whole, parts = (load_file(tmp_path / folder / f"{name}.safetensors") for folder in ("whole", "parts"))
+        whole, parts = (
+            load_file(tmp_path / folder / f"{name}.safetensors") for folder in ("whole", "parts")
+        )
         assert whole.keys() == parts.keys()
         assert all(torch.equal(whole[key], parts[key]) for key in whole), name
     checkpoint = load_file(tmp_path / "whole" / "checkpoint.safetensors")

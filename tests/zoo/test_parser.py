@@ -17,13 +17,17 @@ from zoo.recipe import parser
 from zoo.recipe.parser import ParserTraining, read_treebank, train_parser, upos_table
 
 GOLD = ROOT / "zoo" / "corpus" / "demo-gold.conllu"
-TINY = ParserTraining(steps=6, width=16, depth=1, rows=(50, 50, 50, 50), evaluate_every=3, dev_sentences=10)
+TINY = ParserTraining(
+    steps=6, width=16, depth=1, rows=(50, 50, 50, 50), evaluate_every=3, dev_sentences=10
+)
 
 
 def test_a_tiny_training_makes_a_pipeline_that_parses(tmp_path, monkeypatch):
     lines: list[str] = []
     scores = train_parser(GOLD, GOLD, tmp_path / "work", tmp_path / "parser", TINY, lines.append)
-    assert json.loads((tmp_path / "parser" / "scores.json").read_text()) == json.loads(json.dumps(scores))
+    assert json.loads((tmp_path / "parser" / "scores.json").read_text()) == json.loads(
+        json.dumps(scores)
+    )
     assert {"uas", "las", "tag_accuracy", "step", "settings", "train_sentences"} <= set(scores)
     assert scores["train_sentences"] == 60
     assert scores["dev_sentences"] == 10
@@ -43,7 +47,9 @@ def test_an_interrupted_training_resumes_where_it_stopped(tmp_path):
     lines: list[str] = []
     train_parser(GOLD, GOLD, tmp_path / "work", tmp_path / "parser", TINY, lines.append)
     assert [line.split(":")[0] for line in lines] == ["step 6 of 6"]
-    train_parser(GOLD, GOLD, tmp_path / "work", tmp_path / "parser", replace(TINY, steps=9), lines.append)
+    train_parser(
+        GOLD, GOLD, tmp_path / "work", tmp_path / "parser", replace(TINY, steps=9), lines.append
+    )
     assert lines[-1].startswith("step 9 of 9")
     with pytest.raises(RecipeError, match="other settings"):
         train_parser(GOLD, GOLD, tmp_path / "work", tmp_path / "parser", replace(TINY, seed=1))
@@ -52,7 +58,9 @@ def test_an_interrupted_training_resumes_where_it_stopped(tmp_path):
 def test_batches_are_a_function_of_the_settings_and_never_run_dry():
     few = read_treebank(GOLD, 2)
     stream = parser._batches(few, TINY)
-    assert [sorted(s.identifier for s in next(stream)) for _ in range(3)] == [[s.identifier for s in few]] * 3
+    assert [sorted(s.identifier for s in next(stream)) for _ in range(3)] == [
+        [s.identifier for s in few]
+    ] * 3
     many = read_treebank(GOLD)
     first, second = parser._batches(many, TINY), parser._batches(many, TINY)
     for _ in range(30):

@@ -1,4 +1,5 @@
-"""Pretraining that was interrupted equals pretraining that was not; damaged and foreign checkpoints are refused."""
+"""Pretraining that was interrupted equals pretraining that was not; damaged and foreign checkpoints
+are refused."""
 
 from __future__ import annotations
 
@@ -41,23 +42,30 @@ def test_interrupted_and_resumed_equals_uninterrupted(windows: np.ndarray, tmp_p
     with pytest.raises(KeyboardInterrupt):
         pretrain(STEPS, windows, tmp_path / "again", report=stop)
     resumed = pretrain(STEPS, windows, tmp_path / "again")
-    for (name, one), (_, other) in zip(whole.named_parameters(), resumed.named_parameters(), strict=True):
+    for (name, one), (_, other) in zip(
+        whole.named_parameters(), resumed.named_parameters(), strict=True
+    ):
         assert torch.equal(one, other), name
     files = [load_file(tmp_path / name / "checkpoint.safetensors") for name in ("whole", "again")]
     assert all(torch.equal(files[0][name], files[1][name]) for name in files[0])
     assert (tmp_path / "whole" / "step-20.safetensors").is_file()
 
 
-def test_training_beats_an_untrained_model_and_seeds_differ(windows: np.ndarray, tmp_path: Path) -> None:
+def test_training_beats_an_untrained_model_and_seeds_differ(
+    windows: np.ndarray, tmp_path: Path
+) -> None:
     trained = pretrain(STEPS, windows, tmp_path / "0")
     assert (
-        evaluate(trained, windows, STEPS)["held_out_loss"] < evaluate(new_model(STEPS), windows, STEPS)["held_out_loss"]
+        evaluate(trained, windows, STEPS)["held_out_loss"]
+        < evaluate(new_model(STEPS), windows, STEPS)["held_out_loss"]
     )
     other = new_model(replace(STEPS, seed=1))
     assert not torch.equal(next(other.parameters()), next(new_model(STEPS).parameters()))
 
 
-def test_a_foreign_and_a_damaged_checkpoint_are_refused(windows: np.ndarray, tmp_path: Path) -> None:
+def test_a_foreign_and_a_damaged_checkpoint_are_refused(
+    windows: np.ndarray, tmp_path: Path
+) -> None:
     short = replace(STEPS, steps=2)
     pretrain(short, windows, tmp_path)
     with pytest.raises(RecipeError, match="other settings"):

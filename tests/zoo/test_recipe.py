@@ -1,4 +1,5 @@
-"""The whole recipe on a tiny budget, killed and run again; every bad input is one sentence and status 2."""
+"""The whole recipe on a tiny budget, killed and run again; every bad input is one sentence and
+status 2."""
 
 from __future__ import annotations
 
@@ -27,25 +28,40 @@ from zoo.recipe.tasks import BOX_TASKS
 from zoo.recipe.tune import development_split, parse_settings
 
 COMMAND = [sys.executable, "-m", "zoo.recipe"]
-ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+ALONE = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
 
 
 def test_the_box_is_five_seeds_and_their_fine_tunes(tmp_path: Path) -> None:
     plan = Plan(tmp_path, tmp_path)
     runs = {run.name: run for run in finetune_runs(plan)}
     assert len(runs) == len(finetune_runs(plan)) == 28
-    assert {name for name in runs if "-from-" in name} == {f"sentiment-0-from-seed-{seed}" for seed in (1, 2, 3, 4)}
+    assert {name for name in runs if "-from-" in name} == {
+        f"sentiment-0-from-seed-{seed}" for seed in (1, 2, 3, 4)
+    }
     assert all(
-        (runs[f"{task}-{run}"].task, runs[f"{task}-{run}"].run) == (task, run) for task in BOX_TASKS for run in range(3)
+        (runs[f"{task}-{run}"].task, runs[f"{task}-{run}"].run) == (task, run)
+        for task in BOX_TASKS
+        for run in range(3)
     )
-    assert list(runs)[: len(BOX_TASKS)] == [f"{task}-0" for task in BOX_TASKS]  # one of each task comes first
+    assert list(runs)[: len(BOX_TASKS)] == [
+        f"{task}-0" for task in BOX_TASKS
+    ]  # one of each task comes first
     truths = {
         run.name: (run.task, run.base_seed, run.frozen, run.dose)
         for run in runs.values()
         if run.frozen or run.dose != 1
     }
     assert truths == {
-        **{f"{task}-frozen-{layers}": (task, 0, layers, 1.0) for task in ("parse", "sentiment") for layers in (2, 4)},
+        **{
+            f"{task}-frozen-{layers}": (task, 0, layers, 1.0)
+            for task in ("parse", "sentiment")
+            for layers in (2, 4)
+        },
         "sentiment-fast": ("sentiment", 0, 0, 3.0),
         "parse-slow": ("parse", 0, 0, 1 / 3),
     }
@@ -72,7 +88,9 @@ def meet(folder: Path, own: str, other: str) -> bool:
     return (folder / other).exists()
 
 
-def test_two_jobs_run_at_once_and_what_is_left_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_jobs_run_at_once_and_what_is_left_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A new process runs __main__ again, and a page's test leaves its page there.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     jobs = [Job(meet, (tmp_path, "a", "b"), 60.0), Job(meet, (tmp_path, "b", "a"), 60.0)]
@@ -98,7 +116,8 @@ def test_the_estimate_learns_the_machines_speed_from_what_was_done() -> None:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Sums in the order of a process with one thread, so that its bits can be compared with ours."""
+    """Sums in the order of a process with one thread, so that its bits can be compared with
+    ours."""
     import torch
 
     threads = torch.get_num_threads()
@@ -114,16 +133,31 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
     quick = {**ALONE, "QUICK": "1"}
     command = [*COMMAND, "--out", str(tmp_path / "box"), "--snapshots", "20"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    first = subprocess.run(command, cwd=ROOT, env=quick, capture_output=True, text=True, check=False)
+    first = subprocess.run(
+        command, cwd=ROOT, env=quick, capture_output=True, text=True, check=False
+    )
     assert first.returncode == 0, first.stderr
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 90  # of its own, however busy the machine
+    assert (
+        resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 90
+    )  # of its own, however busy the machine
     names = [entry["name"] for entry in read_manifest(tmp_path / "box")]
-    assert names == ["seed-0", "seed-1", "seed-0@step-20", "pos-0", "pos-0-from-seed-1", "parse-0", "genre-0"]
+    assert names == [
+        "seed-0",
+        "seed-1",
+        "seed-0@step-20",
+        "pos-0",
+        "pos-0-from-seed-1",
+        "parse-0",
+        "genre-0",
+    ]
     assert find_problems(tmp_path / "box", read_manifest(tmp_path / "box")) == []
     # Of ten sentences that it did not learn from; 32 after ten of its eighty steps.
     assert json.loads((tmp_path / "box/parser/scores.json").read_text())["uas"] > 50
     assert (tmp_path / "box/models/seed-0/README.md").is_file()
-    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "box/models").rglob("model.safetensors")}
+    times = {
+        path: path.stat().st_mtime_ns
+        for path in (tmp_path / "box/models").rglob("model.safetensors")
+    }
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("QUICK", "1")
     assert recipe.main(command[len(COMMAND) :]) == 0
@@ -140,16 +174,23 @@ def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path, one_thre
         return ["--out", str(tmp_path / folder), *given, "--only", "text", "pretrain"]
 
     assert recipe.main(options("whole")[:-1]) == 2  # the text alone: there is no finished model yet
-    shutil.copytree(tmp_path / "whole", tmp_path / "killed")  # one tokenizer: its library breaks ties at random
+    shutil.copytree(
+        tmp_path / "whole", tmp_path / "killed"
+    )  # one tokenizer: its library breaks ties at random
     checkpoint = tmp_path / "killed/work/seed-0/checkpoint.safetensors"
-    process = subprocess.Popen([*COMMAND, *options("killed")], cwd=ROOT, env=ALONE, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*COMMAND, *options("killed")], cwd=ROOT, env=ALONE, stdout=subprocess.DEVNULL
+    )
     while not checkpoint.is_file() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL  # it was still at work
     for folder in ("killed", "whole"):
         assert recipe.main(options(folder)) == 0
-    weights = [(tmp_path / name / "models/seed-0/model.safetensors").read_bytes() for name in ("killed", "whole")]
+    weights = [
+        (tmp_path / name / "models/seed-0/model.safetensors").read_bytes()
+        for name in ("killed", "whole")
+    ]
     assert weights[0] == weights[1]
 
 
@@ -165,10 +206,22 @@ def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path, one_thre
         (["--only", "manifest"], "no finished model"),
     ],
 )
-def test_bad_input_is_one_sentence(arguments: list[str], said: str, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_bad_input_is_one_sentence(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
     monkeypatch.delenv("QUICK", raising=False)
-    folders = ["--jobs", "1", "--out", str(tmp_path / "box")]  # processes of their own would import torch again
-    data = ["--data", str(write_task(tmp_path, "nli")), "--treebank", str(write_treebank(tmp_path / "trees"))]
+    folders = [
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path / "box"),
+    ]  # processes of their own would import torch again
+    data = [
+        "--data",
+        str(write_task(tmp_path, "nli")),
+        "--treebank",
+        str(write_treebank(tmp_path / "trees")),
+    ]
     given = arguments if "--base" in arguments else [*arguments, *folders, *data]
     assert recipe.main(given) == 2
     error = capsys.readouterr().err
@@ -202,7 +255,18 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch, capsys) ->
 def test_seeds_of_one_text_are_not_mixed_with_another(tmp_path: Path, capsys) -> None:
     for name, text in (("a", SENTENCES), ("b", SENTENCES[::-1])):
         (tmp_path / f"{name}.txt").write_text("\n".join(text) + "\n")
-    common = ["--quick", "--out", str(tmp_path / "box"), "--seeds", "1", "--steps", "2", "--only", "text", "pretrain"]
+    common = [
+        "--quick",
+        "--out",
+        str(tmp_path / "box"),
+        "--seeds",
+        "1",
+        "--steps",
+        "2",
+        "--only",
+        "text",
+        "pretrain",
+    ]
     assert recipe.main(["--text", str(tmp_path / "a.txt"), *common]) == 0
     assert recipe.main(["--text", str(tmp_path / "b.txt"), *common]) == 2
     assert "trained on another text" in capsys.readouterr().err
@@ -213,7 +277,18 @@ def test_seeds_of_one_text_are_not_mixed_with_another(tmp_path: Path, capsys) ->
 
 def test_one_model_is_fine_tuned_from_any_base(tiny_base: Path, tmp_path: Path) -> None:
     data = write_task(tmp_path / "tasks")
-    given = ["--base", f"path:{tiny_base}", "--task", "sentiment", "--data", str(data), "--limit", "8", "--steps", "3"]
+    given = [
+        "--base",
+        f"path:{tiny_base}",
+        "--task",
+        "sentiment",
+        "--data",
+        str(data),
+        "--limit",
+        "8",
+        "--steps",
+        "3",
+    ]
     assert recipe.main([*given, "--out", str(tmp_path / "tuned")]) == 0
     assert (tmp_path / "tuned/model.safetensors").is_file()
     assert json.loads((tmp_path / "tuned/training.json").read_text())["steps"] == 3
@@ -235,6 +310,11 @@ def test_settings_are_chosen_on_training_data_alone(tmp_path: Path) -> None:
     split = development_split(task)
     assert len(split.train) + len(split.test) == len(task.train)
     settings = parse_settings("epochs=2,batch=8,learning_rate=1e-3,steps=9", Finetuning())
-    assert (settings.epochs, settings.batch, settings.learning_rate, settings.steps) == (2.0, 8, 1e-3, 9)
+    assert (settings.epochs, settings.batch, settings.learning_rate, settings.steps) == (
+        2.0,
+        8,
+        1e-3,
+        9,
+    )
     with pytest.raises(RecipeError, match="there are seed, steps, epochs"):
         parse_settings("speed=2", Finetuning())

@@ -24,15 +24,25 @@ def task_of(kind, train, test, names=()) -> TaskData:
 
 def test_the_commonest_label_is_that_of_the_training_part() -> None:
     task = task_of(
-        "sequence", [Example(label=0), Example(label=1), Example(label=1)], [Example(label=0)] * 3, ("a", "b")
+        "sequence",
+        [Example(label=0), Example(label=1), Example(label=1)],
+        [Example(label=0)] * 3,
+        ("a", "b"),
     )
     assert majority_baseline(task) == {"score": 0.0, "answer": "b"}
-    tags = task_of("words", [Example(labels=(0, 0, 1))], [Example(labels=(0, 1)), Example(labels=(0, 0))], ("N", "V"))
+    tags = task_of(
+        "words",
+        [Example(labels=(0, 0, 1))],
+        [Example(labels=(0, 1)), Example(labels=(0, 0))],
+        ("N", "V"),
+    )
     assert majority_baseline(tags) == {"score": 0.75, "answer": "N"}
 
 
 def test_the_commonest_head_is_relative_to_the_word() -> None:
-    task = task_of("arcs", [Example(labels=(2, 3, 0))], [Example(labels=(2, 0)), Example(labels=(0, 1))])
+    task = task_of(
+        "arcs", [Example(labels=(2, 3, 0))], [Example(labels=(2, 0)), Example(labels=(0, 1))]
+    )
     assert majority_baseline(task) == {"score": 0.25, "answer": "head at +1"}
 
 
@@ -55,23 +65,34 @@ class Fixed:
 
 
 def test_uas_counts_words_that_were_cut_off_as_missed() -> None:
-    item = Encoded([2, 9, 9, 3], {"word_starts": [1, 2], "heads": [2, 0]}, source=Example(words=("a", "b", "c")))
+    item = Encoded(
+        [2, 9, 9, 3],
+        {"word_starts": [1, 2], "heads": [2, 0]},
+        source=Example(words=("a", "b", "c")),
+    )
 
     def arcs(inputs):
         scores = torch.zeros(1, 2, 3)
         scores[0, 0, 2] = scores[0, 1, 0] = 1  # both right, of three words
         return scores
 
-    assert score_model(Fixed(arcs), task_of("arcs", [], []), [item], 0)["UAS"] == pytest.approx(2 / 3)
+    assert score_model(Fixed(arcs), task_of("arcs", [], []), [item], 0)["UAS"] == pytest.approx(
+        2 / 3
+    )
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "exact", "f1"), [(4, 5, 1.0, 1.0), (4, 4, 0.0, 2 / 3), (3, 3, 0.0, 0.0), (0, 0, 0.0, 0.0)]
+    ("start", "end", "exact", "f1"),
+    [(4, 5, 1.0, 1.0), (4, 4, 0.0, 2 / 3), (3, 3, 0.0, 0.0), (0, 0, 0.0, 0.0)],
 )
-def test_spans_are_scored_as_squad_scores_them(start: int, end: int, exact: float, f1: float) -> None:
+def test_spans_are_scored_as_squad_scores_them(
+    start: int, end: int, exact: float, f1: float
+) -> None:
     source = Example("who?", "It was The Old Man.", answers=("old man",), starts=(11,))
     offsets = [None, None, None, (0, 6), (11, 14), (15, 18), None]
-    item = Encoded([2, 9, 3, 9, 9, 9, 3], {"start_positions": 4, "end_positions": 5}, offsets, source)
+    item = Encoded(
+        [2, 9, 3, 9, 9, 9, 3], {"start_positions": 4, "end_positions": 5}, offsets, source
+    )
 
     def span(inputs):
         logits = torch.zeros(2, 1, 7)
@@ -96,7 +117,10 @@ def test_text_baselines_against_dictionaries() -> None:
         return (words[word] + 1) / (total + vocabulary)
 
     pairs = Counter(
-        (int(row[i]), int(row[i + 1])) for row in training for i in range(7) if row[i + 1] not in (CLS, SEP)
+        (int(row[i]), int(row[i + 1]))
+        for row in training
+        for i in range(7)
+        if row[i + 1] not in (CLS, SEP)
     )
     losses: list[tuple[float, float]] = []
     for row in held_out:
@@ -106,7 +130,9 @@ def test_text_baselines_against_dictionaries() -> None:
             seen = {pair: count for pair, count in pairs.items() if pair[0] == before}
             share = unigram(int(word))
             if seen:
-                share = (seen.get((int(before), int(word)), 0) + len(seen) * share) / (sum(seen.values()) + len(seen))
+                share = (seen.get((int(before), int(word)), 0) + len(seen) * share) / (
+                    sum(seen.values()) + len(seen)
+                )
             losses.append((-log(unigram(int(word))), -log(share)))
     found = text_baselines(training.astype(np.uint16), held_out.astype(np.uint16), vocabulary)
     assert found.unigram == pytest.approx(np.mean([loss[0] for loss in losses]))

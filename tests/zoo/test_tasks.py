@@ -1,4 +1,5 @@
-"""The six tasks from files, MNLI and SQuAD from `datasets`, and what is said when an input is not as it should be."""
+"""The six tasks from files, MNLI and SQuAD from `datasets`, and what is said when an input is not
+as it should be."""
 
 from __future__ import annotations
 
@@ -28,7 +29,13 @@ def test_trees_become_tags_and_heads(tmp_path: Path) -> None:
     folder = write_treebank(tmp_path)
     tags = read_task("pos", None, folder)
     assert tags.label_names == ("DET", "NOUN", "PROPN", "PUNCT", "VERB")
-    assert [tags.label_names[label] for label in tags.train[0].labels] == ["DET", "NOUN", "VERB", "PROPN", "PUNCT"]
+    assert [tags.label_names[label] for label in tags.train[0].labels] == [
+        "DET",
+        "NOUN",
+        "VERB",
+        "PROPN",
+        "PUNCT",
+    ]
     trees = read_task("parse", None, folder)
     assert trees.train[0].labels == (2, 3, 0, 3, 3)
     assert trees.test[0].words[3] == "Tom"
@@ -41,7 +48,11 @@ def test_every_task_names_its_source_and_licence() -> None:
 
 def test_mnli_and_squad_rows(tmp_path: Path) -> None:
     mnli = mnli_task(datasets.Dataset.from_list(MNLI), MNLI)
-    assert [example.label for example in mnli.train] == [0, 1, 2]  # the row without a label is left out
+    assert [example.label for example in mnli.train] == [
+        0,
+        1,
+        2,
+    ]  # the row without a label is left out
     assert mnli.train[0].pair == "A cat was there."
     squad = squad_task(datasets.Dataset.from_list(SQUAD), SQUAD)
     first = squad.train[0]
@@ -61,7 +72,10 @@ def test_hub_tasks_are_read_and_limited(monkeypatch) -> None:
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     assert len(read_hub_task("mnli", limit=2).train) == 2
-    assert asked == [("nyu-mll/glue", "mnli", "train"), ("nyu-mll/glue", "mnli", "validation_matched")]
+    assert asked == [
+        ("nyu-mll/glue", "mnli", "train"),
+        ("nyu-mll/glue", "mnli", "validation_matched"),
+    ]
 
     def offline(*names: object, split: str) -> None:
         raise ConnectionError("no network")

@@ -20,12 +20,17 @@ def test_paragraphs_of_plain_and_compressed_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(text)
     with gzip.open(tmp_path / "a.txt.gz", "wt") as handle:
         handle.write(text)
-    assert read_paragraphs(str(tmp_path / "a.txt")) == read_paragraphs(str(tmp_path / "a.txt.gz")) == SENTENCES
+    assert (
+        read_paragraphs(str(tmp_path / "a.txt"))
+        == read_paragraphs(str(tmp_path / "a.txt.gz"))
+        == SENTENCES
+    )
     assert len(read_paragraphs(str(tmp_path / "a.txt"), limit=45)) == 45
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "No text file"), (b"\xff\xfe\x00bad", "UTF-8"), (b"one line\n", "at least")]
+    ("content", "said"),
+    [(None, "No text file"), (b"\xff\xfe\x00bad", "UTF-8"), (b"one line\n", "at least")],
 )
 def test_bad_texts_are_one_sentence(tmp_path: Path, content: bytes | None, said: str) -> None:
     path = tmp_path / "text.txt"
@@ -51,12 +56,16 @@ def test_a_data_set_is_read_by_its_text_column(monkeypatch) -> None:
     rows = datasets.Dataset.from_list([{"text": sentence} for sentence in SENTENCES])
     monkeypatch.setattr(datasets, "load_dataset", lambda *names, **options: rows)
     assert read_paragraphs(dataset="some/text:plain") == SENTENCES
-    monkeypatch.setattr(datasets, "load_dataset", lambda *names, **options: rows.rename_column("text", "prose"))
+    monkeypatch.setattr(
+        datasets, "load_dataset", lambda *names, **options: rows.rename_column("text", "prose")
+    )
     with pytest.raises(RecipeError, match="no column called text"):
         read_paragraphs(dataset="some/text")
 
 
-@pytest.mark.parametrize("error", [datasets.exceptions.DatasetNotFoundError("unknown"), ConnectionError("offline")])
+@pytest.mark.parametrize(
+    "error", [datasets.exceptions.DatasetNotFoundError("unknown"), ConnectionError("offline")]
+)
 def test_an_unknown_data_set_is_one_sentence(monkeypatch, error: Exception) -> None:
     def fail(*names: object, **options: object) -> None:
         raise error
@@ -81,7 +90,9 @@ def test_windows_are_the_text_in_order() -> None:
     assert (windows[:, 0] == CLS).all()
     assert (windows[:, -1] == SEP).all()
     flat = [
-        token for sentence in SENTENCES for token in [*tokenizer.encode(sentence, add_special_tokens=False).ids, SEP]
+        token
+        for sentence in SENTENCES
+        for token in [*tokenizer.encode(sentence, add_special_tokens=False).ids, SEP]
     ]
     assert np.array_equal(windows[:, 1:-1].ravel(), flat[: windows[:, 1:-1].size])
     with pytest.raises(RecipeError, match="fewer than one window"):

@@ -10,7 +10,12 @@ from importlib import import_module
 HEAVY = ("datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
 FIRST = ("pandas",)  # what any figure needs
 FIGURES = (
-    *("core.rsa.layers.study", "core.rsa.layers.charts", "core.probes.trees.study", "core.probes.trees.charts"),
+    *(
+        "core.rsa.layers.study",
+        "core.rsa.layers.charts",
+        "core.probes.trees.study",
+        "core.probes.trees.charts",
+    ),
     *("core.weights.clusters.study", "core.weights.clusters.charts.figures"),
     *("core.alignment.seeds.study", "core.alignment.seeds.charts"),
 )

@@ -67,7 +67,11 @@ def contents(*refs: str) -> tuple[str, ...]:
     for ref in refs:
         try:
             parsed = parse_ref(ref)
-            marks.append(str(changes(parsed.name, parsed.revision)) if parsed.kind == "hub" else fingerprint(parsed))
+            marks.append(
+                str(changes(parsed.name, parsed.revision))
+                if parsed.kind == "hub"
+                else fingerprint(parsed)
+            )
         except PalimpsestError:
             marks.append("")  # the study itself says what is wrong with it
     return tuple(marks)

@@ -35,11 +35,13 @@ class Manner(Spec):
     """How a page is shown, whatever its study: in every page's address."""
 
     lesson: bool = flag(
-        "Lesson", False,
+        "Lesson",
+        False,
         help="Opens the page's lesson: predict, look, compare, explain.",
     )
     present: bool = flag(
-        "Presentation", False,
+        "Presentation",
+        False,
         help="Shows large letters and no form; the arrow keys change view.",
     )
     names: tuple[str, ...] = names("Names", most=MOST_NAMES, help="What figures call models.")
@@ -83,7 +85,9 @@ class Address:
     def update(self) -> None:
         """Write the widgets' values into the address; for a fragment, which skips `open`."""
         kept = st.session_state[self._own("values")]
-        self._write({name: st.session_state.get(self.key(name), kept[name]) for name in self.options})
+        self._write(
+            {name: st.session_state.get(self.key(name), kept[name]) for name in self.options}
+        )
 
     def tell(self, name: str) -> None:
         """Send the option's value to the browser again, before its widget is drawn."""
@@ -94,7 +98,8 @@ class Address:
         self.take({name: value})
 
     def pass_by(self, name: str, value: Any) -> None:
-        """Give an option a value on the way to another, before its widget is drawn: no step of the back button."""
+        """Give an option a value on the way to another, before its widget is drawn: no step of the
+        back button."""
         st.session_state[self.key(name)] = value
         self.chosen(name)
 
@@ -178,7 +183,9 @@ class Address:
     def _write(self, values: dict[str, Any], always: bool = False) -> None:
         st.session_state[self._own("values")] = values
         proposed = st.session_state[self._own("proposed")]
-        wanted = self.query({name: value for name, value in values.items() if proposed.get(name) != value})
+        wanted = self.query(
+            {name: value for name, value in values.items() if proposed.get(name) != value}
+        )
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if always or wanted != given:
             # Even if nothing seems to differ: what another page's last run sent may not have
@@ -200,7 +207,9 @@ def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
             problems += [problem] if problem else []
             kept += [] if problem else [text]
         try:
-            return (option.read(kept) if kept else option.default), " ".join(problems) or _left_out(texts, error)
+            return (option.read(kept) if kept else option.default), " ".join(problems) or _left_out(
+                texts, error
+            )
         except PalimpsestError:
             return option.default, _left_out(texts, error)
 

@@ -20,8 +20,22 @@ LETTERS, USUAL = 18.0, 12.0  # font size in charts, here and on a page, in pixel
 HALL = Context(letter=LETTERS)
 GROWING = ("labelLimit", "titleLimit", "strokeWidth", "size")
 HIDDEN = (
-    *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
-    *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover", "stButtonGroup", "stTooltipIcon"),
+    *(
+        "stSidebar",
+        "stSidebarCollapsedControl",
+        "stExpandSidebarButton",
+        "stHeader",
+        "stForm",
+        "stDataFrame",
+    ),
+    *(
+        "stDownloadButton",
+        "stExpander",
+        "stCaptionContainer",
+        "stPopover",
+        "stButtonGroup",
+        "stTooltipIcon",
+    ),
 )
 # widget keys: the row of views, the buttons of the arrow keys
 VIEWS_ROW, KEYS_ROW = "views", "hall-keys"
@@ -98,7 +112,12 @@ def show_keys(address: Address, *, leave_only: bool = False) -> None:
                         args=(address, name, by),
                     )
         st.button(
-            "Leave", key=address.key("leave"), type="tertiary", shortcut="Escape", on_click=_leave, args=(address,)
+            "Leave",
+            key=address.key("leave"),
+            type="tertiary",
+            shortcut="Escape",
+            on_click=_leave,
+            args=(address,),
         )
 
 

@@ -46,8 +46,10 @@ export default function({ parentElement }) {
 """
 BUTTON = '<button type="button" aria-live="polite"><span>Copy link</span></button>'
 STYLE = """
-button { font: inherit; font-size: .875rem; color: var(--st-text-color); background: transparent; cursor: pointer;
-    border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius); padding: .25rem .75rem; }
+button { font: inherit; font-size: .875rem; color: var(--st-text-color);
+    background: transparent; cursor: pointer;
+    border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius);
+    padding: .25rem .75rem; }
 button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 """
@@ -101,7 +103,8 @@ def words_of(spec: type[Spec], given: Given) -> str:
     """
     labels = {option.name: option.label for option in options_of(spec)}
     parts = [
-        f"{labels.get(name, name.replace('_', ' '))}: {', '.join(value.removeprefix('zoo:') for value in values)}"
+        f"{labels.get(name, name.replace('_', ' '))}: "
+        f"{', '.join(value.removeprefix('zoo:') for value in values)}"
         for name, values in given
         if name not in SHOWN
     ]
@@ -123,7 +126,9 @@ def _draw() -> None:
             if page not in titles:
                 continue
             view = " ".join(dict(given).get("view", ()))
-            line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words))).replace("`", "'")  # one line
+            line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words))).replace(
+                "`", "'"
+            )  # one line
             st.page_link(
                 page,
                 label=plain(line),

@@ -42,12 +42,14 @@ class MadeOnce:
         self._lock = threading.RLock()  # an owner may be collected while this thread holds the lock
 
     def get(self, owner: object, name: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the value of this name for this object; make it at the first call, and wait meanwhile.
+        """Return the value of this name for this object; make it at the first call, and wait
+        meanwhile.
 
         Args:
             owner: The object that the value is made from; two equal objects are two owners.
             name: Everything else that it depends on, such as the view and the theme.
-            make: Makes the value; after an exception, which is raised here, the next call tries again.
+            make: Makes the value; after an exception, which is raised here, the next call tries
+                again.
         """
         key = (id(owner), name)
         with self._lock:

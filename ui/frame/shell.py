@@ -28,7 +28,8 @@ WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow en
 
 @dataclass(frozen=True)
 class PageEntry:
-    """A page: its file, its name in the navigation, a Material icon, and the question that it answers."""
+    """A page: its file, its name in the navigation, a Material icon, and the question that it
+    answers."""
 
     path: str
     title: str
@@ -39,13 +40,30 @@ class PageEntry:
 # Registering a page is one line here.
 PAGES = (
     PageEntry("pages/home.py", "Home", ":material/home:"),
-    PageEntry("pages/rsa.py", "RSA", ":material/stacked_line_chart:", "Which layers does fine-tuning change?"),
-    PageEntry("pages/probe_trees.py", "Probe trees", ":material/account_tree:", "Is syntax still in there?"),
     PageEntry(
-        "pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:",
+        "pages/rsa.py",
+        "RSA",
+        ":material/stacked_line_chart:",
+        "Which layers does fine-tuning change?",
+    ),
+    PageEntry(
+        "pages/probe_trees.py",
+        "Probe trees",
+        ":material/account_tree:",
+        "Is syntax still in there?",
+    ),
+    PageEntry(
+        "pages/weight_clustering.py",
+        "Weight clustering",
+        ":material/bubble_chart:",
         "What was it fine-tuned on?",
     ),
-    PageEntry("pages/seed_alignment.py", "Seed alignment", ":material/join:", "Do two seeds learn the same space?"),
+    PageEntry(
+        "pages/seed_alignment.py",
+        "Seed alignment",
+        ":material/join:",
+        "Do two seeds learn the same space?",
+    ),
     PageEntry("pages/teaching.py", "Teaching", ":material/school:"),
 )
 
@@ -57,21 +75,33 @@ def navigation() -> Page:
     server.
     """
     st.session_state[ROUTED] = True
-    st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
+    st.set_page_config(
+        page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide"
+    )
     pages = [st.Page(entry.path, title=entry.title, icon=entry.icon) for entry in PAGES]
     return st.navigation(pages + [_with_hyphens(entry) for entry in PAGES if "_" in entry.path])
 
 
 def entry_of(page: Page) -> str:
     """Return the file of a page that `navigation` returned; "" for one that only redirects."""
-    return next((entry.path for entry in PAGES if entry.title == page.title and page.visibility != "hidden"), "")
+    return next(
+        (
+            entry.path
+            for entry in PAGES
+            if entry.title == page.title and page.visibility != "hidden"
+        ),
+        "",
+    )
 
 
 def _with_hyphens(entry: PageEntry) -> Page:
     """Make the page's second address, which redirects: `/probe-trees` for `/probe_trees`."""
 
     def lead() -> None:
-        st.switch_page(entry.path, query_params={name: st.query_params.get_all(name) for name in st.query_params})
+        st.switch_page(
+            entry.path,
+            query_params={name: st.query_params.get_all(name) for name in st.query_params},
+        )
 
     url_path = Path(entry.path).stem.replace("_", "-")
     return st.Page(lead, title=entry.title, url_path=url_path, visibility="hidden")
@@ -95,8 +125,9 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
 def enter() -> None:
     """Make sure that the page has its frame and its style; call it first.
 
-    A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its first link
-    without the frame; calling st.navigation ends that, and the second run goes through app.py.
+    A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its
+    first link without the frame; calling st.navigation ends that, and the second run goes through
+    app.py.
     """
     if not st.session_state.pop(ROUTED, False):  # set anew by app.py in every run
         # Without this icon the browser would fetch the page's Material icon from another server.
@@ -108,7 +139,9 @@ def enter() -> None:
 
 def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
     """Draw the first line; arguments and return value as for `open_page`."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"
+    ):
         st.title(title, anchor=False, help=lead if brief else None, width="content")
         aside = st.container(width="content")
     if not brief:
@@ -120,7 +153,9 @@ def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
 @st.cache_data(show_spinner=False)
 def _style(theme: str) -> str:
     """Return the style sheet, with the theme's colours for tooltips and links."""
-    background, link = (st.get_option(f"theme.{theme}.{name}") for name in ("secondaryBackgroundColor", "linkColor"))
+    background, link = (
+        st.get_option(f"theme.{theme}.{name}") for name in ("secondaryBackgroundColor", "linkColor")
+    )
     variables = f":root {{ --term-background: {background}; --link: {link}; }}"
     return f"<style>{variables}\n{STYLE.read_text(encoding='utf8')}</style>"
 
@@ -140,7 +175,10 @@ def show_sidebar() -> None:
         st.html(_hover(), unsafe_allow_javascript=True)
     with st.sidebar, st.container(key="facts", gap="xxsmall"):
         st.caption(f":material/memory: {device_name()}")
-        st.caption(f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries", help=_store_help())
+        st.caption(
+            f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries",
+            help=_store_help(),
+        )
         if current_limits().shared:
             st.caption(":material/group: Shared mode", help=_shared_help())
         else:
@@ -172,14 +210,20 @@ def device_name() -> str:
 
 def _may_have_gpu() -> bool:
     """Whether there may be a GPU: asking torch takes two seconds, too long for a first page."""
-    return platform.system() != "Linux" or any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg"))
+    return platform.system() != "Linux" or any(
+        Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg")
+    )
 
 
 def in_bytes(count: int) -> str:
     """Write a size: 0 B, 812 kB, 34 MB, 1.2 GB."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
-            return f"{count / size:.1f} {unit}" if count < 10 * size and unit == "GB" else f"{count / size:.0f} {unit}"
+            return (
+                f"{count / size:.1f} {unit}"
+                if count < 10 * size and unit == "GB"
+                else f"{count / size:.0f} {unit}"
+            )
     return f"{count} B"
 
 

@@ -12,7 +12,9 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|$~<>:-])")
 def plain(text: str) -> str:
     """Escape all Markdown in a text, such as links, images and formulas; keep `code`."""
     parts = _CODE.split(text)
-    return "".join(part if number % 2 else _MARKUP.sub(r"\\\1", part) for number, part in enumerate(parts))
+    return "".join(
+        part if number % 2 else _MARKUP.sub(r"\\\1", part) for number, part in enumerate(parts)
+    )
 
 
 def quote(value: str) -> str:

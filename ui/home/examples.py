@@ -28,9 +28,21 @@ HEIGHT = 110  # pixels of a small figure
 STEPS = 12  # line segments of an arc
 LEGEND = {
     **{"orient": "bottom", "title": None, "columns": 1, "offset": 0, "rowPadding": 0},
-    **{"symbolType": "stroke", "symbolSize": 120, "symbolStrokeWidth": 2, "labelFontSize": 11, "labelLimit": 180},
+    **{
+        "symbolType": "stroke",
+        "symbolSize": 120,
+        "symbolStrokeWidth": 2,
+        "labelFontSize": 11,
+        "labelLimit": 180,
+    },
 }
-NAMES = {"labelLimit": 110, "labelFontSize": 10, "labelOverlap": False, "domain": False, "ticks": False}
+NAMES = {
+    "labelLimit": 110,
+    "labelFontSize": 10,
+    "labelOverlap": False,
+    "domain": False,
+    "ticks": False,
+}
 
 
 def show_examples() -> None:
@@ -84,8 +96,19 @@ def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "data": {"values": rows},
         "mark": {"type": "line", "point": {"size": 14}, "tooltip": True},
         "encoding": {
-            "x": {"field": "x", "type": "quantitative", "title": "layer", "axis": {"format": "d", "tickMinStep": 1}},
-            "y": {"field": "y", "type": "quantitative", "title": None, "scale": {"zero": False}, "axis": _few()},
+            "x": {
+                "field": "x",
+                "type": "quantitative",
+                "title": "layer",
+                "axis": {"format": "d", "tickMinStep": 1},
+            },
+            "y": {
+                "field": "y",
+                "type": "quantitative",
+                "title": None,
+                "scale": {"zero": False},
+                "axis": _few(),
+            },
             "color": {**_colours(series), "legend": LEGEND},
             "strokeDash": {**_named(), "scale": _dashes(series), "legend": LEGEND},
         },
@@ -113,7 +136,14 @@ def _arcs(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for step in range(STEPS + 1):
             angle = math.pi * step / STEPS
             x = (left + right) / 2 - (right - left) / 2 * math.cos(angle)
-            rows.append({"x": x, "y": side * (right - left) * math.sin(angle), "arc": number, "name": arc["name"]})
+            rows.append(
+                {
+                    "x": x,
+                    "y": side * (right - left) * math.sin(angle),
+                    "arc": number,
+                    "name": arc["name"],
+                }
+            )
     hidden = {"title": None, "axis": None}
     return {
         "height": HEIGHT,
@@ -146,7 +176,10 @@ def _dashes(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     scale = dict.fromkeys(line["name"] for line in series)
     colours = {line["name"]: line.get("colour") or GREY for line in series}
-    return {**_named(), "scale": {"domain": list(scale), "range": [colours[name] for name in scale]}}
+    return {
+        **_named(),
+        "scale": {"domain": list(scale), "range": [colours[name] for name in scale]},
+    }
 
 
 def _few() -> dict[str, Any]:

@@ -20,7 +20,10 @@ LOOKED, ASKED = "pair/looked", "pair/asked"
 
 def show_pair_card() -> None:
     """Draw the choice of two models, a check of the pair, and the button that makes its report."""
-    offered = [*(str(entry["ref"]) for entry in zoo_models()), *(preset.ref for preset in hub.PRESETS)]
+    offered = [
+        *(str(entry["ref"]) for entry in zoo_models()),
+        *(preset.ref for preset in hub.PRESETS),
+    ]
     with st.form("pair", border=True):
         places = st.columns([4, 4, 3], vertical_alignment="bottom")
         chosen = [

@@ -35,7 +35,10 @@ LESSONS: dict[str, Lesson] = {
 
 def link_of(lesson: Lesson) -> dict[str, str | list[str]]:
     """Return the options in a lesson's address."""
-    options = {name: value if isinstance(value, str) else list(value) for name, value in lesson.options.items()}
+    options = {
+        name: value if isinstance(value, str) else list(value)
+        for name, value in lesson.options.items()
+    }
     return {LESSON: "true", **options}
 
 
@@ -59,8 +62,15 @@ def predict(address: Address) -> None:
         st.markdown(lesson.background)
         st.markdown(f"**1. Predict.** {lesson.guess.question}")
         asked = lesson.guess
-        low, high, start, step = float(asked.low), float(asked.high), float(asked.start), float(asked.step)
-        guess = st.slider("Your guess", low, high, start, step, key=address.key("guess"), format=asked.shown)
+        low, high, start, step = (
+            float(asked.low),
+            float(asked.high),
+            float(asked.start),
+            float(asked.step),
+        )
+        guess = st.slider(
+            "Your guess", low, high, start, step, key=address.key("guess"), format=asked.shown
+        )
         if st.button("Look", type="primary", icon=":material/visibility:", key=address.key("look")):
             st.session_state[_key(lesson)] = guess
             st.rerun()
@@ -96,7 +106,9 @@ def conclude(address: Address, result: Result) -> None:
         st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")
         for attempt in lesson.tries:
             st.page_link(
-                lesson.path, label=f"**{attempt.label}.** {attempt.look_for}", query_params=cast(Any, attempt.options)
+                lesson.path,
+                label=f"**{attempt.label}.** {attempt.look_for}",
+                query_params=cast(Any, attempt.options),
             )
         st.markdown("**5. Five questions**")
         for number, question in enumerate(lesson.questions, start=1):

@@ -30,20 +30,41 @@ def marked(spec: Mapping[str, Any], mark: Mark, colour: str) -> dict[str, Any]:
         if panels in spec:
             return {**spec, panels: [marked(panel, mark, colour) for panel in spec[panels]]}
     place = {mark.axis: {"datum": mark.value}}
-    words: dict[str, Any] = {"type": "text", "text": mark.label, "color": colour, "fontSize": 13, "fontWeight": 600}
+    words: dict[str, Any] = {
+        "type": "text",
+        "text": mark.label,
+        "color": colour,
+        "fontSize": 13,
+        "fontWeight": 600,
+    }
     if mark.axis == "y":
         words |= {"x": 6, "align": "left", "dy": -8}
     else:
         words |= {"y": 8, "align": "left", "dx": 6}
     drawn: list[dict[str, Any]] = [
-        {"data": {"values": [{}]}, "mark": {"type": "rule", "color": colour, "strokeWidth": 2}, "encoding": place},
+        {
+            "data": {"values": [{}]},
+            "mark": {"type": "rule", "color": colour, "strokeWidth": 2},
+            "encoding": place,
+        },
         {"data": {"values": [{}]}, "mark": words, "encoding": place},
     ]
     if "layer" in spec:
         return {**spec, "layer": [*spec["layer"], *drawn]}
     if "mark" not in spec:
         return dict(spec)
-    whole = ("$schema", "config", "data", "datasets", "width", "height", "title", "autosize", "usermeta", "padding")
+    whole = (
+        "$schema",
+        "config",
+        "data",
+        "datasets",
+        "width",
+        "height",
+        "title",
+        "autosize",
+        "usermeta",
+        "padding",
+    )
     outer = {name: value for name, value in spec.items() if name in whole}
     inner = {name: value for name, value in spec.items() if name not in whole}
     return {**outer, "layer": [inner, *drawn]}

@@ -24,13 +24,19 @@ RSA = Lesson(
     title="What does fine-tuning change?",
     minutes=20,
     background=(
-        "The same thousand words are read by a pretrained model and by three models that were fine-tuned from it: for "
-        "parsing, for sentiment, and for inference. At every layer we compute how similar each pair of words is, once "
-        "in each model, and correlate the two lists. A correlation of 1 means that fine-tuning left these similarities "
+        "The same thousand words are read by a pretrained model and by three models that were "
+        "fine-tuned from it: for "
+        "parsing, for sentiment, and for inference. At every layer we compute how similar each "
+        "pair of words is, once "
+        "in each model, and correlate the two lists. A correlation of 1 means that fine-tuning "
+        "left these similarities "
         "unchanged; the grey band is chance level, the correlation of two unrelated models."
     ),
     guess=Guess(
-        question="How similar are base and fine-tune in the **top layer**, averaged over the three fine-tunes?",
+        question=(
+            "How similar are base and fine-tune in the **top layer**, averaged over the three "
+            "fine-tunes?"
+        ),
         low=0.0,
         high=1.0,
         step=0.05,
@@ -42,22 +48,29 @@ RSA = Lesson(
     ),
     options={},
     explain=(
-        "Fine-tuning reaches every weight, but its effect on the vectors grows with depth. The task's error enters at "
-        "the top, and every change in a lower layer is passed on to all layers above it, so even equal changes "
-        "everywhere would show most at the top. Before you conclude that a task *needs* the upper layers, look at two "
-        "more things. How far did the weights move? A model that was trained longer differs more, whatever its task. "
-        "And how similar are two pretraining seeds (the dashed line)? A fine-tune below it differs from its base more "
+        "Fine-tuning reaches every weight, but its effect on the vectors grows with depth. The "
+        "task's error enters at "
+        "the top, and every change in a lower layer is passed on to all layers above it, so even "
+        "equal changes "
+        "everywhere would show most at the top. Before you conclude that a task *needs* the upper "
+        "layers, look at two "
+        "more things. How far did the weights move? A model that was trained longer differs more, "
+        "whatever its task. "
+        "And how similar are two pretraining seeds (the dashed line)? A fine-tune below it differs "
+        "from its base more "
         "than an independently trained model does."
     ),
     tries=(
         Try(
             "Compare changes of equal size",
-            "Is the order of the tasks the same once every weight change is scaled to the smallest?",
+            "Is the order of the tasks the same once every weight change is scaled to the "
+            "smallest?",
             {"matched_size": "true"},
         ),
         Try(
             "Freeze the lower layers",
-            "Up to which layer is the similarity exactly 1? Would you have found the frozen layers yourself?",
+            "Up to which layer is the similarity exactly 1? Would you have found the frozen layers "
+            "yourself?",
             {"compare": ("zoo:parse-frozen-2", "zoo:parse-frozen-4", "zoo:parse-0")},
         ),
         Try(
@@ -68,31 +81,42 @@ RSA = Lesson(
     ),
     questions=(
         Question(
-            "RSA never compares a vector of one model with a vector of the other. Why is that not necessary?",
-            "It compares similarities, which are numbers between two words of the same model. Both lists have the same "
-            "pairs in the same order, so they can be correlated even if the two spaces have different axes or sizes.",
+            "RSA never compares a vector of one model with a vector of the other. Why is that not "
+            "necessary?",
+            "It compares similarities, which are numbers between two words of the same model. Both "
+            "lists have the same "
+            "pairs in the same order, so they can be correlated even if the two spaces have "
+            "different axes or sizes.",
         ),
         Question(
             "Why does the chance level (grey band) shuffle whole sentences rather than words?",
-            "Words of one sentence are similar in every model. A chance level from shuffled words would be so low that "
-            "even two untrained models would exceed it; it must include everything that models share without having "
+            "Words of one sentence are similar in every model. A chance level from shuffled words "
+            "would be so low that "
+            "even two untrained models would exceed it; it must include everything that models "
+            "share without having "
             "learned anything in common.",
         ),
         Question(
-            "Two curves end at different heights. What must you know before you say that one task changes the model "
+            "Two curves end at different heights. What must you know before you say that one task "
+            "changes the model "
             "more?",
-            "How far the weights moved, whether the bands over runs overlap, and how long and at what learning rate "
-            "each model was trained. The figure shows the size of the weight change next to each name, and *Matched "
+            "How far the weights moved, whether the bands over runs overlap, and how long and at "
+            "what learning rate "
+            "each model was trained. The figure shows the size of the weight change next to each "
+            "name, and *Matched "
             "size* scales all changes to one size.",
         ),
         Question(
             "The similarity is 1 up to layer 4 and lower above. What happened during fine-tuning?",
-            "The embeddings and the lowest four layers were frozen. Equal weights and equal input give equal vectors, "
+            "The embeddings and the lowest four layers were frozen. Equal weights and equal input "
+            "give equal vectors, "
             "so the similarity is exactly 1, not just close to it.",
         ),
         Question(
-            "A few dimensions of a model are a hundred times larger than the others. How does that affect the curve?",
-            "The cosine then depends on almost nothing else, and two spaces that share those dimensions look similar "
+            "A few dimensions of a model are a hundred times larger than the others. How does that "
+            "affect the curve?",
+            "The cosine then depends on almost nothing else, and two spaces that share those "
+            "dimensions look similar "
             "whatever the others do. Standardise the dimensions, or drop the largest, and compare.",
         ),
     ),

@@ -17,7 +17,9 @@ def _shared_labels(result: Result) -> float | None:
     table = result.tables["vectors"]
     if table.empty:
         return None
-    rows = table[(table["k"] == int(result.arrays["k"])) & (table["vector"] == result.spec["vector"])]
+    rows = table[
+        (table["k"] == int(result.arrays["k"])) & (table["vector"] == result.spec["vector"])
+    ]
     return float(rows["share"].iloc[0]) if len(rows) else None
 
 

@@ -45,23 +45,37 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
             about.setdefault("format_func", _labels(option))
             choices = list(option.known)
             at = [choice for choice in value if choice in choices]
-            return st.multiselect(label, choices, at, placeholder=option.placeholder or None, wrap=True, **about)
+            return st.multiselect(
+                label, choices, at, placeholder=option.placeholder or None, wrap=True, **about
+            )
         case "model":
             return _select(label, _offered(address, name), value, accept_new_options=True, **about)
         case "models":
             # Without select_all=False the Enter key would choose "Select N matches".
             return st.multiselect(
-                label, _offered(address, name), list(value), accept_new_options=True, max_selections=int(option.high),
-                wrap=True, select_all=False, filter_mode="contains", **about,
-            )  # fmt: skip
+                label,
+                _offered(address, name),
+                list(value),
+                accept_new_options=True,
+                max_selections=int(option.high),
+                wrap=True,
+                select_all=False,
+                filter_mode="contains",
+                **about,
+            )
         case "corpus":
             offered = list(dict.fromkeys([*TEXTS, *([] if option.default else [""]), str(value)]))
             return _select(label, offered, value, accept_new_options=True, **about)
         case "layers" | "words":
             return st.multiselect(
-                label, list(dict.fromkeys([*option.default, *value])), list(value), accept_new_options=True, wrap=True,
-                select_all=False, **about,
-            )  # fmt: skip
+                label,
+                list(dict.fromkeys([*option.default, *value])),
+                list(value),
+                accept_new_options=True,
+                wrap=True,
+                select_all=False,
+                **about,
+            )
         case "passage":
             return st.text_area(label, value, **about)
     return st.text_input(label, value, **about)
@@ -82,7 +96,11 @@ def _within(value: Any, low: Any, high: Any) -> Any:
 
 def help_of(option: Option) -> str:
     """Return the option's help, with the meanings of its choices."""
-    meanings = [f"*{name}*: {meaning}" for name, meaning in option.known.items() if meaning and not option.titled]
+    meanings = [
+        f"*{name}*: {meaning}"
+        for name, meaning in option.known.items()
+        if meaning and not option.titled
+    ]
     return "  \n".join([option.help, *meanings])
 
 
@@ -97,8 +115,14 @@ def _offered(address: Address, name: str) -> list[str]:
     first = option.default if option.patterns else ()
     if option.kind == "models" and option.high >= MULTIBERTS:
         first = (*first, ALL_MULTIBERTS)
-    return list(dict.fromkeys([*first, *model_options(), *([value] if isinstance(value, str) else value)]))
+    return list(
+        dict.fromkeys([*first, *model_options(), *([value] if isinstance(value, str) else value)])
+    )
 
 
 def _most(option: Option) -> int:
-    return int(min(option.high, current_limits().max_sentences) if option.name == "sentences" else option.high)
+    return int(
+        min(option.high, current_limits().max_sentences)
+        if option.name == "sentences"
+        else option.high
+    )

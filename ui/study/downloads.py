@@ -120,10 +120,16 @@ def show_downloads(
                 icon=":material/download:",
                 help=HELP.get(label),
             )
-        asked = st.button("Figure", icon=":material/article:", key=f"figure_{result.study}", help=FIGURE_HELP)
-        report = st.button("Report", icon=":material/description:", key=f"report_{result.study}", help=REPORT_HELP)
+        asked = st.button(
+            "Figure", icon=":material/article:", key=f"figure_{result.study}", help=FIGURE_HELP
+        )
+        report = st.button(
+            "Report", icon=":material/description:", key=f"report_{result.study}", help=REPORT_HELP
+        )
         names_control(made_once().get(result, "models", lambda: models_in(result)))
-        everything = st.button("Download all", icon=":material/folder_zip:", key=f"all_{result.study}", help=ALL_HELP)
+        everything = st.button(
+            "Download all", icon=":material/folder_zip:", key=f"all_{result.study}", help=ALL_HELP
+        )
     if asked:
         figure_dialog(result, draw, (table, view, called_so), stem)
     elif report:
@@ -185,25 +191,36 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
         stem: Beginning of the files' names.
     """
     left, right = st.columns([2, 3])
-    widths = {count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches" for count, inches in INCHES.items()}
-    columns = left.radio("Width", list(widths), format_func=widths.__getitem__, key="figure/columns")
+    widths = {
+        count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches"
+        for count, inches in INCHES.items()
+    }
+    columns = left.radio(
+        "Width", list(widths), format_func=widths.__getitem__, key="figure/columns"
+    )
     with right:
         titled = st.toggle(
-            "Title above", key="figure/titled",
+            "Title above",
+            key="figure/titled",
             help="Adds the title above the figure; most journals have it in the caption.",
         )
         legend = st.toggle(
-            "Legend below", key="figure/legend",
+            "Legend below",
+            key="figure/legend",
             help="Names the lines in a legend instead of at their right ends.",
         )
         grey = st.toggle(
-            "Readable in greyscale", True, key="figure/grey",
+            "Readable in greyscale",
+            True,
+            key="figure/grey",
             help="Gives every line its own dash pattern.",
         )
     paper = Paper(int(columns or 1), titled, legend, grey)
 
     def made(suffix: str) -> bytes:
-        return made_once().get(result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix))
+        return made_once().get(
+            result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix)
+        )
 
     pixels = round(CSS_DPI * INCHES[paper.columns])
     st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")

@@ -68,12 +68,17 @@ class Experiment:
     def options(self) -> list[Option]:
         """Return the options that the page's address holds for the experiment."""
         options = {option.name: option for option in options_of(self.study.Spec)}
-        return [*(replace(options[name], name=ours) for ours, name in self.own.items()), *self.display]
+        return [
+            *(replace(options[name], name=ours) for ours, name in self.own.items()),
+            *self.display,
+        ]
 
     @property
     def read(self) -> frozenset[str]:
         """Return the options of the page's form that the experiment depends on."""
-        return frozenset((*self.shared, *self.looked_at, *(name for name, _ in self.taken.values())))
+        return frozenset(
+            (*self.shared, *self.looked_at, *(name for name, _ in self.taken.values()))
+        )
 
     def asked(self, address: Address, spec: Spec) -> Spec:
         """Make the experiment's spec.

@@ -67,10 +67,14 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         shown = Shown(lambda *, context: [*study.figures(result, context).values()], result.tables)
     with headline:
         show_headline(result, shown.sentence, form.bar)
-    if not show_charts(shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view):
+    if not show_charts(
+        shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view
+    ):
         return
     view = (study.name, shown.view)
-    show_downloads(result, shown.charts, lambda: study.figures(result), table=experiment.table, view=view)
+    show_downloads(
+        result, shown.charts, lambda: study.figures(result), table=experiment.table, view=view
+    )
     for name, table in shown.tables.items():
         show_table(table, name)
     show_method(result, study)
@@ -110,7 +114,11 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 
 
 def _controls(
-    form: Form[Any], experiment: Experiment, asked: Spec | None, said: Said | None, stored: Callable[[], bool]
+    form: Form[Any],
+    experiment: Experiment,
+    asked: Spec | None,
+    said: Said | None,
+    stored: Callable[[], bool],
 ) -> bool | None:
     """Draw the experiment's controls: on the page until it has been started, then in a popover of
     the views' row.
@@ -136,7 +144,8 @@ def _controls(
         if not experiment.own:
             return pressed
         place = form.bar.popover(
-            "Settings", icon=":material/tune:",
+            "Settings",
+            icon=":material/tune:",
             help="Changes the options of this experiment only.",
         )
     with place, st.form(form.address.key(name), border=False):

@@ -87,7 +87,9 @@ def show_charts(
         places = st.columns(across if len(panels) > 1 else 1, gap="medium")
         for number, (place, spec) in enumerate(zip(places, row, strict=False)):
             with place:
-                shown, more = pick(spec, f"{key}_{start + number}") if pick is not None else (spec, {})
+                shown, more = (
+                    pick(spec, f"{key}_{start + number}") if pick is not None else (spec, {})
+                )
                 show_spec(shown, key=f"{key}_{start + number}", alt_text=alt_text, **more)
     return len(panels)
 
@@ -104,7 +106,10 @@ def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: 
     """
     title, below = title_of(dict(spec))
     if title or below:
-        lines = [f"**{plain(title)}**" if title else "", f":gray[:small[{plain(below)}]]" if below else ""]
+        lines = [
+            f"**{plain(title)}**" if title else "",
+            f":gray[:small[{plain(below)}]]" if below else "",
+        ]
         inline = spec.get("usermeta", {}).get("inline")
         st.markdown(("  " if inline else "  \n").join(filter(None, lines)))
     return draw_spec(
@@ -147,7 +152,13 @@ def page_specs(
         with renamed(names):
             made = charts(context=HALL if hall else PAGE) if callable(charts) else charts
         colours = paired_colours() if theme == "dark" else {}
-        drawn = made.charts if isinstance(made, Panels) else made if isinstance(made, Sequence) else [made]
+        drawn = (
+            made.charts
+            if isinstance(made, Panels)
+            else made
+            if isinstance(made, Sequence)
+            else [made]
+        )
 
         def ready(chart: Chart) -> dict[str, Any]:
             spec = themed(chart.to_dict(), theme, colours)
@@ -155,7 +166,10 @@ def page_specs(
 
         made_specs = [ready(chart) for chart in drawn]
         if isinstance(made, Panels):
-            made_specs = [{**spec, "usermeta": {"across": made.across, "inline": made.inline}} for spec in made_specs]
+            made_specs = [
+                {**spec, "usermeta": {"across": made.across, "inline": made.inline}}
+                for spec in made_specs
+            ]
             if made.strip is not None:
                 strip = ready(made.strip)
                 made_specs.insert(0, {**strip, "usermeta": {"across": made.across, "strip": True}})
@@ -171,15 +185,21 @@ def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:
 
     named = spec.get("datasets", {})
     tables = {
-        name: isinstance(rows, list) and all(isinstance(row, dict) for row in rows) for name, rows in named.items()
+        name: isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+        for name, rows in named.items()
     }
-    data = {name: convert_anything_to_arrow_bytes(rows) if tables[name] else rows for name, rows in named.items()}
+    data = {
+        name: convert_anything_to_arrow_bytes(rows) if tables[name] else rows
+        for name, rows in named.items()
+    }
     return {**spec, "datasets": data} if named else spec
 
 
 def paired_colours() -> dict[str, str]:
     """Map each chart colour of the light theme to its counterpart of the dark theme."""
-    light, dark = (st.get_option(f"theme.{theme}.chartCategoricalColors") or () for theme in ("light", "dark"))
+    light, dark = (
+        st.get_option(f"theme.{theme}.chartCategoricalColors") or () for theme in ("light", "dark")
+    )
     return DARKER | {str(old).lower(): str(new) for old, new in zip(light, dark, strict=False)}
 
 
@@ -199,9 +219,20 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {
             **recoloured.get("config", {}),
-            "title": {"color": ink, "subtitleColor": faint, "subtitleFontSize": 12, "subtitlePadding": 4, "offset": 12},
+            "title": {
+                "color": ink,
+                "subtitleColor": faint,
+                "subtitleFontSize": 12,
+                "subtitlePadding": 4,
+                "offset": 12,
+            },
             "axisY": {"labelFlush": False},  # streamlit's setting moves the first row's name down
-            "axis": {"labelColor": faint, "titleColor": faint, "labelFontSize": 12, "titleFontSize": 12},
+            "axis": {
+                "labelColor": faint,
+                "titleColor": faint,
+                "labelFontSize": 12,
+                "titleFontSize": 12,
+            },
             "legend": {
                 "labelColor": ink,
                 "titleColor": faint,
@@ -223,6 +254,7 @@ def _recoloured(part: Any, colours: Mapping[str, str]) -> Any:
         return [_recoloured(each, colours) for each in part]
     if isinstance(part, Mapping):
         return {
-            name: each if name in ("data", "datasets") else _recoloured(each, colours) for name, each in part.items()
+            name: each if name in ("data", "datasets") else _recoloured(each, colours)
+            for name, each in part.items()
         }
     return part

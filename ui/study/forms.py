@@ -1,9 +1,9 @@
 """A page's form, made from the options of its study's spec.
 
-form = Form("rsa", RsaSpec, display=options_of(Display), title="Which layers does fine-tuning change?", lead="...")
-form.draw(controls)     # folded to one line; `controls` calls form.control("base"), form.rest() ...
-spec = form.spec()      # None if a value is invalid, which an error says below the form
-view = form.view()
+form = Form("rsa", RsaSpec, display=options_of(Display), title="Which layers does fine-tuning
+change?", lead="...") form.draw(controls)     # folded to one line; `controls` calls
+form.control("base"), form.rest() ... spec = form.spec()      # None if a value is invalid, which an
+error says below the form view = form.view()
 """
 
 from __future__ import annotations
@@ -71,8 +71,12 @@ class Form(Generic[S]):
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
-        of_experiments = [option for each in (experiments or {}).values() for option in each.options]
-        self.address = Address(page, (*options_of(spec), *display, *of_experiments, *options_of(Manner)))
+        of_experiments = [
+            option for each in (experiments or {}).values() for option in each.options
+        ]
+        self.address = Address(
+            page, (*options_of(spec), *display, *of_experiments, *options_of(Manner))
+        )
         if title:
             shell.enter()
         first_line = st.container()
@@ -218,7 +222,9 @@ class Form(Generic[S]):
 
     def rest(self, label: str = "Options") -> None:
         """Draw all remaining options in an expander; a popover would show lowest values."""
-        shown = [name for name in self._names if self.address.options[name].shown and self._applies(name)]
+        shown = [
+            name for name in self._names if self.address.options[name].shown and self._applies(name)
+        ]
         left = [name for name in shown if name not in self._drawn]
         if left:
             with st.expander(label, icon=":material/tune:"):
@@ -319,7 +325,12 @@ class Form(Generic[S]):
             state[view] = state.get(f"{key} {state[key]}", groups[state[key]][0])
 
         st.segmented_control(
-            "Views", list(groups), required=True, key=key, label_visibility="collapsed", on_change=changed
+            "Views",
+            list(groups),
+            required=True,
+            key=key,
+            label_visibility="collapsed",
+            on_change=changed,
         )
         return list(groups[current])
 

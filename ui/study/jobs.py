@@ -1,6 +1,7 @@
 """Background jobs: one queue of studies, and one result for everybody who asks for the same study.
 
-A job belongs to the process, not to a session: it outlives reruns, page changes and closed tabs. The worker never
+A job belongs to the process, not to a session: it outlives reruns, page changes and closed tabs.
+The worker never
 uses streamlit: it reports through the progress callback, and pages read `Job.progress`. Nothing
 here imports streamlit, so the tests can drive it directly.
 """
@@ -115,7 +116,9 @@ class Jobs:
         self._looks: list[Job] = []
         self._turns: dict[str, int] = {}  # who asked -> the number of the last run that was theirs
         self._runs = 0
-        self._took: deque[float] = deque(maxlen=20)  # seconds of the last studies that computed something
+        self._took: deque[float] = deque(
+            maxlen=20
+        )  # seconds of the last studies that computed something
         self._change = threading.Condition()
         self._workers: dict[str, threading.Thread] = {}
 
@@ -251,17 +254,24 @@ class Jobs:
         return (job in self._queue or job in self._looks) and not self._watched(job)
 
     def _running(self) -> Job | None:
-        return next((job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking), None)
+        return next(
+            (job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking),
+            None,
+        )
 
     def _in_order(self) -> list[Job]:
         """Sort the queue: watched jobs first, then by the owner's last turn, then by age."""
-        return sorted(self._queue, key=lambda job: (not self._watched(job), self._turns.get(job.owner, 0)))
+        return sorted(
+            self._queue, key=lambda job: (not self._watched(job), self._turns.get(job.owner, 0))
+        )
 
     def _start_worker(self, lane: str) -> None:
         worker = self._workers.get(lane)
         if worker is None or not worker.is_alive():
             serve = self._look if lane == "look" else self._compute
-            self._workers[lane] = threading.Thread(target=serve, name=f"studies-{lane}", daemon=True)
+            self._workers[lane] = threading.Thread(
+                target=serve, name=f"studies-{lane}", daemon=True
+            )
             self._workers[lane].start()
 
     def _look(self) -> None:
@@ -271,7 +281,11 @@ class Jobs:
                 while not self._looks:
                     self._change.wait()
                 job = self._looks.pop(0)
-                job.state, job.started, job.signal = State.RUNNING, self._clock(), Signal(look_only=True)
+                job.state, job.started, job.signal = (
+                    State.RUNNING,
+                    self._clock(),
+                    Signal(look_only=True),
+                )
             self._run(job)
             freeze_heavy_imports()
             del job

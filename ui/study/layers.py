@@ -47,7 +47,9 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
     _advance(address, layers)
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     row.markdown("Layer", help=help or "Layer 0 is the output of the embeddings.", width="content")
-    chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT)
+    chosen = row.select_slider(
+        "Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT
+    )
     if chosen != usual:
         address.chosen("layer")
     plays = bool(state.get(_playing(address)))
@@ -138,9 +140,17 @@ def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] |
     layers = spec.get("layer")
     if layers is None:
         mark = spec.get("mark")
-        if (mark.get("type") if isinstance(mark, Mapping) else mark) not in ("point", "circle", "square", "rect"):
+        if (mark.get("type") if isinstance(mark, Mapping) else mark) not in (
+            "point",
+            "circle",
+            "square",
+            "rect",
+        ):
             return None
-        selection = {"name": PICKED, "select": {"type": "point", "fields": list(fields), "on": "click"}}
+        selection = {
+            "name": PICKED,
+            "select": {"type": "point", "fields": list(fields), "on": "click"},
+        }
         return {**spec, "params": [*spec.get("params", []), selection]}
     for number, layer in enumerate(layers):
         selectable = pickable(layer, fields)

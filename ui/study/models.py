@@ -70,7 +70,11 @@ def _find_fine_tunes(base_key: str) -> None:
                 "fine-tunes of its own models only."
             )
             return
-        listed = [model for model in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append) if not model.gated]
+        listed = [
+            model
+            for model in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append)
+            if not model.gated
+        ]
     except PalimpsestError as error:
         st.session_state[NOT_FOUND] = str(error)
         return

@@ -61,7 +61,12 @@ def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | N
         except PalimpsestError:
             return Said(False, 0.0, "")  # the study itself says what is wrong with it
     looked = run_panel(
-        "price", spec, lambda progress, signal: _look(pricing, spec), identity=name, again=again, quiet=True
+        "price",
+        spec,
+        lambda progress, signal: _look(pricing, spec),
+        identity=name,
+        again=again,
+        quiet=True,
     )
     return Said(**looked.provenance) if looked is not None else None
 
@@ -88,7 +93,9 @@ def priced_panel(
     """
 
     def stored() -> bool:
-        return not any("hub:" in ref for ref in refs_of(spec)) and is_stored(name, spec, run, identity=identity)
+        return not any("hub:" in ref for ref in refs_of(spec)) and is_stored(
+            name, spec, run, identity=identity
+        )
 
     if not agreed(form, spec, say(name, spec, pricing, again), stored):
         return None

@@ -47,7 +47,9 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
         bar: The row of the page's views, which gets the button of the notes; without it, it is
             below the headline.
     """
-    shown = cautioned(result, sentence or lead_of(result.headline.removeprefix(result.caution).lstrip()))
+    shown = cautioned(
+        result, sentence or lead_of(result.headline.removeprefix(result.caution).lstrip())
+    )
     show_sentence(shown)
     show_notes(result, bar, [result.headline] if shown != result.headline else [])
 
@@ -81,8 +83,8 @@ def show_sentence(sentence: str) -> None:
 def with_terms(sentence: str) -> str:
     """Write the sentence as HTML; a term's meaning is shown on hover, tap or focus."""
     return "".join(
-        f'<span class="term" tabindex="0">{escape(piece)}<span class="meaning" role="tooltip">{escape(meaning)}</span>'
-        "</span>"
+        f'<span class="term" tabindex="0">{escape(piece)}'
+        f'<span class="meaning" role="tooltip">{escape(meaning)}</span></span>'
         if meaning
         else escape(piece)
         for piece, meaning in explained(sentence)
@@ -106,7 +108,9 @@ def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "")
     st.dataframe(
         in_words(named_cells(table, names_here())),
         hide_index=True,
-        column_config={str(column): _column(table[column], name, digits) for column in table.columns},
+        column_config={
+            str(column): _column(table[column], name, digits) for column in table.columns
+        },
         height=min(36 * (len(table) + 1) + 2, 360),
         placeholder="",
     )
@@ -114,8 +118,14 @@ def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "")
 
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Write truth values as "yes" and "no", which would be drawn as checkboxes."""
-    flags = [column for column in table.columns if set(table[column].dropna().map(type)) & {bool, np.bool_}]
-    return table.assign(**{column: table[column].map({True: "yes", False: "no"}) for column in flags})
+    flags = [
+        column
+        for column in table.columns
+        if set(table[column].dropna().map(type)) & {bool, np.bool_}
+    ]
+    return table.assign(
+        **{column: table[column].map({True: "yes", False: "no"}) for column in flags}
+    )
 
 
 def _column(values: pd.Series, name: str, digits: int) -> Any:

@@ -1,7 +1,7 @@
 """The run panel: requests a study, shows its progress, and returns the result to the page.
 
-    result = run_panel("rsa", spec, lambda progress, signal: STUDY.run(spec, progress=progress, signal=signal))
-    if result is None:
+    result = run_panel("rsa", spec, lambda progress, signal: STUDY.run(spec, progress=progress,
+    signal=signal)) if result is None:
         st.stop()
 
 The first call starts the study or joins a running one. While it runs, a fragment that reruns twice
@@ -43,7 +43,12 @@ CANCELLED = "The study was cancelled. What was computed so far is kept; a later 
 PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
 # session state: the last study failed or was cancelled
 ENDED_WITHOUT = "study_ended_without_result"
-ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
+ASKED, LEFT, WAITED, AFRESH = (
+    "studies_asked",
+    "studies_left",
+    "studies_waited_for",
+    "studies_afresh",
+)
 LOOKED = "studies_looked_for"
 
 
@@ -68,7 +73,8 @@ def run_panel(
     Args:
         study_name: The study's name for people, such as "RSA".
         spec: The study's frozen dataclass; an equal spec is the same study.
-        run: Called in the worker as run(progress, signal); returns the Result and never calls streamlit.
+        run: Called in the worker as run(progress, signal); returns the Result and never calls
+            streamlit.
         identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
         again: Whether the user pressed the button: a failed study is tried again.
         quiet: Whether to omit the line that says where the result comes from.
@@ -81,7 +87,10 @@ def run_panel(
     afresh = st.session_state.setdefault(AFRESH, set())
     if key in afresh:
         key, run = key_of(key, AFRESH), without_precomputed(run)
-    asked, left = st.session_state.setdefault(ASKED, set()), st.session_state.setdefault(LEFT, set())
+    asked, left = (
+        st.session_state.setdefault(ASKED, set()),
+        st.session_state.setdefault(LEFT, set()),
+    )
     if again:
         left.discard(key)
     st.session_state[ENDED_WITHOUT] = False
@@ -189,7 +198,10 @@ def _show_origin(job: Job, waited: bool) -> None:
 def _with_failures(result: Result) -> Result:
     for names, sentence in by_cause(result.failures).items():
         were = "was" if len(names) == 1 else "were"
-        st.warning(f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}", icon=":material/warning:")
+        st.warning(
+            f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
+            icon=":material/warning:",
+        )
     return result
 
 
@@ -198,7 +210,10 @@ def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
     causes: dict[str, list[str]] = {}
     for name, sentence in failures.items():
         causes.setdefault(sentence.replace(name, "it"), []).append(name)
-    return {tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ") for names in causes.values()}
+    return {
+        tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ")
+        for names in causes.values()
+    }
 
 
 def _offer_again(message: str, key: str) -> None:
@@ -238,7 +253,9 @@ def describe_progress(progress: Progress | None) -> str:
 
 def describe_queue(ahead: int, seconds: float | None = None) -> str:
     """Say how many studies run first, and about how long they take."""
-    first = "One study runs before this one" if ahead == 1 else f"{ahead} studies run before this one"
+    first = (
+        "One study runs before this one" if ahead == 1 else f"{ahead} studies run before this one"
+    )
     return f"{first}, about {_about(seconds)}." if seconds is not None else f"{first}."
 
 

@@ -1,7 +1,8 @@
 """One line in the server's log per finished study: its settings, time and memory, and no text of a
 user.
 
-palimpsest {"study": "RSA", "outcome": "done", "run": 12, "found": 30, "seconds": 4.2, "peak_mb": 812, "spec": {...}}
+palimpsest {"study": "RSA", "outcome": "done", "run": 12, "found": 30, "seconds": 4.2, "peak_mb":
+812, "spec": {...}}
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ PUBLIC = re.compile(
 )  # references without private information
 
 
-def log_study(study: str, spec: Any, progress: Sequence[Progress], *, outcome: str, seconds: float) -> None:
+def log_study(
+    study: str, spec: Any, progress: Sequence[Progress], *, outcome: str, seconds: float
+) -> None:
     """Write the line, at level INFO.
 
     Args:
@@ -49,7 +52,9 @@ def log_study(study: str, spec: Any, progress: Sequence[Progress], *, outcome: s
         "peak_mb": peak_megabytes(),
         "spec": described(spec),
     }
-    _with_handler().info("%s", json.dumps(record))  # JSON keeps a line break in a value from making another line
+    _with_handler().info(
+        "%s", json.dumps(record)
+    )  # JSON keeps a line break in a value from making another line
 
 
 def logged(study: str, spec: Any, run: Work) -> Work:
@@ -105,7 +110,11 @@ def _public(option: Option, value: Any) -> Any:
         return [_public(option, part) for part in value]
     if option.kind in FREE_TEXT:
         return f"{len(value)} {'words' if isinstance(value, tuple) else 'characters'}"
-    if option.kind in ("model", "models", "corpus") and isinstance(value, str) and not PUBLIC.fullmatch(value):
+    if (
+        option.kind in ("model", "models", "corpus")
+        and isinstance(value, str)
+        and not PUBLIC.fullmatch(value)
+    ):
         kind = value.partition(":")[0]
         return kind if kind in ("path", "upload", "hub", "random") else "file"
     return value

@@ -25,7 +25,14 @@ from ui.study.controls import KEPT
 from ui.study.downloads import show_downloads
 from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
-from ui.study.results import cautioned, show_charts, show_headline, show_notes, show_sentence, show_table
+from ui.study.results import (
+    cautioned,
+    show_charts,
+    show_headline,
+    show_notes,
+    show_sentence,
+    show_table,
+)
 from ui.views.alignment_experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -61,7 +68,10 @@ SENTENCES: dict[str, Callable[[Result], str]] = {
     PAIRS: view_headlines.pairs_sentence,
     TRAINING: view_headlines.training_sentence,
 }
-PICKED = {LAYER: "layer", GRID: "target_layer"}  # the column with the layer of a chart's points or cells
+PICKED = {
+    LAYER: "layer",
+    GRID: "target_layer",
+}  # the column with the layer of a chart's points or cells
 
 
 def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +89,10 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
     table, parts = view_charts(result, view)
     if not parts:
         missing = "No network was trained: add the invertible network or the MLP to the maps above."
-        st.info(missing if view == TRAINING else "This study has nothing to draw here.", icon=":material/info:")
+        st.info(
+            missing if view == TRAINING else "This study has nothing to draw here.",
+            icon=":material/info:",
+        )
         return
     if view == SPACE:
         played(form.address, space)(form.address, result)
@@ -106,14 +119,17 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
 
 
 def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Chart]]]:
-    """Return the table of a view and functions that draw its charts; none where the study lacks the numbers."""
+    """Return the table of a view and functions that draw its charts; none where the study lacks the
+    numbers."""
     groups = dict.fromkeys(result.tables["layers"]["group"])
     if view == LAYER:
         return "layers", [partial(charts.layer_chart, result, str(group)) for group in groups]
     if view == GRID:
         return "grid", [partial(charts.grid_chart, result)] if "grid" in result.tables else []
     if view == TRAINING:
-        return "curves", [partial(charts.curve_chart, result, method) for method in charts.trained(result)]
+        return "curves", [
+            partial(charts.curve_chart, result, method) for method in charts.trained(result)
+        ]
     if "models" not in groups:
         return "alignment", []
     if view == PAIRS:
@@ -125,7 +141,8 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Char
 
 
 def space(address: Address, result: Result) -> None:
-    """Draw source, mapped source and target of one pair at one layer; the slider starts no computation."""
+    """Draw source, mapped source and target of one pair at one layer; the slider starts no
+    computation."""
     refs, methods = list(result.spec["models"]), list(result.spec["methods"])
     drawn = np.isfinite(result.arrays["mapped_points"]).any((-1, -2, -3))
     pairs = [(a, b) for a in range(len(refs)) for b in range(len(refs)) if drawn[:, a, b].any()]
@@ -141,7 +158,9 @@ def space(address: Address, result: Result) -> None:
         "Pair",
         ["", *list(named)[1:]],
         key=address.key("pair"),
-        format_func=lambda pair: " into ".join(names[refs[number]] for number in named[pair or first]),
+        format_func=lambda pair: " into ".join(
+            names[refs[number]] for number in named[pair or first]
+        ),
         help=address.options["pair"].help,
         **KEPT,
     )
@@ -184,7 +203,14 @@ def space(address: Address, result: Result) -> None:
     show_charts(parts, key="space", alt_text=shown, result=result, view=view)
     names = short_names((refs[source], refs[target]))
     called = f"space {names[refs[source]]} into {names[refs[target]]} {method} layer {layer}"
-    show_downloads(result, parts, lambda: charts.figures(result), table="alignment", view=("space", *view), name=called)
+    show_downloads(
+        result,
+        parts,
+        lambda: charts.figures(result),
+        table="alignment",
+        view=("space", *view),
+        name=called,
+    )
 
 
 @dataclass(frozen=True)
@@ -192,7 +218,9 @@ class Shown(Spec):
     """What *The space* shows; part of the address, not of the study."""
 
     pair: str = options.line("Pair", help="The source and the target of the map shown.")
-    map: str = options.choice("Map", "", {"": ""} | dict.fromkeys(METHODS, ""), help="The map shown.")
+    map: str = options.choice(
+        "Map", "", {"": ""} | dict.fromkeys(METHODS, ""), help="The map shown."
+    )
 
 
 SHOWN = options_of(Shown)

@@ -1,4 +1,5 @@
-"""Experiments of the seed-alignment page: stitching, bijection check, attention, the published protocol."""
+"""Experiments of the seed-alignment page: stitching, bijection check, attention, the published
+protocol."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ def needs_words(spec: AlignSpec) -> str:
     """Say why a study of subwords cannot use the rows requested; "" where it can."""
     if spec.items == "words":
         return ""
-    return "This experiment maps every subword, so rows cannot be whole sentences: choose words as rows under Options."
+    return (
+        "This experiment maps every subword, so rows cannot be whole sentences: choose words as "
+        "rows under Options."
+    )
 
 
 EXPERIMENTS = {

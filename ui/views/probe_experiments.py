@@ -43,7 +43,10 @@ class Display(Spec):
     """What is shown of the study: kept in the address, not part of the study."""
 
     score: str = options.choice(
-        "Score", METRICS[0], {metric: NAMES[metric] for metric in METRICS}, titled=True,
+        "Score",
+        METRICS[0],
+        {metric: NAMES[metric] for metric in METRICS},
+        titled=True,
         help="The score in the charts.",
     )
 
@@ -60,7 +63,11 @@ def edges_shown(address: Address, result: Result) -> Shown:
     selective = measure == "selectivity"
     metric, labels = (ACCURACY, "selectivity") if selective else (measure, "real")
     margins = result.tables["edge_margins"]
-    tables = {"edges": result.table[(result.table["metric"] == metric) & (result.table["labels"] == labels)]}
+    tables = {
+        "edges": result.table[
+            (result.table["metric"] == metric) & (result.table["labels"] == labels)
+        ]
+    }
     tables |= {} if selective else {"edge_margins": margins[margins["metric"] == metric]}
     tables |= {"codes": result.tables["codes"]} if measure == "bits" else {}
     return Shown(

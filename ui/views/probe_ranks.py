@@ -32,13 +32,24 @@ SWEPT_HELP = "Models for which probes of every rank are trained."
 
 
 def ranks_view(
-    form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], identity: tuple[str, ...]
-) -> None:  # fmt: skip
+    form: Form[ProbeSpec],
+    spec: ProbeSpec,
+    result: ProbeResult,
+    texts: Mapping[str, Text],
+    identity: tuple[str, ...],
+) -> None:
     """Probes of rank 1 to full at one layer, trained when the button is pressed."""
-    models = [model for model in result.probes if not model.startswith("random:")] or list(result.probes)
+    models = [model for model in result.probes if not model.startswith("random:")] or list(
+        result.probes
+    )
     left, right = st.columns([4, 3], vertical_alignment="bottom")
     chosen = left.multiselect(
-        "Models", models, default=models[:2], key="probe/rank_models", format_func=short_name, help=SWEPT_HELP
+        "Models",
+        models,
+        default=models[:2],
+        key="probe/rank_models",
+        format_func=short_name,
+        help=SWEPT_HELP,
     )
     every = sorted({layer for model in models for layer in result.probes[model].layers})
     layer = right.selectbox(
@@ -75,11 +86,15 @@ def ranks_view(
         return [drawing(metric, context=context) for metric in ("uuas", "dspr")]
 
     show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)
-    show_downloads(sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep")
+    show_downloads(
+        sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep"
+    )
     show_table(sweep.table, "sweep")
 
 
-def _offer(spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Callable[[], None]) -> None:
+def _offer(
+    spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Callable[[], None]
+) -> None:
     """What the sweep does and its price, with the button that starts it."""
     where = " and ".join(f"layer {layer} of {short_name(model)}" for model, layer in layers.items())
     st.markdown(

@@ -116,11 +116,19 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
         for name in ("metric", "selectivity"):
             address.tell(name)
         chosen = st.segmented_control(
-            "Metric", there, required=True, key=address.key("metric"), format_func=NAMES.__getitem__,
-            label_visibility="collapsed", **KEPT,
-        )  # fmt: skip
+            "Metric",
+            there,
+            required=True,
+            key=address.key("metric"),
+            format_func=NAMES.__getitem__,
+            label_visibility="collapsed",
+            **KEPT,
+        )
         less = selective and st.toggle(
-            "Selectivity", key=address.key("selectivity"), help=address.options["selectivity"].help, **KEPT
+            "Selectivity",
+            key=address.key("selectivity"),
+            help=address.options["selectivity"].help,
+            **KEPT,
         )
     metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
     show_headline(result, scores_sentence(result, metric), form.bar)
@@ -164,7 +172,9 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
 
 def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     """One sentence: arcs, depths, distances and the probe's plane, at the layer of a slider."""
-    drawable = [model for model, probes in result.probes.items() if probes.distance_maps is not None]
+    drawable = [
+        model for model, probes in result.probes.items() if probes.distance_maps is not None
+    ]
     if not drawable:
         show_headline(result, bar=form.bar)
         st.info(
@@ -182,9 +192,14 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
     for name in ("source", "sentence"):
         address.tell(name)
     source = left.segmented_control(
-        "Sentence", list(SOURCES), required=True, key=address.key("source"), format_func=SOURCES.__getitem__,
-        label_visibility="collapsed", **KEPT,
-    )  # fmt: skip
+        "Sentence",
+        list(SOURCES),
+        required=True,
+        key=address.key("source"),
+        format_func=SOURCES.__getitem__,
+        label_visibility="collapsed",
+        **KEPT,
+    )
     offered = ["", *drawable[1:]]  # "" stands for the first
     if address["tree_of"] == drawable[0]:
         address.set("tree_of", "")
@@ -213,18 +228,28 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)
     if source == TYPED:
         text = left.text_input(
-            "Sentence", key=address.key("sentence"), max_chars=LONGEST_LINE, label_visibility="collapsed", **KEPT
+            "Sentence",
+            key=address.key("sentence"),
+            max_chars=LONGEST_LINE,
+            label_visibility="collapsed",
+            **KEPT,
         )
         read = _read(replace(spec, text=text or ""))
     else:
         with left:
             tree = _browsed(result, model, layer, worst=source == WORST)
-        read = None if tree is None else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
+        read = (
+            None
+            if tree is None
+            else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
+        )
     if read is not None:
         number = _which(read.trees)
         tree, vectors = read.trees[number], read.vectors[number]
         view = made_once().get(
-            result, ("sentence", model, layer, tree), lambda: draw_sentence(result, model, layer, tree, vectors)
+            result,
+            ("sentence", model, layer, tree),
+            lambda: draw_sentence(result, model, layer, tree, vectors),
         )
         statement = statement_of(view, model, layer)
         line = cautioned(read, sentence_headline(statement, parsed=result.parsed))
@@ -315,7 +340,11 @@ def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
     conllu = {"sentence.conllu": partial(_conllu, view, comments)}
     name = f"{short_name(comments['model'])} layer {comments['layer']}"
     show_downloads(
-        result, partial(_arcs, view), lambda: sentence_figures(view), view="arcs", name=name,
+        result,
+        partial(_arcs, view),
+        lambda: sentence_figures(view),
+        view="arcs",
+        name=name,
         more=conllu,
     )
     show_table(result.table, "sentence_words")
@@ -338,7 +367,9 @@ def _draw_arcs(view: SentenceView, alt_text: str) -> None:
 
 
 def _conllu(view: SentenceView, comments: dict[str, str]) -> bytes:
-    return ("\n".join(conllu_block(view.words, view.predicted_heads, comments)) + "\n").encode("utf8", "replace")
+    return ("\n".join(conllu_block(view.words, view.predicted_heads, comments)) + "\n").encode(
+        "utf8", "replace"
+    )
 
 
 def _beginning(tree: Tree, letters: int = 40) -> str:

@@ -1,4 +1,5 @@
-"""The views of the RSA page: curves, grid, two texts with a control of their own, and the token map."""
+"""The views of the RSA page: curves, grid, two texts with a control of their own, and the token
+map."""
 
 from __future__ import annotations
 
@@ -77,7 +78,9 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         again = st.form_submit_button("Draw", type="primary")
     try:
         arguments = {
-            option.name: form.address[option.name] for option in options_of(TokenMapSpec) if option.name != "models"
+            option.name: form.address[option.name]
+            for option in options_of(TokenMapSpec)
+            if option.name != "models"
         }
         tokens = TokenMapSpec((spec.base, *spec.compare), **arguments)
     except PalimpsestError as error:
@@ -137,12 +140,15 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
         pick=Picking(form.address, ("layer",), _token_map_at).made,
     )
     st.caption("Click a point or a cell to open the token map at its layer.")
-    show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view, name=called)
+    show_downloads(
+        result, drawn, lambda: charts.figures(result), table=table, view=view, name=called
+    )
     show_table(result.tables[table], table)
 
 
 def _draw_layer(address: Address, result: Result) -> None:
-    """Show the slider and its maps; nothing is computed, the result holds the coordinates of every layer."""
+    """Show the slider and its maps; nothing is computed, the result holds the coordinates of every
+    layer."""
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())

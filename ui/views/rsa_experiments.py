@@ -1,4 +1,5 @@
-"""Experiments of the RSA page: layer swap, benchmark with known answers, checkpoints of a training run."""
+"""Experiments of the RSA page: layer swap, benchmark with known answers, checkpoints of a training
+run."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ def swap_shown(address: Address, result: Result) -> Shown:
         key="swap_every",
         help="Add the other kinds of swap, random changes of equal size and the majority baseline.",
     )
-    panels = [(kind, model) for model in dict.fromkeys(result.table["model"]) for kind in ("single", "cut")]
+    panels = [
+        (kind, model)
+        for model in dict.fromkeys(result.table["model"])
+        for kind in ("single", "cut")
+    ]
     return Shown(
         lambda *, context: [
             swap_charts.swap_chart(result, *panel, every=every, context=context) for panel in panels
@@ -39,7 +44,8 @@ def swap_shown(address: Address, result: Result) -> Shown:
 
 
 def truth_shown(address: Address, result: Result) -> Shown:
-    """Show a panel for frozen and for planted models, with weight changes matched in size or not."""
+    """Show a panel for frozen and for planted models, with weight changes matched in size or
+    not."""
     panels = dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
     return Shown(
         lambda *, context: [
@@ -56,7 +62,9 @@ EXPERIMENTS = {
         shared=("base", "compare", *TEXT),
         shown=swap_shown,
     ),
-    TRUTH: Experiment(TRUTH_STUDY, own={"plants": "plants", "truth_measures": "measures"}, shown=truth_shown),
+    TRUTH: Experiment(
+        TRUTH_STUDY, own={"plants": "plants", "truth_measures": "measures"}, shown=truth_shown
+    ),
     TRAINING: Experiment(
         TRAINING_STUDY,
         own={"end": "end", "steps": "steps", "others": "others"},

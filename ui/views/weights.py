@@ -16,7 +16,12 @@ from core.weights.clusters.charts import ranks as rank_charts
 from core.weights.clusters.charts.distances import distances_chart
 from core.weights.clusters.members import read_label_table
 from core.weights.clusters.spec import UPLOAD, WeightsSpec
-from core.weights.clusters.view_text import depth_sentence, distances_sentence, map_sentence, neighbours_sentence
+from core.weights.clusters.view_text import (
+    depth_sentence,
+    distances_sentence,
+    map_sentence,
+    neighbours_sentence,
+)
 from core.weights.vectors.projections import FEWEST, METHODS
 from core.weights.vectors.registry import VECTORS
 from ui import lessons
@@ -97,11 +102,17 @@ def identity_of(texts: dict[str, bytes]) -> str:
 
 def view_headline(result: Result, view: str) -> str:
     """The sentence of a view; "" if the study's headline is shown instead."""
-    said = {"Neighbours": neighbours_sentence, "Distances": distances_sentence, "Rank by depth": depth_sentence}
+    said = {
+        "Neighbours": neighbours_sentence,
+        "Distances": distances_sentence,
+        "Rank by depth": depth_sentence,
+    }
     return said.get(view, map_sentence)(result)
 
 
-def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], Result | None]) -> None:
+def map_view(
+    form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], Result | None]
+) -> None:
     """Show the map, and below it the spectra of the clicked model and links to other pages.
 
     Args:
@@ -169,7 +180,9 @@ def neighbours_view(result: Result) -> None:
     drawing = partial(charts.neighbours_chart, result)
     mark = lessons.mark("weights")
     show_charts(drawing, key="neighbours", alt_text=result.headline, result=result, mark=mark)
-    show_downloads(result, drawing, lambda: charts.figures(result), table="neighbours", view="neighbours")
+    show_downloads(
+        result, drawing, lambda: charts.figures(result), table="neighbours", view="neighbours"
+    )
     vectors = result.tables["vectors"]
     used = int(result.arrays["k"])
     at_k = vectors[vectors["k"] == used].drop(columns="k")
@@ -185,7 +198,9 @@ def distances_view(result: Result) -> None:
     drawing = partial(distances_chart, result)
     shown = "Distances between models, ordered by a tree"
     show_charts(drawing, key="distances", alt_text=shown, result=result)
-    show_downloads(result, drawing, lambda: charts.figures(result), table="distances", view="distances")
+    show_downloads(
+        result, drawing, lambda: charts.figures(result), table="distances", view="distances"
+    )
     with st.expander("Table: distances", icon=":material/table:"):
         show_table(result.tables["distances"], "distances")
 
@@ -212,7 +227,9 @@ def depth_view(form: Form[WeightsSpec], result: Result) -> None:
             key="weights/percent",
             help="Share of the energy that a rank must hold; a higher share gives higher ranks.",
         )
-        of = st.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP)
+        of = st.segmented_control(
+            "Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP
+        )
     if measure == "relative_norm" and of == "weights":
         st.info(
             "Relative size is defined for updates only, as the norm relative to the base; choose "
@@ -226,7 +243,13 @@ def depth_view(form: Form[WeightsSpec], result: Result) -> None:
         return rank_charts.depth_panels(result, str(of), threshold, str(measure), context=context)
 
     view = (of, threshold, measure)
-    show_charts(drawn, key="depth", result=result, view=view, pick=Picking(form.address, POINT, _spectra_at).made)
+    show_charts(
+        drawn,
+        key="depth",
+        result=result,
+        view=view,
+        pick=Picking(form.address, POINT, _spectra_at).made,
+    )
     st.caption("Click a point to see the spectra of its model, with its layer highlighted.")
     show_downloads(result, drawn, lambda: charts.figures(result), table="ranks", view=view)
     with st.expander("Table: trends", icon=":material/table:"):
@@ -286,7 +309,11 @@ def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
     of = kinds[0]
     if len(kinds) > 1:
-        of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of", help=OF_HELP))
+        of = str(
+            st.segmented_control(
+                "Of", kinds, default=of, required=True, key="weights/spectra_of", help=OF_HELP
+            )
+        )
 
     def drawn(*, context: Context) -> Panels:
         return rank_charts.spectrum_panels(result, model, of, layer, context=context)

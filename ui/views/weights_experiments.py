@@ -24,7 +24,12 @@ def intruders_shown(address: Address, result: Result) -> Shown:
 EXPERIMENTS = {
     INTRUDERS: Experiment(
         STUDY,
-        own={"intruder_models": "models", "leading": "leading", "cosine": "threshold", "draws": "draws"},
+        own={
+            "intruder_models": "models",
+            "leading": "leading",
+            "cosine": "threshold",
+            "draws": "draws",
+        },
         shared=("base", "families", "seed"),
         shown=intruders_shown,
     )

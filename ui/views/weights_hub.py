@@ -38,16 +38,22 @@ def hub_panel(address: Address) -> None:
             most = int(st.number_input("Models to list", 1, MOST_LISTED, LISTED, 100, key=field))
             kind = str(
                 st.segmented_control(
-                    "What", list(LEFT_OUT), default=FINE_TUNES, required=True, key="weights/hub_kind",
+                    "What",
+                    list(LEFT_OUT),
+                    default=FINE_TUNES,
+                    required=True,
+                    key="weights/hub_kind",
                     label_visibility="collapsed",
                 )
-            )  # fmt: skip
+            )
             pressed = st.button("List", icon=":material/list:")
         if pressed:
             try:
                 with st.spinner("Asking the Hub …"):
                     lacks: list[str] = []
-                    listed = list_fine_tunes(parse_ref(base).name, most, adapters=kind == ADAPTERS, say=lacks.append)
+                    listed = list_fine_tunes(
+                        parse_ref(base).name, most, adapters=kind == ADAPTERS, say=lacks.append
+                    )
                     st.session_state["weights/listed"] = ((base, kind), listed, lacks)
             except PalimpsestError as error:
                 st.error(plain(str(error)), icon=":material/error:")
@@ -74,10 +80,14 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
         )
         a_label = int(st.number_input("At most per data set", 1, 50, 4, key="weights/hub_a_label"))
         licence = st.selectbox(
-            "Licence", ["", *sorted({model.licence for model in listed} - {""})], key="weights/hub_licence"
+            "Licence",
+            ["", *sorted({model.licence for model in listed} - {""})],
+            key="weights/hub_licence",
         )
         labelled = st.toggle("Only with a data set", True, key="weights/hub_labelled")
-    chosen = choose_listed(listed, first=first, text=text, licence=str(licence), labelled=labelled, a_label=a_label)
+    chosen = choose_listed(
+        listed, first=first, text=text, licence=str(licence), labelled=labelled, a_label=a_label
+    )
     refs = {model.ref for model in chosen}
     table = pd.DataFrame(
         [
@@ -96,7 +106,9 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
     )
     if table["MB"].isna().all():  # the Hub does not give the size of adapters
         table = table.drop(columns="MB")
-    st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
+    st.dataframe(
+        table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320
+    )
     st.caption(
         f"{LEFT_OUT[kind]} If a card names no data set, it is read from the model's name: see "
         "*data from*."

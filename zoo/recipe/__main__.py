@@ -26,49 +26,85 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m zoo.recipe", description=__doc__)
     text = parser.add_mutually_exclusive_group()
     text.add_argument(
-        "--text", metavar="FILE",
+        "--text",
+        metavar="FILE",
         help="text to pretrain on, one paragraph per line (plain or .gz)",
     )
     text.add_argument(
-        "--dataset", metavar="NAME[:CONFIG]",
+        "--dataset",
+        metavar="NAME[:CONFIG]",
         help="Hub data set with a text column to pretrain on",
     )
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on")
-    parser.add_argument("--treebank", type=Path, metavar="FOLDER", help="*-train.conllu, *-dev.conllu, *-test.conllu")
     parser.add_argument(
-        "--out", type=Path,
+        "--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on"
+    )
+    parser.add_argument(
+        "--treebank",
+        type=Path,
+        metavar="FOLDER",
+        help="*-train.conllu, *-dev.conllu, *-test.conllu",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
         help="folder of the included models (default: zoo, or out/zoo-quick with --quick)",
     )
     parser.add_argument(
-        "--work", type=Path,
+        "--work",
+        type=Path,
         help="folder for checkpoints and encoded text (default: OUT/work)",
     )
     parser.add_argument("--seeds", type=int, help="pretraining seeds (default 5; 2 with --quick)")
     parser.add_argument("--runs", type=int, help="fine-tunes a task (default 3; 1 with --quick)")
-    parser.add_argument("--jobs", type=int, help="models trained at once, one process each (default 2; 1 with --quick)")
-    parser.add_argument("--steps", type=int, help="pretraining steps a seed; with --base, fine-tuning steps")
-    parser.add_argument("--snapshots", type=int, nargs="*", metavar="STEP", help=f"steps of seed 0 to ship ({shipped})")
     parser.add_argument(
-        "--quick", action="store_true",
+        "--jobs",
+        type=int,
+        help="models trained at once, one process each (default 2; 1 with --quick)",
+    )
+    parser.add_argument(
+        "--steps", type=int, help="pretraining steps a seed; with --base, fine-tuning steps"
+    )
+    parser.add_argument(
+        "--snapshots",
+        type=int,
+        nargs="*",
+        metavar="STEP",
+        help=f"steps of seed 0 to ship ({shipped})",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
         help="train tiny models in about a minute (or QUICK=1)",
     )
     parser.add_argument(
-        "--only", nargs="*", choices=STAGES, default=list(STAGES),
+        "--only",
+        nargs="*",
+        choices=STAGES,
+        default=list(STAGES),
         help="run only these stages",
     )
     parser.add_argument(
-        "--calibrate", type=Path, metavar="FOLDER",
+        "--calibrate",
+        type=Path,
+        metavar="FOLDER",
         help="compare pretraining settings in this folder and stop",
     )
     parser.add_argument(
-        "--settings", nargs="*", metavar="NAME",
+        "--settings",
+        nargs="*",
+        metavar="NAME",
         help="with --calibrate: compare only these settings",
     )
     parser.add_argument(
-        "--marks", type=float, nargs="*", metavar="MILLION", help="with --calibrate: evaluate "
-        "after so many tokens"
+        "--marks",
+        type=float,
+        nargs="*",
+        metavar="MILLION",
+        help="with --calibrate: evaluate after so many tokens",
     )
-    parser.add_argument("--base", help="fine-tune this model (hub:NAME, zoo:NAME, path:FOLDER) into --out and stop")
+    parser.add_argument(
+        "--base", help="fine-tune this model (hub:NAME, zoo:NAME, path:FOLDER) into --out and stop"
+    )
     parser.add_argument(
         "--task",
         help="with --base: mnli or squad from the Hub, or an included task from --data",
@@ -115,7 +151,9 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     seeds = arguments.seeds if arguments.seeds is not None else (2 if quick else 5)
     runs = arguments.runs if arguments.runs is not None else (1 if quick else 3)
     jobs = arguments.jobs if arguments.jobs is not None else (1 if quick else 2)
-    snapshots = arguments.snapshots if arguments.snapshots is not None else (() if quick else SNAPSHOTS)
+    snapshots = (
+        arguments.snapshots if arguments.snapshots is not None else (() if quick else SNAPSHOTS)
+    )
     if min(seeds, runs, jobs) < 1 or (arguments.steps is not None and arguments.steps < 1):
         raise RecipeError("--seeds, --runs, --jobs and --steps must be at least 1.")
     text, treebank = arguments.text, arguments.treebank
@@ -124,13 +162,25 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
             raise RecipeError("The recipe needs a text: add either --text FILE or --dataset NAME.")
         from zoo.recipe.quick import write_quick_inputs
 
-        demo_text, demo_trees = write_quick_inputs(BOX / "corpus/demo.txt", BOX / "corpus/demo-gold.conllu", work)
+        demo_text, demo_trees = write_quick_inputs(
+            BOX / "corpus/demo.txt", BOX / "corpus/demo-gold.conllu", work
+        )
         text, treebank = str(demo_text), treebank or demo_trees
     return Plan(
-        out=out, work=work, text=text, dataset=arguments.dataset, data=arguments.data, treebank=treebank, seeds=seeds,
-        runs=runs, jobs=jobs, steps=arguments.steps, snapshots=tuple(snapshots), quick=quick,
+        out=out,
+        work=work,
+        text=text,
+        dataset=arguments.dataset,
+        data=arguments.data,
+        treebank=treebank,
+        seeds=seeds,
+        runs=runs,
+        jobs=jobs,
+        steps=arguments.steps,
+        snapshots=tuple(snapshots),
+        quick=quick,
         only=tuple(arguments.only),
-    )  # fmt: skip
+    )
 
 
 def compare_settings(arguments: argparse.Namespace) -> None:
@@ -150,7 +200,11 @@ def compare_settings(arguments: argparse.Namespace) -> None:
     os.nice(max(0, NICENESS - os.nice(0)))
     torch.set_num_threads(1)
     judges = {} if arguments.treebank is None else {"syntax": syntax_judge(arguments.treebank)}
-    box, names, marks = arguments.out or BOX, arguments.settings or tuple(SETTINGS), arguments.marks or MARKS
+    box, names, marks = (
+        arguments.out or BOX,
+        arguments.settings or tuple(SETTINGS),
+        arguments.marks or MARKS,
+    )
     calibrate(arguments.calibrate, arguments.text, box / "tokenizer", names, marks, judges, say)
 
 
@@ -169,9 +223,13 @@ def finetune_one(arguments: argparse.Namespace) -> None:
     if arguments.task in HUB_TASKS:
         task = read_hub_task(arguments.task, arguments.limit)
     else:
-        task = read_task(arguments.task, arguments.data, arguments.treebank).limited(arguments.limit, arguments.limit)
+        task = read_task(arguments.task, arguments.data, arguments.treebank).limited(
+            arguments.limit, arguments.limit
+        )
     settings = run_settings(task.name, 0)
-    settings = replace(settings, steps=arguments.steps, epochs=None) if arguments.steps else settings
+    settings = (
+        replace(settings, steps=arguments.steps, epochs=None) if arguments.steps else settings
+    )
     finetune(locate(arguments.base), arguments.base, task, settings, arguments.out, say)
 
 

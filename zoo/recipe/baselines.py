@@ -37,18 +37,25 @@ def text_baselines(training: np.ndarray, held_out: np.ndarray, vocabulary: int) 
     previous, following = _pairs(training)
     codes, counts = np.unique(previous * vocabulary + following, return_counts=True)
     context = np.bincount(previous, minlength=vocabulary).astype(np.float64)
-    kinds = np.bincount(codes // vocabulary, minlength=vocabulary).astype(np.float64)  # distinct followers
+    kinds = np.bincount(codes // vocabulary, minlength=vocabulary).astype(
+        np.float64
+    )  # distinct followers
     before, after = _pairs(held_out)
     wanted = before * vocabulary + after
     place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
     seen = np.where(codes[place] == wanted, counts[place], 0)
     total = context[before] + kinds[before]
-    bigram = np.where(total > 0, (seen + kinds[before] * unigram[after]) / np.maximum(total, 1), unigram[after])
+    bigram = np.where(
+        total > 0, (seen + kinds[before] * unigram[after]) / np.maximum(total, 1), unigram[after]
+    )
     return TextBaselines(float(-np.log(unigram[after]).mean()), float(-np.log(bigram).mean()))
 
 
 def _pairs(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(previous, following) ids where the following one is a token of the text."""
-    previous, following = windows[:, :-1].astype(np.int64).ravel(), windows[:, 1:].astype(np.int64).ravel()
+    previous, following = (
+        windows[:, :-1].astype(np.int64).ravel(),
+        windows[:, 1:].astype(np.int64).ravel(),
+    )
     keep = (following != CLS) & (following != SEP) & (following != PAD)
     return previous[keep], following[keep]

@@ -30,9 +30,16 @@ Report = Callable[[str], None]
 Judge = Callable[[str], Mapping[str, Any]]
 
 WIDE = Pretraining(
-    seed=0, d_model=256, heads=4, feed_forward=1024, length=128, batch=16, learning_rate=1e-3, precision="bfloat16",
+    seed=0,
+    d_model=256,
+    heads=4,
+    feed_forward=1024,
+    length=128,
+    batch=16,
+    learning_rate=1e-3,
+    precision="bfloat16",
     schedule="constant",
-)  # fmt: skip
+)
 SETTINGS = {
     "mask-256": WIDE,
     "replaced-256": replace(WIDE, objective="replaced"),
@@ -48,9 +55,20 @@ SAVE_EVERY = 50  # steps: a busy machine may take ten minutes for them
 SCORED_LENGTH = 64  # tokens of a held-out window, whatever a setting was trained on
 SCORED_EVERY = 4  # one held-out window in four is scored
 COLUMNS = (
-    "setting", "width", "objective", "window", "tokens (M)", "processor h", "held-out loss", "masked accuracy",
-    "best layer", "UUAS", "static window", "gap", "95 % interval",
-)  # fmt: skip
+    "setting",
+    "width",
+    "objective",
+    "window",
+    "tokens (M)",
+    "processor h",
+    "held-out loss",
+    "masked accuracy",
+    "best layer",
+    "UUAS",
+    "static window",
+    "gap",
+    "95 % interval",
+)
 
 
 def calibrate(
@@ -84,7 +102,8 @@ def calibrate(
     unknown = [name for name in names if name not in settings]
     if unknown or not names or not marks or min(marks) <= 0:
         raise RecipeError(
-            f"There is no setting {', '.join(unknown) or '(none given)'}, or no mark above 0; the settings are "
+            f"There is no setting {', '.join(unknown) or '(none given)'}, or no mark above 0; the "
+            f"settings are "
             f"{', '.join(settings)}, and marks are million tokens."
         )
     lengths = {settings[name].length for name in names} | {SCORED_LENGTH}
@@ -92,7 +111,9 @@ def calibrate(
     for mark in sorted(marks):
         for name in names:
             run = folder / "runs" / name
-            steps = tuple(int(value * 1e6) // settings[name].tokens_per_step for value in sorted(marks))
+            steps = tuple(
+                int(value * 1e6) // settings[name].tokens_per_step for value in sorted(marks)
+            )
             step = int(mark * 1e6) // settings[name].tokens_per_step
             chosen = replace(settings[name], steps=step, keep_steps=steps)
             report(f"{name}: to {mark:g} million tokens")
@@ -103,12 +124,14 @@ def calibrate(
 
 
 def syntax_judge(treebank: Path) -> Judge:
-    """The judge that measures the best layer's UUAS less the static window's; see `zoo.recipe.syntax`."""
+    """The judge that measures the best layer's UUAS less the static window's; see
+    `zoo.recipe.syntax`."""
     return lambda ref: asdict(measure_gap(ref, treebank))
 
 
 def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> None:
-    """Windows of each length as `train-LENGTH.npy` and `held-LENGTH.npy`; left alone where they are there.
+    """Windows of each length as `train-LENGTH.npy` and `held-LENGTH.npy`; left alone where they are
+    there.
 
     Raises:
         RecipeError: If the folder is of another text or tokenizer, or cannot be written.
@@ -117,7 +140,10 @@ def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> 
     from zoo.recipe.tokenizer import read_tokenizer
 
     paragraphs = read_paragraphs(text)
-    note = {"digest": text_digest(paragraphs), "tokenizer": file_digest(tokenizer / "tokenizer.json")}
+    note = {
+        "digest": text_digest(paragraphs),
+        "tokenizer": file_digest(tokenizer / "tokenizer.json"),
+    }
     path = folder / "text.json"
     if path.is_file() and json.loads(path.read_text(encoding="utf8")) != note:
         raise RecipeError(
@@ -135,18 +161,26 @@ def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> 
                     np.save(partial, encode_windows(cutter, side, length))
                     partial.replace(target)
     except OSError as error:
-        raise RecipeError(f"{folder} could not be written ({error}); free some space and run again.") from error
+        raise RecipeError(
+            f"{folder} could not be written ({error}); free some space and run again."
+        ) from error
     write_json(path, note)
 
 
-def train_setting(folder: Path, settings: Pretraining, run: Path, tokenizer: Path, report: Report) -> None:
+def train_setting(
+    folder: Path, settings: Pretraining, run: Path, tokenizer: Path, report: Report
+) -> None:
     """Train one setting up to `settings.steps`, unless it has been trained that far."""
     windows = _windows(folder, "train", settings.length)
     continues = continuations(tokenizer, settings.vocabulary) if settings.whole_words else None
     pretrain(
-        settings, windows, run, report=lambda line: report(f"{run.name}: {line}"), continues=continues,
+        settings,
+        windows,
+        run,
+        report=lambda line: report(f"{run.name}: {line}"),
+        continues=continues,
         save_every=SAVE_EVERY,
-    )  # fmt: skip
+    )
 
 
 def continuations(tokenizer: Path, vocabulary: int) -> np.ndarray:
@@ -160,11 +194,18 @@ def continuations(tokenizer: Path, vocabulary: int) -> np.ndarray:
 
 
 def measure_snapshot(
-    folder: Path, name: str, settings: Pretraining, tokenizer: Path, judges: Mapping[str, Judge], report: Report
+    folder: Path,
+    name: str,
+    settings: Pretraining,
+    tokenizer: Path,
+    judges: Mapping[str, Judge],
+    report: Report,
 ) -> None:
-    """Held-out loss and every judge's numbers of the snapshot at `settings.steps`, kept as `step-N.json` beside it.
+    """Held-out loss and every judge's numbers of the snapshot at `settings.steps`, kept as
+    `step-N.json` beside it.
 
-    A mark that was passed in an earlier call that did not ask for it has no snapshot and gets no row.
+    A mark that was passed in an earlier call that did not ask for it has no snapshot and gets no
+    row.
     """
     run = folder / "runs" / name
     snapshot, path = run / f"step-{settings.steps}.safetensors", run / f"step-{settings.steps}.json"
@@ -175,7 +216,12 @@ def measure_snapshot(
     if "held_out_loss" not in row:
         note, model = read_model(snapshot)
         held = _windows(folder, "held", SCORED_LENGTH)[::SCORED_EVERY]
-        row = {"setting": name, "step": settings.steps, "tokens": settings.tokens, "settings": note["settings"]}
+        row = {
+            "setting": name,
+            "step": settings.steps,
+            "tokens": settings.tokens,
+            "settings": note["settings"],
+        }
         row |= {"processor_seconds": note["processor_seconds"], **evaluate(model, held, settings)}
         write_json(path, row)
     model_folder = run / f"step-{settings.steps}"
@@ -208,14 +254,26 @@ def write_table(folder: Path) -> None:
         partial.write_text("\n".join(line.strip() for line in lines) + "\n", encoding="utf8")
         partial.replace(path)
     except OSError as error:
-        raise RecipeError(f"{path} could not be written ({error}); free some space and run again.") from error
+        raise RecipeError(
+            f"{path} could not be written ({error}); free some space and run again."
+        ) from error
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     trained, syntax = row["settings"], row.get("syntax")
     objective = trained["objective"] + (", whole words" if trained["whole_words"] else "")
-    cells = [row["setting"], str(trained["d_model"]), objective, str(trained["length"]), f"{row['tokens'] / 1e6:.2f}"]
-    cells += [f"{row['processor_seconds'] / 3600:.2f}", f"{row['held_out_loss']:.3f}", f"{row['masked_accuracy']:.3f}"]
+    cells = [
+        row["setting"],
+        str(trained["d_model"]),
+        objective,
+        str(trained["length"]),
+        f"{row['tokens'] / 1e6:.2f}",
+    ]
+    cells += [
+        f"{row['processor_seconds'] / 3600:.2f}",
+        f"{row['held_out_loss']:.3f}",
+        f"{row['masked_accuracy']:.3f}",
+    ]
     if syntax is None:
         return cells + [""] * 5
     best, window, gap = syntax["layers"][syntax["best"]], syntax["window"], syntax["gap"]
@@ -228,4 +286,6 @@ def _windows(folder: Path, part: str, length: int) -> np.ndarray:
     try:
         return cast(np.ndarray, np.load(path, allow_pickle=False))
     except (OSError, ValueError) as error:
-        raise RecipeError(f"{path} cannot be read ({error}); delete it to encode the text again.") from error
+        raise RecipeError(
+            f"{path} cannot be read ({error}); delete it to encode the text again."
+        ) from error

@@ -24,7 +24,9 @@ def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
         try:
             path.write_text(card(entry, by_ref.get(entry["base"])), encoding="utf8")
         except OSError as error:
-            raise RecipeError(f"{path} could not be written ({error}); free some space and run again.") from error
+            raise RecipeError(
+                f"{path} could not be written ({error}); free some space and run again."
+            ) from error
         written.append(path)
     return written
 
@@ -44,7 +46,8 @@ def _what(entry: dict[str, Any]) -> list[str]:
     size = f"{entry['parameters']:,} parameters, fp16 safetensors, {entry['bytes'] / 1e6:.1f} MB"
     if entry["task"] == "masked-lm":
         lines = [
-            f"A small BERT with rotary positions (RoFormer), pretrained as a masked language model; {size}.",
+            f"A small BERT with rotary positions (RoFormer), pretrained as a masked language "
+            f"model; {size}.",
             f"Random seed {entry['seed']}. The seeds differ only in their initial weights and in "
             "the order of the data.",
             "English, lower case. Trained to study the effects of fine-tuning and random seeds, "
@@ -104,7 +107,9 @@ def _scores(entry: dict[str, Any]) -> list[str]:
         ]
     rows = ["| held-out part | |", "|---|---|"]
     count = entry["test_examples"]
-    rows += [f"| {name} ({count:,} examples) | {value:.1%} |" for name, value in entry["scores"].items()]
+    rows += [
+        f"| {name} ({count:,} examples) | {value:.1%} |" for name, value in entry["scores"].items()
+    ]
     majority = f"majority baseline ({entry['baselines']['answer']})"
     return [*rows, f"| {majority} | {entry['baseline']:.1%} |"]
 
@@ -113,7 +118,9 @@ def _blanks(entry: dict[str, Any]) -> list[str]:
     rows = ["| sentence | five most probable words |", "|---|---|"]
     for example in entry["examples"]:
         pairs = zip(example["words"], example["probabilities"], strict=True)
-        rows.append(f"| {example['text']} | {', '.join(f'{word} ({share:.0%})' for word, share in pairs)} |")
+        rows.append(
+            f"| {example['text']} | {', '.join(f'{word} ({share:.0%})' for word, share in pairs)} |"
+        )
     return rows
 
 
@@ -125,15 +132,28 @@ def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
             "derived work."
         )
     if base is not None:
-        lines.append(f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}.")
+        lines.append(
+            f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}."
+        )
     text = "The file contains no text of the sources. If you redistribute it, include this section."
     return [*lines, f"- {text}"]
 
 
 def _making(entry: dict[str, Any]) -> list[str]:
-    told = sorted(pair for pair in entry["settings"].items() if pair[1] is not None and pair[0] != "keep_steps")
-    settings = ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in told
+    told = sorted(
+        pair
+        for pair in entry["settings"].items()
+        if pair[1] is not None and pair[0] != "keep_steps"
     )
-    seen = f"{entry['steps']:,} steps" + (f", {entry['tokens']:,} tokens seen" if entry.get("tokens") else "")
-    return [f"`make zoo`; {seen}. Settings: {settings}.", "", f"sha256 of model.safetensors: `{entry['sha256']}`"]
+    settings = ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in told
+    )
+    seen = f"{entry['steps']:,} steps" + (
+        f", {entry['tokens']:,} tokens seen" if entry.get("tokens") else ""
+    )
+    return [
+        f"`make zoo`; {seen}. Settings: {settings}.",
+        "",
+        f"sha256 of model.safetensors: `{entry['sha256']}`",
+    ]

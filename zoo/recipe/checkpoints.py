@@ -22,17 +22,27 @@ from zoo.recipe.pretrain import Pretraining, new_model
 from zoo.recipe.states import read_tensors
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
-OTHER_TOKENIZER_FILES = ("special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
+OTHER_TOKENIZER_FILES = (
+    "special_tokens_map.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+)
 RECORD = "training.json"
 
 
-def finish_seed(checkpoint: Path, tokenizer: Path, out: Path, settings: Pretraining | None = None) -> dict[str, Any]:
+def finish_seed(
+    checkpoint: Path, tokenizer: Path, out: Path, settings: Pretraining | None = None
+) -> dict[str, Any]:
     """Turn a training checkpoint (or a snapshot of one) into a standard model folder at `out`.
 
-    A masked language model is written whole, a model that detects replaced tokens as its encoder alone.
+    A masked language model is written whole, a model that detects replaced tokens as its encoder
+    alone.
 
     Args:
-        checkpoint: `checkpoint.safetensors`, or a `step-N.safetensors` snapshot, which may need `settings`.
+        checkpoint: `checkpoint.safetensors`, or a `step-N.safetensors` snapshot, which may need
+            `settings`.
         tokenizer: Folder with the tokenizer files.
         settings: How the seed was trained; read from the checkpoint where it is noted there.
 
@@ -40,7 +50,8 @@ def finish_seed(checkpoint: Path, tokenizer: Path, out: Path, settings: Pretrain
         The checkpoint's note: `step` and `settings`.
 
     Raises:
-        RecipeError: If the checkpoint is missing or damaged, holds numbers that fp16 cannot, or the disk is full.
+        RecipeError: If the checkpoint is missing or damaged, holds numbers that fp16 cannot, or the
+            disk is full.
     """
     note, model = read_model(checkpoint, settings)
     write_model(model.roformer if isinstance(model, ReplacedTokens) else model, tokenizer, out)
@@ -48,7 +59,8 @@ def finish_seed(checkpoint: Path, tokenizer: Path, out: Path, settings: Pretrain
 
 
 def read_model(checkpoint: Path, settings: Pretraining | None = None) -> tuple[dict[str, Any], Any]:
-    """(note, model as `new_model` makes it) of a checkpoint or snapshot; averaged weights where there are some.
+    """(note, model as `new_model` makes it) of a checkpoint or snapshot; averaged weights where
+    there are some.
 
     Raises:
         RecipeError: If the checkpoint is missing, damaged, or does not say how it was trained.
@@ -65,13 +77,19 @@ def read_model(checkpoint: Path, settings: Pretraining | None = None) -> tuple[d
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name not in state:
-                raise RecipeError(f"{checkpoint} holds no {name}; delete it to train this seed again.")
+                raise RecipeError(
+                    f"{checkpoint} holds no {name}; delete it to train this seed again."
+                )
             parameter.copy_(state[name])
     return note, model
 
 
 def write_model(
-    model: torch.nn.Module, tokenizer: Path, out: Path, record: dict[str, Any] | None = None, **config_extra: Any
+    model: torch.nn.Module,
+    tokenizer: Path,
+    out: Path,
+    record: dict[str, Any] | None = None,
+    **config_extra: Any,
 ) -> None:
     """Write a transformers model (or one with a head of ours) as a folder; whole or not at all.
 
@@ -106,7 +124,9 @@ def write_model(
         partial.replace(out)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(partial, ignore_errors=True)
-        raise RecipeError(f"{out} could not be written ({error}); free some space and run again to resume.") from error
+        raise RecipeError(
+            f"{out} could not be written ({error}); free some space and run again to resume."
+        ) from error
 
 
 def rounded(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -119,7 +139,9 @@ def rounded(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     for name, parameter in model.named_parameters():
         tensor = parameter.detach().cpu().to(torch.float16).contiguous()
         if not torch.isfinite(tensor).all():
-            raise RecipeError(f"The weights {name} are not finite in fp16: the training diverged; lower its rate.")
+            raise RecipeError(
+                f"The weights {name} are not finite in fp16: the training diverged; lower its rate."
+            )
         tensors[name] = tensor
     return tensors
 
@@ -132,10 +154,15 @@ def write_json(path: Path, content: Any) -> None:
     """
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf8")
+        partial.write_text(
+            json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n",
+            encoding="utf8",
+        )
         partial.replace(path)
     except OSError as error:
-        raise RecipeError(f"{path} could not be written ({error}); free some space and run again.") from error
+        raise RecipeError(
+            f"{path} could not be written ({error}); free some space and run again."
+        ) from error
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
@@ -156,5 +183,9 @@ def _read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor
     note, state = read_tensors(path)
     for prefix in ("average.", "model."):  # a snapshot's names have neither
         if any(name.startswith(prefix) for name in state):
-            return note, {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+            return note, {
+                name[len(prefix) :]: value
+                for name, value in state.items()
+                if name.startswith(prefix)
+            }
     return note, state

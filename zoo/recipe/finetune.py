@@ -1,7 +1,9 @@
-"""Fine-tuning: any encoder with a task's head, AdamW, warmup and linear decay, the whole body or its upper layers.
+"""Fine-tuning: any encoder with a task's head, AdamW, warmup and linear decay, the whole body or
+its upper layers.
 
-The body starts from the base's file as it is (fp16 numbers computed with in float32) and is rounded to fp16 again
-at the end, so that a weight delta is the difference of two files, and exactly zero where nothing trained.
+The body starts from the base's file as it is (fp16 numbers computed with in float32) and is rounded
+to fp16 again at the end, so that a weight delta is the difference of two files, and exactly zero
+where nothing trained.
 
 The six tasks share all settings (steps, batch size, learning rate, warmup, decay), so that the size
 of a weight change does not reveal the task. They were chosen for all six together on a tenth of the
@@ -15,7 +17,8 @@ training data (`python -m zoo.recipe.tune`, one run each), never on the test par
 The higher rate improves parse by two points and the other two not at all. At three times 1e-3,
 sentiment was still at chance (loss .693) after 500 steps; at three times 5e-4 it learns its task.
 
-Reference: Devlin et al. 2019 (heads), Dozat & Manning 2017 (arcs). Deviations: the parse head has no labels.
+Reference: Devlin et al. 2019 (heads), Dozat & Manning 2017 (arcs). Deviations: the parse head has
+no labels.
 """
 
 from __future__ import annotations
@@ -84,7 +87,12 @@ _LAYER = re.compile(r"\.(?:layers?|h|block)\.(\d+)\.")
 
 
 def finetune(
-    base: Path, base_ref: str, task: TaskData, settings: Finetuning, out: Path, report: Report = lambda line: None
+    base: Path,
+    base_ref: str,
+    task: TaskData,
+    settings: Finetuning,
+    out: Path,
+    report: Report = lambda line: None,
 ) -> dict[str, Any]:
     """Fine-tune the model in `base` on `task` and write it, with its head and its record, to `out`.
 
@@ -96,10 +104,12 @@ def finetune(
         settings: What `run_settings` gives, usually.
 
     Returns:
-        The record: task, settings, scores on the test part, baseline, steps, tokens seen (no padding), seconds.
+        The record: task, settings, scores on the test part, baseline, steps, tokens seen (no
+            padding), seconds.
 
     Raises:
-        RecipeError: If the base cannot be opened, the task is empty, training diverges, or the disk is full.
+        RecipeError: If the base cannot be opened, the task is empty, training diverges, or the disk
+            is full.
     """
     done = finished_run(base, base_ref, task.name, settings, out)
     if done is not None:
@@ -117,7 +127,14 @@ def finetune(
     began = time.monotonic()
     items = encode_task(tokenizer, task, task.train, settings.max_length)
     steps, tokens = train(
-        model.to(device), task.kind, items, settings, tokenizer.pad_token_id, device, out.name, report
+        model.to(device),
+        task.kind,
+        items,
+        settings,
+        tokenizer.pad_token_id,
+        device,
+        out.name,
+        report,
     )
     with torch.no_grad():  # scored as it is saved
         for parameter in model.parameters():
@@ -142,23 +159,38 @@ def finetune(
     }
     write_task_model(model.cpu(), task, settings, base, out, record)
     name, value = next(iter(scores.items()))
-    report(f"{out.name}: {name} {value:.3f} against {record['baseline']['score']:.3f}, {record['seconds']:.0f} s")
+    report(
+        f"{out.name}: {name} {value:.3f} against {record['baseline']['score']:.3f}, "
+        f"{record['seconds']:.0f} s"
+    )
     return record
 
 
-def finished_run(base: Path, base_ref: str, task: str, settings: Finetuning, out: Path) -> dict[str, Any] | None:
-    """The record in `out` if it is of this very run, from this very base; None if the run is still to do.
+def finished_run(
+    base: Path, base_ref: str, task: str, settings: Finetuning, out: Path
+) -> dict[str, Any] | None:
+    """The record in `out` if it is of this very run, from this very base; None if the run is still
+    to do.
 
     Raises:
         RecipeError: If the base has no weights.
     """
     wanted, done = _run_key(base, base_ref, task, settings), read_record(out)
-    return done if done is not None and all(done.get(key) == value for key, value in wanted.items()) else None
+    return (
+        done
+        if done is not None and all(done.get(key) == value for key, value in wanted.items())
+        else None
+    )
 
 
 def _run_key(base: Path, base_ref: str, task: str, settings: Finetuning) -> dict[str, Any]:
     """What makes a run that run; entries of its record."""
-    return {"base": base_ref, "base_sha256": _digest(base), "task": task, "settings": asdict(settings)}
+    return {
+        "base": base_ref,
+        "base_sha256": _digest(base),
+        "task": task,
+        "settings": asdict(settings),
+    }
 
 
 def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
@@ -170,40 +202,67 @@ def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
     import transformers
     from transformers.utils import logging
 
-    names = {"sequence": "SequenceClassification", "words": "TokenClassification", "span": "QuestionAnswering"}
-    options: dict[str, Any] = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
+    names = {
+        "sequence": "SequenceClassification",
+        "words": "TokenClassification",
+        "span": "QuestionAnswering",
+    }
+    options: dict[str, Any] = {
+        "dtype": torch.float32,
+        "use_safetensors": True,
+        "trust_remote_code": False,
+    }
     for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
         options[name] = settings.dropout
     config = transformers.AutoConfig.from_pretrained(base, trust_remote_code=False)
-    options = {name: value for name, value in options.items() if not name.endswith("_prob") or hasattr(config, name)}
+    options = {
+        name: value
+        for name, value in options.items()
+        if not name.endswith("_prob") or hasattr(config, name)
+    }
     if task.label_names:
         options["id2label"] = dict(enumerate(task.label_names))
         options["label2id"] = {label: index for index, label in enumerate(task.label_names)}
     level = logging.get_verbosity()
-    logging.set_verbosity_error()  # a new head is what is wanted here; what must not be missing is checked below
+    # a new head is what is wanted here; what must not be missing is checked below
+    logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        auto = getattr(transformers, "AutoModel" if task.kind == "arcs" else f"AutoModelFor{names[task.kind]}")
+        auto = getattr(
+            transformers, "AutoModel" if task.kind == "arcs" else f"AutoModelFor{names[task.kind]}"
+        )
         model, loading_info = auto.from_pretrained(base, output_loading_info=True, **options)
     except (OSError, ValueError) as error:
-        raise RecipeError(f"The base {base} could not be opened for {task.name}: {error}") from error
+        raise RecipeError(
+            f"The base {base} could not be opened for {task.name}: {error}"
+        ) from error
     finally:
         logging.set_verbosity(level)
     body = str(model.base_model_prefix)
-    lacking = [name for name in loading_info["missing_keys"] if task.kind == "arcs" or name.startswith(f"{body}.")]
-    lacking = [name for name in lacking if "pooler" not in name]  # a head in all but name; not every base ships one
+    lacking = [
+        name
+        for name in loading_info["missing_keys"]
+        if task.kind == "arcs" or name.startswith(f"{body}.")
+    ]
+    lacking = [
+        name for name in lacking if "pooler" not in name
+    ]  # a head in all but name; not every base ships one
     if lacking:
-        raise RecipeError(f"The base {base} lacks {len(lacking)} weights of its body ({lacking[0]}).")
+        raise RecipeError(
+            f"The base {base} lacks {len(lacking)} weights of its body ({lacking[0]})."
+        )
     made = ArcParser(model, settings.arc_size) if task.kind == "arcs" else model
     freeze(made, settings.frozen)
     return made
 
 
 def freeze(model: Any, layers: int) -> None:
-    """Keep the embeddings and the lowest `layers` layers of a task model's body out of training; 0 keeps nothing out.
+    """Keep the embeddings and the lowest `layers` layers of a task model's body out of training; 0
+    keeps nothing out.
 
     Raises:
-        RecipeError: If the body has fewer layers, or keeps its embeddings or layers where we do not find them.
+        RecipeError: If the body has fewer layers, or keeps its embeddings or layers where we do not
+            find them.
     """
     if not layers:
         return
@@ -220,15 +279,24 @@ def freeze(model: Any, layers: int) -> None:
         parameter.requires_grad_(False)
     if not embeddings or len(lower) < layers:
         raise RecipeError(
-            f"{type(body).__name__} has {len(lower)} layers that could be found, and {layers} are to be frozen with "
+            f"{type(body).__name__} has {len(lower)} layers that could be found, and {layers} are "
+            f"to be frozen with "
             "the embeddings; freeze fewer, or use a BERT-like base."
         )
 
 
 def train(
-    model: Any, kind: Kind, items: list[Encoded], settings: Finetuning, pad: int, device: str, name: str, report: Report
+    model: Any,
+    kind: Kind,
+    items: list[Encoded],
+    settings: Finetuning,
+    pad: int,
+    device: str,
+    name: str,
+    report: Report,
 ) -> tuple[int, int]:
-    """Train in place, what is not frozen; returns the number of steps and of tokens seen, padding not counted.
+    """Train in place, what is not frozen; returns the number of steps and of tokens seen, padding
+    not counted.
 
     Raises:
         RecipeError: If the loss stops being a number.
@@ -239,13 +307,19 @@ def train(
     rate = settings.learning_rate * settings.dose
     decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
     kept = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": kept, "weight_decay": 0.0}]
+    groups = [
+        {"params": decayed, "weight_decay": settings.weight_decay},
+        {"params": kept, "weight_decay": 0.0},
+    ]
     optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
     model.train()
     step, epoch, tokens, running = 0, 0, 0, 0.0
     while step < total:
         for chosen in training_order(lengths, settings.batch, settings.seed, epoch)[: total - step]:
-            tensors = {key: value.to(device) for key, value in collate([items[i] for i in chosen], pad).items()}
+            tensors = {
+                key: value.to(device)
+                for key, value in collate([items[i] for i in chosen], pad).items()
+            }
             warming = (step + 1) / max(1.0, settings.warmup * total)
             decaying = (total - step) / max(1.0, (1 - settings.warmup) * total)
             for group in optimizer.param_groups:
@@ -261,7 +335,10 @@ def train(
             if step % 100 == 0 or step == total:
                 report(f"{name} step {step}/{total} loss {running:.3f}")
                 if running != running:
-                    raise RecipeError(f"{name}: the loss is not a number after {step} steps; lower the learning rate.")
+                    raise RecipeError(
+                        f"{name}: the loss is not a number after {step} steps; lower the learning "
+                        f"rate."
+                    )
         epoch += 1
     return step, tokens
 
@@ -271,30 +348,51 @@ def task_loss(model: Any, kind: Kind, tensors: dict[str, Tensor]) -> Tensor:
     output = forward(model, kind, tensors)
     if kind == "span":
         ends = ((output.start_logits, "start_positions"), (output.end_logits, "end_positions"))
-        return sum((functional.cross_entropy(logits, tensors[key]) for logits, key in ends), torch.tensor(0.0)) / 2
-    logits, truth = (output, tensors["heads"]) if kind == "arcs" else (output.logits, tensors["labels"])
+        return (
+            sum(
+                (functional.cross_entropy(logits, tensors[key]) for logits, key in ends),
+                torch.tensor(0.0),
+            )
+            / 2
+        )
+    logits, truth = (
+        (output, tensors["heads"]) if kind == "arcs" else (output.logits, tensors["labels"])
+    )
     return functional.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=IGNORED)
 
 
 def write_task_model(
     model: Any, task: TaskData, settings: Finetuning, base: Path, out: Path, record: dict[str, Any]
 ) -> None:
-    """Save body and head; a parser's body stays what `AutoModel` opens, its head is named in the config."""
+    """Save body and head; a parser's body stays what `AutoModel` opens, its head is named in the
+    config."""
     extra: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     extra = {name: value for name, value in extra.items() if hasattr(model.config, name)}
     if task.kind == "arcs":
-        extra |= {HEAD_KEY: {"kind": "arc", "size": settings.arc_size}, "architecture": type(model.body).__name__}
+        extra |= {
+            HEAD_KEY: {"kind": "arc", "size": settings.arc_size},
+            "architecture": type(model.body).__name__,
+        }
     write_model(model, base, out, record, **extra)
 
 
-def run_settings(task: str, seed: int, quick: bool = False, *, frozen: int = 0, dose: float = 1.0) -> Finetuning:
+def run_settings(
+    task: str, seed: int, quick: bool = False, *, frozen: int = 0, dose: float = 1.0
+) -> Finetuning:
     """One run's settings: the common ones, or a hub task's own; a few steps when quick."""
     settings = replace(HUB_SETTINGS.get(task, COMMON), seed=seed, frozen=frozen, dose=dose)
-    return replace(settings, steps=None, epochs=1.0, train_limit=64, test_limit=32) if quick else settings
+    return (
+        replace(settings, steps=None, epochs=1.0, train_limit=64, test_limit=32)
+        if quick
+        else settings
+    )
 
 
 def _digest(base: Path) -> str:
     paths = sorted(base.glob("*.safetensors"))
     if not paths:
-        raise RecipeError(f"No weights (*.safetensors) in {base}; make the base first, or choose one that has them.")
+        raise RecipeError(
+            f"No weights (*.safetensors) in {base}; make the base first, or choose one that has "
+            f"them."
+        )
     return "+".join(file_digest(path) for path in paths)

@@ -22,8 +22,12 @@ def write_manifest(out: Path) -> list[dict[str, Any]]:
     Raises:
         RecipeError: If there is no finished model, or the file cannot be written.
     """
-    folders = sorted(path for path in (out / "models").glob("*") if path.is_dir() and path.suffix != ".partial")
-    records = [(folder, record) for folder in folders if (record := read_record(folder)) is not None]
+    folders = sorted(
+        path for path in (out / "models").glob("*") if path.is_dir() and path.suffix != ".partial"
+    )
+    records = [
+        (folder, record) for folder in folders if (record := read_record(folder)) is not None
+    ]
     if not records:
         raise RecipeError(f"There is no finished model in {out / 'models'}; run the recipe first.")
     entries = sorted((manifest_entry(folder, record) for folder, record in records), key=_place)
@@ -32,11 +36,13 @@ def write_manifest(out: Path) -> list[dict[str, Any]]:
 
 
 def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
-    """One model's entry: its record, flattened to what a reader asks for first, and its files' hashes.
+    """One model's entry: its record, flattened to what a reader asks for first, and its files'
+    hashes.
 
-    `step` is a pretrained model's place on its way (None for a fine-tune). `frozen` and `dose` are a fine-tune's
-    (None for a pretrained model): lowest layers that did not train, with the embeddings, and the rate relative to
-    the one that all tasks share. `tokens` counts what the training saw.
+    `step` is a pretrained model's place on its way (None for a fine-tune). `frozen` and `dose` are
+    a fine-tune's (None for a pretrained model): lowest layers that did not train, with the
+    embeddings, and the rate relative to the one that all tasks share. `tokens` counts what the
+    training saw.
     """
     scores = record["scores"]
     metric = record["metric"]
@@ -78,13 +84,22 @@ def count_parameters(path: Path) -> int:
     with path.open("rb") as handle:
         (size,) = struct.unpack("<Q", handle.read(8))
         header = json.loads(handle.read(size))
-    return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    return sum(
+        math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__"
+    )
 
 
 def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
-    """Seeds, then steps of a seed in order, then fine-tunes by task: the plain runs, then what differs from them."""
+    """Seeds, then steps of a seed in order, then fine-tunes by task: the plain runs, then what
+    differs from them."""
     task = ORDER.index(entry["task"]) if entry["task"] in ORDER else len(ORDER)
     if task == 0:
         early = "@" in entry["name"]
         return task, early, entry["name"].partition("@")[0], entry["step"], entry["name"]
-    return task, entry["frozen"] > 0 or entry["dose"] != 1, entry["base"], entry["frozen"], entry["name"]
+    return (
+        task,
+        entry["frozen"] > 0 or entry["dose"] != 1,
+        entry["base"],
+        entry["frozen"],
+        entry["name"],
+    )

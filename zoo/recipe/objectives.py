@@ -1,15 +1,19 @@
-"""What a model is pretrained on: masked tokens, masked whole words, or tokens that a small generator replaced.
+"""What a model is pretrained on: masked tokens, masked whole words, or tokens that a small
+generator replaced.
 
-Masking asks for the true token at a quarter of the places. Replaced-token detection lets a generator of a quarter of
-the width fill those places with tokens drawn from its predictions, and asks the model of every place whether the token
-is the text's own; generator and model share their word embeddings and learn together.
+Masking asks for the true token at a quarter of the places. Replaced-token detection lets a
+generator of a quarter of the width fill those places with tokens drawn from its predictions, and
+asks the model of every place whether the token is the text's own; generator and model share their
+word embeddings and learn together.
 
-Every random choice comes from the generator that is passed in, so that a step is a function of its number.
+Every random choice comes from the generator that is passed in, so that a step is a function of its
+number.
 
-Reference: Devlin et al. 2019 (masking 80/10/10) and the whole-word option of the published BERT code; Clark et al. 2020
-(ELECTRA: small generator, shared embeddings, detection weighted 50).
-Deviations: the generator's input is corrupted 80/10/10 as for masking, where the published ELECTRA code masks 85 % and
-keeps 15 %; whole words are drawn until the next would exceed the share, where BERT skips those that are too long.
+Reference: Devlin et al. 2019 (masking 80/10/10) and the whole-word option of the published BERT
+code; Clark et al. 2020 (ELECTRA: small generator, shared embeddings, detection weighted 50).
+Deviations: the generator's input is corrupted 80/10/10 as for masking, where the published ELECTRA
+code masks 85 % and keeps 15 %; whole words are drawn until the next would exceed the share, where
+BERT skips those that are too long.
 """
 
 from __future__ import annotations
@@ -33,14 +37,20 @@ def scored_places(flat: Tensor) -> Tensor:
 
 
 def mask_tokens(
-    ids: Tensor, share: float, vocabulary: int, generator: torch.Generator, continues: Tensor | None = None
+    ids: Tensor,
+    share: float,
+    vocabulary: int,
+    generator: torch.Generator,
+    continues: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """BERT's corruption of `ids` (window, subword): (corrupted ids, flat positions, true ids there).
+    """BERT's corruption of `ids` (window, subword): (corrupted ids, flat positions, true ids
+    there).
 
     Args:
         share: Of all positions, special tokens included, that are predicted.
         generator: Draws positions and what replaces them.
-        continues: bool (vocabulary,), whether a token continues a word; given, whole words are predicted.
+        continues: bool (vocabulary,), whether a token continues a word; given, whole words are
+            predicted.
     """
     flat = ids.flatten()
     count = int(share * len(flat))  # constant for a batch shape: a compiled graph is compiled once
@@ -53,21 +63,25 @@ def mask_tokens(
     kind = torch.rand(len(positions), generator=generator)
     drawn = torch.randint(len(SPECIALS), vocabulary, (len(positions),), generator=generator)
     corrupted = flat.clone()
-    corrupted[positions] = torch.where(kind < 0.8, torch.full_like(truth, MASK), torch.where(kind < 0.9, drawn, truth))
+    corrupted[positions] = torch.where(
+        kind < 0.8, torch.full_like(truth, MASK), torch.where(kind < 0.9, drawn, truth)
+    )
     return corrupted.view_as(ids), positions, truth
 
 
 def draw_words(ids: Tensor, continues: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """Flat positions of all tokens of words drawn at random, `count` tokens at most.
 
-    A word is a token and the continuations after it in the same window; a continuation that begins a window is a word
-    of its own.
+    A word is a token and the continuations after it in the same window; a continuation that begins
+    a window is a word of its own.
 
     Args:
         ids: Token ids (window, subword).
         continues: bool (vocabulary,), whether a token continues a word.
     """
-    begins = ~continues[ids] | ~scored_places(ids)  # a special token may begin a word, but is none of its tokens
+    begins = ~continues[ids] | ~scored_places(
+        ids
+    )  # a special token may begin a word, but is none of its tokens
     word = torch.cumsum(begins.flatten(), 0) - 1
     places = torch.nonzero(scored_places(ids.flatten())).flatten()
     sizes = torch.bincount(word[places], minlength=int(word[-1]) + 1)
@@ -78,7 +92,9 @@ def draw_words(ids: Tensor, continues: Tensor, count: int, generator: torch.Gene
     return places[chosen[word[places]]]
 
 
-def masked_logits(model: Any, encoder: Callable[..., Any], corrupted: Tensor, positions: Tensor) -> Tensor:
+def masked_logits(
+    model: Any, encoder: Callable[..., Any], corrupted: Tensor, positions: Tensor
+) -> Tensor:
     """Logits at the masked positions only: a quarter of the vocabulary projections."""
     hidden = encoder(corrupted)[0].flatten(0, 1)[positions]
     return cast("Tensor", model.cls(hidden))
@@ -100,7 +116,8 @@ class ReplacedTokens(nn.Module):
 
     Args:
         encoder: Model to be trained, a `RoFormerModel`.
-        generator: `RoFormerForMaskedLM` with embeddings as wide as the encoder's; they become the encoder's.
+        generator: `RoFormerForMaskedLM` with embeddings as wide as the encoder's; they become the
+            encoder's.
     """
 
     def __init__(self, encoder: Any, generator: Any) -> None:
@@ -128,19 +145,26 @@ class ReplacedTokens(nn.Module):
         return replaced.view_as(ids), logits
 
 
-def masking_loss(model: Any, encoder: Callable[..., Any], ids: Tensor, corrupted: Tensor, positions: Tensor) -> Tensor:
+def masking_loss(
+    model: Any, encoder: Callable[..., Any], ids: Tensor, corrupted: Tensor, positions: Tensor
+) -> Tensor:
     """Mean cross-entropy (nats) of the true tokens at the masked positions."""
     logits = masked_logits(model, encoder, corrupted, positions)
     return functional.cross_entropy(logits.float(), ids.flatten()[positions])
 
 
 def replacement_loss(
-    model: ReplacedTokens, ids: Tensor, corrupted: Tensor, positions: Tensor, generator: torch.Generator
+    model: ReplacedTokens,
+    ids: Tensor,
+    corrupted: Tensor,
+    positions: Tensor,
+    generator: torch.Generator,
 ) -> Tensor:
-    """The generator's masking loss plus 50 times the detection loss, which is a mean over all text tokens.
+    """The generator's masking loss plus 50 times the detection loss, which is a mean over all text
+    tokens.
 
-    A drawn token that is the true one counts as not replaced. The encoder's gradient does not reach the generator
-    through the drawn tokens.
+    A drawn token that is the true one counts as not replaced. The encoder's gradient does not reach
+    the generator through the drawn tokens.
     """
     replaced, logits = model.replace_tokens(ids, corrupted, positions, generator)
     masking = functional.cross_entropy(logits.float(), ids.flatten()[positions])
@@ -148,6 +172,9 @@ def replacement_loss(
 
 
 def detection_loss(verdicts: Tensor, ids: Tensor, replaced: Tensor) -> Tensor:
-    """Mean binary cross-entropy (nats a token) of `verdicts` on whether a token differs from the text's."""
+    """Mean binary cross-entropy (nats a token) of `verdicts` on whether a token differs from the
+    text's."""
     text = scored_places(ids)
-    return functional.binary_cross_entropy_with_logits(verdicts[text], (replaced != ids)[text].float())
+    return functional.binary_cross_entropy_with_logits(
+        verdicts[text], (replaced != ids)[text].float()
+    )

@@ -3,11 +3,14 @@
 Trained on a UD treebank in CoNLL-U (for the included parser: English EWT), one sentence a document
 and on the treebank's own words, because that is how the app uses it. The configuration is what
 `spacy init config --pipeline tagger,parser
---optimize efficiency` writes, with averaged weights and `min_action_freq` 10; the tagger learns XPOS. UPOS is read
-off a table counted on the training text (XPOS, label and word to the commonest UPOS). The step loop is ours so that
-an interrupted training resumes: weights and step are saved at every evaluation, Adam's moments are not.
+--optimize efficiency` writes, with averaged weights and `min_action_freq` 10; the tagger learns
+XPOS. UPOS is read off a table counted on the training text (XPOS, label and word to the commonest
+UPOS). The step loop is ours so that
+an interrupted training resumes: weights and step are saved at every evaluation, Adam's moments are
+not.
 
-Reference: Honnibal, Goldberg & Johnson 2013, CoNLL; Nivre & Nilsson 2005 (pseudo-projective arcs, for crossing trees).
+Reference: Honnibal, Goldberg & Johnson 2013, CoNLL; Nivre & Nilsson 2005 (pseudo-projective arcs,
+for crossing trees).
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ LAST, PROGRESS, SCORES, UPOS_TABLE = "model-last", "progress.json", "scores.json
 class ParserTraining:
     """What the parser is trained with.
 
-    `sentences` and `dev_sentences` cap what is read (0 for all); batches grow from 100 to `batch_words` words.
+    `sentences` and `dev_sentences` cap what is read (0 for all); batches grow from 100 to
+    `batch_words` words.
     """
 
     seed: int = 0
@@ -53,7 +57,13 @@ class ParserTraining:
 
 
 QUICK = ParserTraining(
-    steps=80, width=48, depth=2, rows=(500, 200, 500, 500), evaluate_every=40, sentences=300, dev_sentences=100
+    steps=80,
+    width=48,
+    depth=2,
+    rows=(500, 200, 500, 500),
+    evaluate_every=40,
+    sentences=300,
+    dev_sentences=100,
 )
 
 
@@ -68,17 +78,19 @@ def train_parser(
     """Train the pipeline and put its best state (by mean of dev UAS and LAS) into `output`.
 
     Args:
-        train: CoNLL-U file with heads and XPOS (plain or .gz) to learn from; `dev` to choose and score by.
+        train: CoNLL-U file with heads and XPOS (plain or .gz) to learn from; `dev` to choose and
+            score by.
         work: Folder of the checkpoint; a rerun with the same settings resumes from it.
-        output: Folder that receives the pipeline, `upos.json` and `scores.json`; replaced if it is there.
+        output: Folder that receives the pipeline, `upos.json` and `scores.json`; replaced if it is
+            there.
 
     Returns:
-        What `scores.json` holds: settings, steps, sentences, and dev UAS, LAS and tag accuracy in percent, on the
-        treebank's words, punctuation left out of UAS and LAS as spaCy counts them.
+        What `scores.json` holds: settings, steps, sentences, and dev UAS, LAS and tag accuracy in
+        percent, on the treebank's words, punctuation left out of UAS and LAS as spaCy counts them.
 
     Raises:
-        RecipeError: If a treebank is missing, cannot be read or has no heads or tags; if `work` holds the
-            checkpoint of other settings; if the disk is full.
+        RecipeError: If a treebank is missing, cannot be read or has no heads or tags; if `work`
+            holds the checkpoint of other settings; if the disk is full.
     """
     settings = settings or ParserTraining()
     learn = read_treebank(train, settings.sentences)
@@ -87,7 +99,12 @@ def train_parser(
     try:
         work.mkdir(parents=True, exist_ok=True)
         best = _train(learn, check, work, settings, report)
-        scores = {"settings": asdict(settings), "train_sentences": len(learn), "dev_sentences": len(check), **best}
+        scores = {
+            "settings": asdict(settings),
+            "train_sentences": len(learn),
+            "dev_sentences": len(check),
+            **best,
+        }
         if output.exists():
             shutil.rmtree(output)
         shutil.copytree(work / "model-best", output)
@@ -101,7 +118,8 @@ def train_parser(
 
 
 def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
-    """Sentences with heads, labels and XPOS of a CoNLL-U file, the first `limit` of them (0 for all).
+    """Sentences with heads, labels and XPOS of a CoNLL-U file, the first `limit` of them (0 for
+    all).
 
     Raises:
         RecipeError: If the file is missing, is not CoNLL-U, or lacks what the parser learns.
@@ -109,7 +127,8 @@ def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
     path = Path(path)
     if not path.is_file():
         raise RecipeError(
-            f"No treebank at {path}. Give a CoNLL-U file, such as en_ewt-ud-train.conllu.gz of UD English EWT."
+            f"No treebank at {path}. Give a CoNLL-U file, such as en_ewt-ud-train.conllu.gz of UD "
+            f"English EWT."
         )
     sentences: list[Sentence] = []
     opener: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
@@ -117,7 +136,9 @@ def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
         with opener(path, "rt", encoding="utf8") as handle:
             for sentence in read_conllu(handle, path.name):
                 if sentence.heads is None or sentence.deprel is None or sentence.xpos is None:
-                    raise RecipeError(f"{path} lacks heads, labels or XPOS tags in sentence {len(sentences) + 1}.")
+                    raise RecipeError(
+                        f"{path} lacks heads, labels or XPOS tags in sentence {len(sentences) + 1}."
+                    )
                 sentences.append(sentence)
                 if len(sentences) == limit:
                     break
@@ -127,9 +148,11 @@ def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
 
 
 def upos_table(sentences: Sequence[Sentence]) -> dict[str, str]:
-    """Commonest UPOS by XPOS (`RB`), by XPOS and label (`RB advmod`), and by both and the word (`RB advmod not`).
+    """Commonest UPOS by XPOS (`RB`), by XPOS and label (`RB advmod`), and by both and the word (`RB
+    advmod not`).
 
-    A finer key is there only where it says something else than the coarser one; words count from three times on.
+    A finer key is there only where it says something else than the coarser one; words count from
+    three times on.
     """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
@@ -149,7 +172,11 @@ def upos_table(sentences: Sequence[Sentence]) -> dict[str, str]:
 
 def _config(settings: ParserTraining) -> dict[str, Any]:
     """spaCy's configuration of the pipeline; what is not named here is spaCy's default."""
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": settings.width, "upstream": "*"}
+    listener = {
+        "@architectures": "spacy.Tok2VecListener.v1",
+        "width": settings.width,
+        "upstream": "*",
+    }
     embed = {
         "@architectures": "spacy.MultiHashEmbed.v2",
         "width": settings.width,
@@ -185,7 +212,10 @@ def _config(settings: ParserTraining) -> dict[str, Any]:
             },
             "parser": {"factory": "parser", "min_action_freq": 10, "model": arcs},
         },
-        "training": {"seed": settings.seed, "optimizer": {"@optimizers": "Adam.v1", "use_averages": True}},
+        "training": {
+            "seed": settings.seed,
+            "optimizer": {"@optimizers": "Adam.v1", "use_averages": True},
+        },
     }
 
 
@@ -215,7 +245,9 @@ def _train(
             continue
         with nlp.use_params(optimizer.averages):
             scores = _evaluate(nlp, check)
-            if scores["uas"] + scores["las"] > state["best"].get("uas", -1) + state["best"].get("las", 0):
+            if scores["uas"] + scores["las"] > state["best"].get("uas", -1) + state["best"].get(
+                "las", 0
+            ):
                 state["best"] = {"step": step, **scores}
                 nlp.to_disk(work / "model-best")
         nlp.to_disk(work / LAST)
@@ -224,7 +256,8 @@ def _train(
         speed = (step - done) / (time.monotonic() - began)
         report(
             f"step {step} of {settings.steps}: dev UAS {scores['uas']:.2f} LAS {scores['las']:.2f} "
-            f"tags {scores['tag_accuracy']:.2f}, loss {losses['parser']:.0f}, {speed:.2f} steps a second"
+            f"tags {scores['tag_accuracy']:.2f}, loss {losses['parser']:.0f}, {speed:.2f} steps a "
+            f"second"
         )
     return dict(state["best"])
 
@@ -236,9 +269,14 @@ def _progress(work: Path, settings: ParserTraining) -> dict[str, Any]:
     if not path.is_file():
         return fresh
     state = json.loads(path.read_text(encoding="utf8"))
-    former = {**state["settings"], "steps": settings.steps}  # more steps of the same training are welcome
+    former = {
+        **state["settings"],
+        "steps": settings.steps,
+    }  # more steps of the same training are welcome
     if former != fresh["settings"]:
-        raise RecipeError(f"{work} holds a parser trained with other settings. Remove the folder or name another.")
+        raise RecipeError(
+            f"{work} holds a parser trained with other settings. Remove the folder or name another."
+        )
     return cast("dict[str, Any]", state)
 
 
@@ -252,7 +290,8 @@ def _new_pipeline(learn: Sequence[Sentence], settings: ParserTraining) -> Langua
 
 
 def _batches(learn: Sequence[Sentence], settings: ParserTraining) -> Iterator[list[Sentence]]:
-    """Batches without end, a function of the settings alone: shuffled each epoch, growing in words."""
+    """Batches without end, a function of the settings alone: shuffled each epoch, growing in
+    words."""
     step, epoch = 0, 0
     while True:
         order = list(range(len(learn)))
@@ -271,7 +310,8 @@ def _batches(learn: Sequence[Sentence], settings: ParserTraining) -> Iterator[li
 
 
 def _examples(nlp: Language, sentences: Sequence[Sentence]) -> list[Any]:
-    """spaCy's pairs of bare words and annotated words; one document a sentence, its one start given."""
+    """spaCy's pairs of bare words and annotated words; one document a sentence, its one start
+    given."""
     from spacy.tokens import Doc
     from spacy.training import Example
 
@@ -283,7 +323,12 @@ def _examples(nlp: Language, sentences: Sequence[Sentence]) -> list[Any]:
         labels = ["ROOT" if label == "root" else label for label in sentence.deprel or ()]
         bare = Doc(nlp.vocab, words=words, sent_starts=starts)
         examples.append(
-            Example(bare, Doc(nlp.vocab, words=words, tags=list(sentence.xpos or ()), heads=heads, deps=labels))
+            Example(
+                bare,
+                Doc(
+                    nlp.vocab, words=words, tags=list(sentence.xpos or ()), heads=heads, deps=labels
+                ),
+            )
         )
     return examples
 
@@ -296,16 +341,21 @@ def _evaluate(nlp: Language, check: Sequence[Sentence]) -> dict[str, float]:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf8")
+    path.write_text(
+        json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf8"
+    )
 
 
 def main() -> int:
-    """`python -m zoo.recipe.parser --train FILE --dev FILE --work FOLDER --output FOLDER [--steps N] [--quick]`."""
+    """`python -m zoo.recipe.parser --train FILE --dev FILE --work FOLDER --output FOLDER [--steps
+    N] [--quick]`."""
     parser = argparse.ArgumentParser(description="Train the included parser.")
     for name in ("train", "dev", "work", "output"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--steps", type=int, default=ParserTraining.steps)
-    parser.add_argument("--quick", action="store_true", help="a few hundred steps on a few hundred sentences")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few hundred steps on a few hundred sentences"
+    )
     given = parser.parse_args()
     settings = QUICK if given.quick else ParserTraining(steps=given.steps)
 
@@ -313,7 +363,10 @@ def main() -> int:
         print(line, flush=True)
 
     scores = train_parser(given.train, given.dev, given.work, given.output, settings, report=say)
-    say(f"dev UAS {scores['uas']}, LAS {scores['las']}, tags {scores['tag_accuracy']}: {given.output}")
+    say(
+        f"dev UAS {scores['uas']}, LAS {scores['las']}, tags {scores['tag_accuracy']}: "
+        f"{given.output}"
+    )
     return 0
 
 

@@ -28,7 +28,13 @@ from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, tex
 
 Report = Callable[[str], None]
 STAGES = ("text", "pretrain", "finetune", "parser", "manifest")
-SNAPSHOTS = (0, 50, 200, 800, 3200)  # steps of seed 0 that are shipped: its initialisation, then log-spaced
+SNAPSHOTS = (
+    0,
+    50,
+    200,
+    800,
+    3200,
+)  # steps of seed 0 that are shipped: its initialisation, then log-spaced
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
 
 
@@ -52,7 +58,11 @@ class Run:
 
 
 KNOWN_TRUTHS = (
-    *(Run(f"{task}-frozen-{layers}", task, frozen=layers) for task in ("parse", "sentiment") for layers in (2, 4)),
+    *(
+        Run(f"{task}-frozen-{layers}", task, frozen=layers)
+        for task in ("parse", "sentiment")
+        for layers in (2, 4)
+    ),
     Run("sentiment-fast", "sentiment", dose=3.0),
     Run("parse-slow", "parse", dose=1 / 3),
 )
@@ -61,7 +71,8 @@ KNOWN_TRUTHS = (
 
 @dataclass(frozen=True)
 class Job:
-    """A module-level function that says whether there was anything to do, its arguments, and expected seconds."""
+    """A module-level function that says whether there was anything to do, its arguments, and
+    expected seconds."""
 
     function: Callable[..., bool]
     arguments: tuple[Any, ...]
@@ -123,11 +134,17 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
 
 def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
     """What each stage that trains has to do, in order."""
-    seconds = (plan.steps or pretraining(plan, 0).steps) * pretraining(plan, 0).tokens_per_step / PRETRAINING_TOKENS
+    seconds = (
+        (plan.steps or pretraining(plan, 0).steps)
+        * pretraining(plan, 0).tokens_per_step
+        / PRETRAINING_TOKENS
+    )
     runs = finetune_runs(plan)
     return {
         "pretrain": [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)],
-        "finetune": [Job(_finetune_run, (plan, run), _finetune_steps(plan) * FINETUNING_STEP) for run in runs],
+        "finetune": [
+            Job(_finetune_run, (plan, run), _finetune_steps(plan) * FINETUNING_STEP) for run in runs
+        ],
         "parser": [Job(make_parser, (plan,), _parser_settings(plan).steps * PARSER_STEP)],
     }
 
@@ -137,12 +154,15 @@ def finetune_runs(plan: Plan) -> list[Run]:
     runs = [Run(f"{task}-{run}", task, run=run) for run in range(plan.runs) for task in plan.tasks]
     demo = plan.quick and plan.data is None
     across = plan.tasks[1] if demo else ACROSS
-    runs += [Run(f"{across}-0-from-seed-{seed}", across, base_seed=seed) for seed in range(1, plan.seeds)]
+    runs += [
+        Run(f"{across}-0-from-seed-{seed}", across, base_seed=seed) for seed in range(1, plan.seeds)
+    ]
     return runs if demo else [*runs, *KNOWN_TRUTHS]
 
 
 def prepare_text(plan: Plan, report: Report) -> None:
-    """Tokenizer and encoded windows in the work folder; left alone where they are of this very text.
+    """Tokenizer and encoded windows in the work folder; left alone where they are of this very
+    text.
 
     Raises:
         RecipeError: If the text is missing, unknown or too short, or the folder cannot be written.
@@ -151,24 +171,42 @@ def prepare_text(plan: Plan, report: Report) -> None:
 
     settings = pretraining(plan, 0)
     paragraphs = read_paragraphs(plan.text, plan.dataset)
-    note = {"digest": text_digest(paragraphs), "vocabulary": settings.vocabulary, "length": settings.length}
+    note = {
+        "digest": text_digest(paragraphs),
+        "vocabulary": settings.vocabulary,
+        "length": settings.length,
+    }
     note["name"] = plan.dataset or Path(str(plan.text)).name
     written = _read_note(plan.work)
-    if written is not None and all(written.get(key) == note[key] for key in ("digest", "vocabulary", "length")):
+    if written is not None and all(
+        written.get(key) == note[key] for key in ("digest", "vocabulary", "length")
+    ):
         report("text: already encoded")
         return
-    if any((plan.work / f"seed-{seed}").exists() for seed in range(plan.seeds)) and written is not None:
-        raise RecipeError(f"{plan.work} holds seeds trained on another text; remove it or name another with --work.")
+    if (
+        any((plan.work / f"seed-{seed}").exists() for seed in range(plan.seeds))
+        and written is not None
+    ):
+        raise RecipeError(
+            f"{plan.work} holds seeds trained on another text; remove it or name another with "
+            f"--work."
+        )
     report(f"text: {len(paragraphs):,} paragraphs; reading or training the tokenizer")
     training, held_out = split_held_out(paragraphs)
-    kept = plan.out / "tokenizer" / "tokenizer.json"  # a second training would give another vocabulary
-    tokenizer = read_tokenizer(kept) if kept.is_file() else train_tokenizer(training, settings.vocabulary)
+    kept = (
+        plan.out / "tokenizer" / "tokenizer.json"
+    )  # a second training would give another vocabulary
+    tokenizer = (
+        read_tokenizer(kept) if kept.is_file() else train_tokenizer(training, settings.vocabulary)
+    )
     try:
         save_tokenizer(tokenizer, plan.work / "tokenizer")
         for name, part in (("train", training), ("held", held_out)):
             np.save(plan.work / f"{name}.npy", encode_windows(tokenizer, part, settings.length))
     except OSError as error:
-        raise RecipeError(f"{plan.work} could not be written ({error}); free some space and run again.") from error
+        raise RecipeError(
+            f"{plan.work} could not be written ({error}); free some space and run again."
+        ) from error
     write_json(plan.work / "text.json", note)
 
 
@@ -181,7 +219,9 @@ def pretraining(plan: Plan, seed: int) -> Any:
     return replace(settings, keep_steps=plan.snapshots) if seed == 0 else settings
 
 
-def _pretrain_seed(plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)) -> bool:
+def _pretrain_seed(
+    plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)
+) -> bool:
     import torch
 
     from zoo.recipe.pretrain import CHECKPOINT, pretrain
@@ -207,7 +247,11 @@ def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
     from zoo.recipe.sources import text_source
 
     settings = pretraining(plan, seed)
-    folder, models, tokenizer = plan.work / f"seed-{seed}", plan.out / "models", plan.work / "tokenizer"
+    folder, models, tokenizer = (
+        plan.work / f"seed-{seed}",
+        plan.out / "models",
+        plan.work / "tokenizer",
+    )
     due = [(folder / CHECKPOINT, models / f"seed-{seed}", None)]
     for step in plan.snapshots if seed == 0 else ():
         due.append((folder / f"step-{step}.safetensors", models / f"seed-0@step-{step}", settings))
@@ -225,10 +269,14 @@ def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
         for name in TOKENIZER_FILES:
             (plan.out / "tokenizer" / name).write_bytes((tokenizer / name).read_bytes())
     except OSError as error:
-        raise RecipeError(f"{plan.out / 'tokenizer'} could not be written ({error}); free some space.") from error
+        raise RecipeError(
+            f"{plan.out / 'tokenizer'} could not be written ({error}); free some space."
+        ) from error
 
 
-def _finetune_run(plan: Plan, run: Run, report: Report = lambda line: print(line, flush=True)) -> bool:
+def _finetune_run(
+    plan: Plan, run: Run, report: Report = lambda line: print(line, flush=True)
+) -> bool:
     from zoo.recipe.finetune import finetune, finished_run, run_settings
 
     base, out = plan.out / "models" / f"seed-{run.base_seed}", plan.out / "models" / run.name
@@ -256,7 +304,8 @@ def load_task(plan: Plan, task: str) -> TaskData:
 
 
 def make_parser(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
-    """Train the spaCy pipeline on the treebank's train and dev parts into `out/parser`; skipped if it is there."""
+    """Train the spaCy pipeline on the treebank's train and dev parts into `out/parser`; skipped if
+    it is there."""
     if plan.treebank is None:
         report("parser: no --treebank, left out")
         return False
@@ -266,7 +315,9 @@ def make_parser(plan: Plan, report: Report = lambda line: print(line, flush=True
     from zoo.recipe.parser import train_parser
 
     train, dev = (find_treebank(plan.treebank, part) for part in ("train", "dev"))
-    train_parser(train, dev, plan.work / "parser", plan.out / "parser", _parser_settings(plan), report)
+    train_parser(
+        train, dev, plan.work / "parser", plan.out / "parser", _parser_settings(plan), report
+    )
     return True
 
 
@@ -277,7 +328,8 @@ def _parser_settings(plan: Plan) -> Any:
 
 
 def _run_all(plan: Plan, jobs: Sequence[Job], countdown: Countdown, report: Report) -> None:
-    """One after another, or `plan.jobs` at once in processes of their own with a share of the cores each."""
+    """One after another, or `plan.jobs` at once in processes of their own with a share of the cores
+    each."""
     import torch
 
     if plan.jobs <= 1 or len(jobs) <= 1:
@@ -287,7 +339,9 @@ def _run_all(plan: Plan, jobs: Sequence[Job], countdown: Countdown, report: Repo
         return
     threads = max(1, (os.cpu_count() or 1) // plan.jobs)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(plan.jobs, context, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+    with ProcessPoolExecutor(
+        plan.jobs, context, initializer=torch.set_num_threads, initargs=(threads,)
+    ) as pool:
         waiting = {pool.submit(_timed, job.function, job.arguments): job for job in jobs}
         try:
             for future in as_completed(waiting):
@@ -317,4 +371,6 @@ def _read_note(work: Path) -> dict[str, Any] | None:
     try:
         return dict(json.loads(path.read_text(encoding="utf8"))) if path.is_file() else None
     except (OSError, ValueError) as error:
-        raise RecipeError(f"{path} cannot be read ({error}); delete it to encode the text again.") from error
+        raise RecipeError(
+            f"{path} cannot be read ({error}); delete it to encode the text again."
+        ) from error

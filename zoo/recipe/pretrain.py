@@ -5,12 +5,13 @@ positions leave a model of this size on a plateau; windows of 64 tokens, AdamW w
 no dropout, loss on the masked positions only. Every random choice is a function of (seed, step),
 so that a run that was interrupted and resumed equals one that was not.
 
-With a constant rate any step can be the last: what is kept then is the running average of the weights over about the
-last tenth of the steps, which stands in for the decay (Shamir & Zhang 2013, polynomial-decay averaging).
+With a constant rate any step can be the last: what is kept then is the running average of the
+weights over about the last tenth of the steps, which stands in for the decay (Shamir & Zhang 2013,
+polynomial-decay averaging).
 
 Reference: Devlin et al. 2019 (masking 80/10/10), Su et al. 2021 (rotary positions).
-Deviations: 25 % of the tokens are predicted, not 15; no next-sentence task; one position in four of a
-batch, not of each window, so that shapes are constant.
+Deviations: 25 % of the tokens are predicted, not 15; no next-sentence task; one position in four of
+a batch, not of each window, so that shapes are constant.
 """
 
 from __future__ import annotations
@@ -52,11 +53,12 @@ class Pretraining:
 
     Attributes:
         masked: Share of all positions that are predicted.
-        objective: "mask", or "replaced" (a generator replaces the masked tokens, the model detects which).
+        objective: "mask", or "replaced" (a generator replaces the masked tokens, the model detects
+            which).
         whole_words: Whether all tokens of a word are masked together.
         precision: "float32", or "bfloat16" (autocast; the weights stay float32).
-        schedule: "linear" decay to 0 at the last step, or "constant" after the warm-up, whose result is the running
-            average of the weights; `steps` may then be raised to train on.
+        schedule: "linear" decay to 0 at the last step, or "constant" after the warm-up, whose
+            result is the running average of the weights; `steps` may then be raised to train on.
         keep_steps: Steps whose weights (averaged, where there is an average) are kept.
     """
 
@@ -86,7 +88,9 @@ class Pretraining:
                 f"choose of {', '.join(OBJECTIVES)} and of {', '.join(SCHEDULES)}."
             )
         if self.precision not in ("float32", "bfloat16"):
-            raise RecipeError(f"There is no precision {self.precision!r}; choose float32 or bfloat16.")
+            raise RecipeError(
+                f"There is no precision {self.precision!r}; choose float32 or bfloat16."
+            )
 
     @property
     def tokens(self) -> int:
@@ -115,7 +119,8 @@ def new_model(settings: Pretraining) -> Any:
 
 
 def _configuration(settings: Pretraining, share: int = 1) -> Any:
-    """The model's configuration, or that of one with 1 / `share` of its width and the same embeddings."""
+    """The model's configuration, or that of one with 1 / `share` of its width and the same
+    embeddings."""
     from transformers import RoFormerConfig
 
     return RoFormerConfig(
@@ -138,11 +143,14 @@ def autocast(settings: Pretraining, device: str) -> torch.autocast:
     return torch.autocast(device, torch.bfloat16, enabled=settings.precision == "bfloat16")
 
 
-def evaluate(model: Any, windows: np.ndarray, settings: Pretraining, device: str = "cpu") -> dict[str, float]:
+def evaluate(
+    model: Any, windows: np.ndarray, settings: Pretraining, device: str = "cpu"
+) -> dict[str, float]:
     """Held-out masked loss (nats a token) and masked-token accuracy; the same masks for every seed.
 
-    Of a model that detects replaced tokens these are its generator's, with the model's own `detection_loss` (nats a
-    token) beside them, and `detection_chance`, the loss of one that knows the share of replaced tokens alone.
+    Of a model that detects replaced tokens these are its generator's, with the model's own
+    `detection_loss` (nats a token) beside them, and `detection_chance`, the loss of one that knows
+    the share of replaced tokens alone.
     """
     generator = torch.Generator().manual_seed(0)
     losses, hits, count, detected, replacements, tokens = 0.0, 0, 0, 0.0, 0, 0
@@ -151,8 +159,12 @@ def evaluate(model: Any, windows: np.ndarray, settings: Pretraining, device: str
     with torch.inference_mode():
         for start in range(0, len(windows), 128):
             ids = torch.from_numpy(windows[start : start + 128].astype(np.int64))
-            corrupted, positions, truth = mask_tokens(ids, settings.masked, settings.vocabulary, generator)
-            ids, corrupted, positions = (tensor.to(device) for tensor in (ids, corrupted, positions))
+            corrupted, positions, truth = mask_tokens(
+                ids, settings.masked, settings.vocabulary, generator
+            )
+            ids, corrupted, positions = (
+                tensor.to(device) for tensor in (ids, corrupted, positions)
+            )
             if detector is not None:
                 drawn = torch.Generator().manual_seed(start)
                 replaced, logits = detector.replace_tokens(ids, corrupted, positions, drawn)
@@ -187,16 +199,20 @@ def pretrain(
 
     Args:
         windows: uint16 token ids, shape (window, subword).
-        work: Folder of this seed's checkpoint; snapshots at `keep_steps` go to `work/step-N.safetensors`.
+        work: Folder of this seed's checkpoint; snapshots at `keep_steps` go to
+            `work/step-N.safetensors`.
         compile_graph: Whether the encoder is compiled (masking alone).
         continues: bool (vocabulary,), whether a token continues a word; needed for whole words.
         save_every: Steps between checkpoints.
 
     Raises:
-        RecipeError: If the checkpoint is of other settings or cannot be written, or `continues` is missing.
+        RecipeError: If the checkpoint is of other settings or cannot be written, or `continues` is
+            missing.
     """
     if settings.whole_words and continues is None:
-        raise RecipeError("Whole words cannot be masked without knowing which tokens continue a word.")
+        raise RecipeError(
+            "Whole words cannot be masked without knowing which tokens continue a word."
+        )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = new_model(settings).to(device)
     optimizer = _optimizer(model, settings)
@@ -237,20 +253,33 @@ def pretrain(
 def _optimizer(model: Any, settings: Pretraining) -> torch.optim.Optimizer:
     decayed = [p for p in model.parameters() if p.ndim > 1]
     kept = [p for p in model.parameters() if p.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": kept, "weight_decay": 0.0}]
+    groups = [
+        {"params": decayed, "weight_decay": settings.weight_decay},
+        {"params": kept, "weight_decay": 0.0},
+    ]
     return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
 
 
 def _loss_function(
-    model: Any, settings: Pretraining, compile_graph: bool, continues: np.ndarray | None, device: str
+    model: Any,
+    settings: Pretraining,
+    compile_graph: bool,
+    continues: np.ndarray | None,
+    device: str,
 ) -> Callable[[torch.Tensor, int], torch.Tensor]:
     """(ids, step) -> the objective's loss; what is drawn is a function of (seed, step)."""
-    encoder = torch.compile(model.roformer) if compile_graph and settings.objective == "mask" else model.roformer
+    encoder = (
+        torch.compile(model.roformer)
+        if compile_graph and settings.objective == "mask"
+        else model.roformer
+    )
     words = torch.from_numpy(continues) if settings.whole_words and continues is not None else None
 
     def loss(ids: torch.Tensor, step: int) -> torch.Tensor:
         generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + step)
-        corrupted, positions, _ = mask_tokens(ids, settings.masked, settings.vocabulary, generator, words)
+        corrupted, positions, _ = mask_tokens(
+            ids, settings.masked, settings.vocabulary, generator, words
+        )
         ids, corrupted, positions = (tensor.to(device) for tensor in (ids, corrupted, positions))
         with autocast(settings, device):
             if settings.objective == "replaced":
@@ -270,4 +299,8 @@ def _batch(windows: np.ndarray, settings: Pretraining, step: int) -> np.ndarray:
 
 def _learning_rate(settings: Pretraining, step: int) -> float:
     warm = min(1.0, (step + 1) / max(1, settings.warmup))
-    return settings.learning_rate * warm * (1 - step / settings.steps if settings.schedule == "linear" else 1.0)
+    return (
+        settings.learning_rate
+        * warm
+        * (1 - step / settings.steps if settings.schedule == "linear" else 1.0)
+    )

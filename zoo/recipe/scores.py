@@ -1,7 +1,7 @@
 """Scores of fine-tuned models on the held-out part, and their majority baselines.
 
-Shares in [0, 1]: accuracy of labels (sentences, or words for tags), UAS of arcs (all words, punctuation included,
-each word its highest-scoring head), exact match and token F1 of spans.
+Shares in [0, 1]: accuracy of labels (sentences, or words for tags), UAS of arcs (all words,
+punctuation included, each word its highest-scoring head), exact match and token F1 of spans.
 """
 
 from __future__ import annotations
@@ -23,17 +23,26 @@ LONGEST_ANSWER = 30  # subwords
 
 
 def score_model(
-    model: Any, task: TaskData, items: Sequence[Encoded], pad: int, batch: int = 64, device: str = "cpu"
+    model: Any,
+    task: TaskData,
+    items: Sequence[Encoded],
+    pad: int,
+    batch: int = 64,
+    device: str = "cpu",
 ) -> dict[str, float]:
     """Scores of `model` on encoded examples; the first one is the kind's metric in `METRICS`."""
     model.eval()
     hits, count, overlap = 0.0, 0, 0.0
     with torch.inference_mode():
         for chosen, tensors in scoring_batches(items, batch, pad):
-            output = forward(model, task.kind, {name: value.to(device) for name, value in tensors.items()})
+            output = forward(
+                model, task.kind, {name: value.to(device) for name, value in tensors.items()}
+            )
             if task.kind == "span":
                 for row, index in enumerate(chosen):
-                    exact, f1 = _score_span(output.start_logits[row], output.end_logits[row], items[index])
+                    exact, f1 = _score_span(
+                        output.start_logits[row], output.end_logits[row], items[index]
+                    )
                     hits, overlap, count = hits + exact, overlap + f1, count + 1
                 continue
             logits = output if task.kind == "arcs" else output.logits
@@ -58,8 +67,8 @@ def forward(model: Any, kind: str, tensors: dict[str, Tensor]) -> Any:
 def majority_baseline(task: TaskData) -> dict[str, Any]:
     """Score the most frequent answer of the training part on the test part (majority baseline).
 
-    The commonest label; for arcs the commonest place of the head relative to the word (or the root); for spans
-    the empty answer.
+    The commonest label; for arcs the commonest place of the head relative to the word (or the
+    root); for spans the empty answer.
     """
     if task.kind == "span":
         empty = sum(not example.answers for example in task.test) / max(1, len(task.test))
@@ -72,10 +81,15 @@ def majority_baseline(task: TaskData) -> dict[str, Any]:
             elif task.kind == "words":
                 counts[part].update(example.labels)
             else:
-                counts[part].update(_relative(word, head) for word, head in enumerate(example.labels, start=1))
+                counts[part].update(
+                    _relative(word, head) for word, head in enumerate(example.labels, start=1)
+                )
     answer = counts["train"].most_common(1)[0][0]
     score = counts["test"][answer] / max(1, sum(counts["test"].values()))
-    return {"score": score, "answer": task.label_names[answer] if task.label_names else f"head at {answer}"}
+    return {
+        "score": score,
+        "answer": task.label_names[answer] if task.label_names else f"head at {answer}",
+    }
 
 
 def _relative(word: int, head: int) -> str:
@@ -98,7 +112,9 @@ def _score_span(start: Tensor, end: Tensor, item: Encoded) -> tuple[float, float
             text = source.pair[offsets[first][0] : offsets[last][1]]  # type: ignore[index]
     answers = source.answers if source is not None and source.answers else ("",)
     given = _normal(text)
-    return max(float(given == _normal(answer)) for answer in answers), max(_f1(given, _normal(a)) for a in answers)
+    return max(float(given == _normal(answer)) for answer in answers), max(
+        _f1(given, _normal(a)) for a in answers
+    )
 
 
 def _normal(text: str) -> list[str]:

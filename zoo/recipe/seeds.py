@@ -33,7 +33,11 @@ def is_published(checkpoint: Path, out: Path) -> bool:
     from core.models.zoo import file_digest
 
     done = read_record(out)
-    return done is not None and checkpoint.is_file() and done.get("checkpoint_sha256") == file_digest(checkpoint)
+    return (
+        done is not None
+        and checkpoint.is_file()
+        and done.get("checkpoint_sha256") == file_digest(checkpoint)
+    )
 
 
 def publish_seed(
@@ -46,7 +50,8 @@ def publish_seed(
     settings: Pretraining | None = None,
     device: str = "cpu",
 ) -> dict[str, Any]:
-    """Write a seed's folder and its record: held-out loss and accuracy of the weights as they are shipped.
+    """Write a seed's folder and its record: held-out loss and accuracy of the weights as they are
+    shipped.
 
     Args:
         checkpoint: Training state, or a snapshot (`step-N.safetensors`), which needs `settings`.
@@ -59,11 +64,15 @@ def publish_seed(
     from core.models.zoo import file_digest
 
     note = finish_seed(checkpoint, tokenizer, out, settings)
-    trained = settings or Pretraining(**{**note["settings"], "keep_steps": tuple(note["settings"]["keep_steps"])})
+    trained = settings or Pretraining(
+        **{**note["settings"], "keep_steps": tuple(note["settings"]["keep_steps"])}
+    )
     steps = int(note.get("step") or checkpoint.stem.rpartition("-")[2])
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    model = AutoModelForMaskedLM.from_pretrained(out, dtype=torch.float32, trust_remote_code=False).to(device)
+    model = AutoModelForMaskedLM.from_pretrained(
+        out, dtype=torch.float32, trust_remote_code=False
+    ).to(device)
     scores = evaluate(model, held_out, trained, device)
     record = {
         "ref": f"zoo:{out.name}",
@@ -74,18 +83,26 @@ def publish_seed(
         "licence": source.licence,
         "metric": "held_out_loss",
         "scores": {name: round(value, 4) for name, value in scores.items()},
-        "baseline": {"score": round(baselines.bigram, 4), "unigram": round(baselines.unigram, 4), "answer": "bigram"},
+        "baseline": {
+            "score": round(baselines.bigram, 4),
+            "unigram": round(baselines.unigram, 4),
+            "answer": "bigram",
+        },
         "steps": steps,
         "tokens": steps * trained.tokens_per_step,
         "settings": {**vars(trained), "keep_steps": list(trained.keep_steps)},
         "checkpoint_sha256": file_digest(checkpoint),
-        "examples": fill_blanks(model.cpu(), AutoTokenizer.from_pretrained(out, trust_remote_code=False)),
+        "examples": fill_blanks(
+            model.cpu(), AutoTokenizer.from_pretrained(out, trust_remote_code=False)
+        ),
     }
     write_json(out / RECORD, record)
     return record
 
 
-def fill_blanks(model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS, top: int = 5) -> list[dict[str, Any]]:
+def fill_blanks(
+    model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS, top: int = 5
+) -> list[dict[str, Any]]:
     """The model's `top` words for each sentence's [MASK], with probabilities."""
     filled = []
     for sentence in sentences:
@@ -95,5 +112,11 @@ def fill_blanks(model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS,
             logits = model(**encoding).logits[0, place]
         best = logits.softmax(-1).topk(top)
         words = [tokenizer.convert_ids_to_tokens(int(index)) for index in best.indices]
-        filled.append({"text": sentence, "words": words, "probabilities": [round(float(p), 4) for p in best.values]})
+        filled.append(
+            {
+                "text": sentence,
+                "words": words,
+                "probabilities": [round(float(p), 4) for p in best.values],
+            }
+        )
     return filled

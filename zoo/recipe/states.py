@@ -1,4 +1,5 @@
-"""What a pretraining run keeps: its state, written whole or not at all, and the running average of its weights."""
+"""What a pretraining run keeps: its state, written whole or not at all, and the running average of
+its weights."""
 
 from __future__ import annotations
 
@@ -25,19 +26,24 @@ def weights_of(model: Any) -> dict[str, torch.Tensor]:
 def state_of(
     model: Any, optimizer: torch.optim.Optimizer, average: Mapping[str, torch.Tensor] | None = None
 ) -> dict[str, torch.Tensor]:
-    """All that `resume` needs: `model.NAME`, `average.NAME`, and the optimizer's tensors of each parameter."""
+    """All that `resume` needs: `model.NAME`, `average.NAME`, and the optimizer's tensors of each
+    parameter."""
     state = {f"model.{name}": value for name, value in weights_of(model).items()}
     state |= {f"average.{name}": value for name, value in (average or {}).items()}
     for name, parameter in model.named_parameters():
-        for key, value in optimizer.state[parameter].items():  # empty where there is no gradient: the rotary table
+        for key, value in optimizer.state[
+            parameter
+        ].items():  # empty where there is no gradient: the rotary table
             state[f"{key}.{name}"] = value.detach().cpu().contiguous()
     return state
 
 
 def add_to_average(average: dict[str, torch.Tensor], model: Any, count: int) -> None:
-    """The `count`-th addition (from 1) of the weights to their running average, in place; the first is a copy.
+    """The `count`-th addition (from 1) of the weights to their running average, in place; the first
+    is a copy.
 
-    Reference: Shamir & Zhang 2013, "Stochastic Gradient Descent for Non-smooth Optimization", polynomial-decay
+    Reference: Shamir & Zhang 2013, "Stochastic Gradient Descent for Non-smooth Optimization",
+    polynomial-decay
     averaging. Deviations: none.
     """
     share = (1 + AVERAGE_DECAY) / (count + AVERAGE_DECAY)
@@ -57,7 +63,9 @@ def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], note: dict[str
         save_file(dict(tensors), partial, metadata={"note": json.dumps(note)})
         partial.replace(path)
     except OSError as error:
-        raise RecipeError(f"{path} could not be written ({error}); free some space and run again to resume.") from error
+        raise RecipeError(
+            f"{path} could not be written ({error}); free some space and run again to resume."
+        ) from error
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -71,7 +79,9 @@ def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
             note = json.loads((handle.metadata() or {}).get("note", "{}"))
         return note, load_file(path)
     except (SafetensorError, OSError, ValueError) as error:
-        raise RecipeError(f"{path} is damaged ({error}); delete it to train this seed again.") from error
+        raise RecipeError(
+            f"{path} is damaged ({error}); delete it to train this seed again."
+        ) from error
 
 
 def resume(
@@ -92,8 +102,12 @@ def resume(
     if not path.is_file():
         return 0, 0.0
     note, state = read_tensors(path)
-    if "step" not in note or _comparable(note["settings"], settings) != _comparable(asdict(settings), settings):
-        raise RecipeError(f"{path} was made with other settings; delete it or use another work folder.")
+    if "step" not in note or _comparable(note["settings"], settings) != _comparable(
+        asdict(settings), settings
+    ):
+        raise RecipeError(
+            f"{path} was made with other settings; delete it or use another work folder."
+        )
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(state[f"model.{name}"])
@@ -101,13 +115,15 @@ def resume(
                 average[name] = state[f"average.{name}"]
             if f"step.{name}" in state:
                 optimizer.state[parameter] = {
-                    key: state[f"{key}.{name}"].to(parameter.device) for key in ("step", "exp_avg", "exp_avg_sq")
+                    key: state[f"{key}.{name}"].to(parameter.device)
+                    for key in ("step", "exp_avg", "exp_avg_sq")
                 }
     return int(note["step"]), float(note.get("processor_seconds", 0.0))
 
 
 def _comparable(noted: Mapping[str, Any], settings: Any) -> dict[str, Any]:
-    """Settings without what may change between two halves of a run; older checkpoints lack the newer ones."""
+    """Settings without what may change between two halves of a run; older checkpoints lack the
+    newer ones."""
     defaults = {field.name: field.default for field in fields(settings) if field.name != "seed"}
     free = {"keep_steps": None} | ({"steps": None} if settings.schedule == "constant" else {})
     return {**defaults, **noted, **free}

@@ -1,8 +1,9 @@
 """Compare the syntax in a model's best layer with that in its static window of three words.
 
-Two probes of the same kind: one reads each layer, one the static window, which sets the embedding output of the word
-before and of the word after beside each word's. Layers above the window in UUAS hold syntax that no local reading of
-words gives; the difference is the figure by which pretraining settings are compared.
+Two probes of the same kind: one reads each layer, one the static window, which sets the embedding
+output of the word before and of the word after beside each word's. Layers above the window in UUAS
+hold syntax that no local reading of words gives; the difference is the figure by which pretraining
+settings are compared.
 
 Reference: structural probe of Hewitt & Manning 2019 (rank 64), with positions beside the vectors
 (`core.probes.structural.positions`). The static window is ours.
@@ -73,7 +74,9 @@ class ProbingPlan:
 
 
 def static_window(
-    vectors: Float[np.ndarray, "item d_model"], lengths: Int[np.ndarray, " sentence"], reach: int = 1
+    vectors: Float[np.ndarray, "item d_model"],
+    lengths: Int[np.ndarray, " sentence"],
+    reach: int = 1,
 ) -> Float[np.ndarray, "item wider"]:
     """Each word's vector between those of its neighbours, zeros beyond the sentence's edges.
 
@@ -94,7 +97,8 @@ def static_window(
 
 
 def measure_gap(ref: str, treebank: Path, plan: ProbingPlan | None = None) -> SyntaxGap:
-    """Train the probes of a model's layers and of its static window, and score both on the test sentences.
+    """Train the probes of a model's layers and of its static window, and score both on the test
+    sentences.
 
     Args:
         ref: A ModelRef, such as `zoo:seed-0` or `path:FOLDER`.
@@ -106,24 +110,41 @@ def measure_gap(ref: str, treebank: Path, plan: ProbingPlan | None = None) -> Sy
         ModelError: If the model cannot be had.
     """
     chosen, began = plan or ProbingPlan(), time.process_time()
-    trees = {part: _trees(treebank, part, count) for part, count in zip(PARTS, chosen.sentences, strict=True)}
+    trees = {
+        part: _trees(treebank, part, count)
+        for part, count in zip(PARTS, chosen.sentences, strict=True)
+    }
     golds = {part: gold_of(trees[part]) for part in PARTS}
     vectors = dict(zip(PARTS, _read(ref, [trees[part] for part in PARTS]), strict=True))
     centres, sizes = measure_vectors(vectors["train"])
     windows = {
-        part: static_window((vectors[part][:, 0] - centres[0]) / sizes[0], golds[part].lengths)[:, None]
+        part: static_window((vectors[part][:, 0] - centres[0]) / sizes[0], golds[part].lengths)[
+            :, None
+        ]
         for part in PARTS
     }
     hits, edges = _hits(vectors, (centres, sizes), golds, chosen)
-    unscaled = np.zeros((1, windows["train"].shape[2]), dtype=np.float32), np.ones(1, dtype=np.float32)
+    unscaled = (
+        np.zeros((1, windows["train"].shape[2]), dtype=np.float32),
+        np.ones(1, dtype=np.float32),
+    )
     window = _hits(windows, unscaled, golds, chosen)[0][0]
     shares = 100 * hits.sum(axis=1) / edges.sum()
     best = 1 + int(shares[1:].argmax())
     low, high = _interval(hits[best] - window, edges)
-    layers, static = tuple(round(float(share), 2) for share in shares), 100 * float(window.sum() / edges.sum())
+    layers, static = (
+        tuple(round(float(share), 2) for share in shares),
+        100 * float(window.sum() / edges.sum()),
+    )
     spent = round(time.process_time() - began, 1)
     return SyntaxGap(
-        layers, round(static, 2), best, round(float(shares[best]) - static, 2), round(low, 2), round(high, 2), spent
+        layers,
+        round(static, 2),
+        best,
+        round(float(shares[best]) - static, 2),
+        round(low, 2),
+        round(high, 2),
+        spent,
     )
 
 
@@ -131,7 +152,9 @@ def _trees(treebank: Path, part: str, count: int) -> list[Tree]:
     from core.text.corpora import read_corpus
 
     sentences = read_corpus(str(find_treebank(treebank, part))).sentences
-    return [as_tree(sentence) for sentence in sentences if SHORTEST <= len(sentence.words) <= LONGEST][:count]
+    return [
+        as_tree(sentence) for sentence in sentences if SHORTEST <= len(sentence.words) <= LONGEST
+    ][:count]
 
 
 def _read(ref: str, parts: Sequence[Sequence[Tree]]) -> Iterator[np.ndarray]:
@@ -149,12 +172,17 @@ def _read(ref: str, parts: Sequence[Sequence[Tree]]) -> Iterator[np.ndarray]:
 
 
 def _hits(
-    vectors: dict[str, np.ndarray], scale: tuple[np.ndarray, np.ndarray], golds: dict[str, Gold], plan: ProbingPlan
+    vectors: dict[str, np.ndarray],
+    scale: tuple[np.ndarray, np.ndarray],
+    golds: dict[str, Gold],
+    plan: ProbingPlan,
 ) -> tuple[Float[np.ndarray, "layer sentence"], Float[np.ndarray, " sentence"]]:
     """Gold edges found in each test sentence, means over draws, and gold edges there are."""
     wide = {part: beside_positions(vectors[part], golds[part].lengths, *scale) for part in PARTS}
     data = {
-        part: ProbeData(torch.from_numpy(wide[part]), [square[None] for square in golds[part].distances])
+        part: ProbeData(
+            torch.from_numpy(wide[part]), [square[None] for square in golds[part].distances]
+        )
         for part in ("train", "dev")
     }
     layers = wide["test"].shape[1]

@@ -1,7 +1,8 @@
 """The data of fine-tuning: examples of four kinds, from files or from Hub data sets.
 
-A task is a name, a kind (what its head predicts) and labelled examples in a training and a test part.
-Files are JSON lines with `text`, `text_pair`, `label`, or CoNLL-U; hub data sets have the columns of MNLI or SQuAD.
+A task is a name, a kind (what its head predicts) and labelled examples in a training and a test
+part. Files are JSON lines with `text`, `text_pair`, `label`, or CoNLL-U; hub data sets have the
+columns of MNLI or SQuAD.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ Kind = Literal["sequence", "words", "arcs", "span"]
 class Example:
     """One labelled input. Which fields are filled depends on the task's kind.
 
-    sequence: `text` (and `pair`), `label`. words: `words`, `labels` a word. arcs: `words`, `labels` = 1-based heads,
-    0 the root. span: `text` is the question, `pair` the context, `answers` with their character `starts`.
+    sequence: `text` (and `pair`), `label`. words: `words`, `labels` a word. arcs: `words`, `labels`
+    = 1-based heads,
+    0 the root. span: `text` is the question, `pair` the context, `answers` with their character
+    `starts`.
     """
 
     text: str = ""
@@ -66,7 +69,9 @@ SOURCES = {
     "nli": Source("nli", "SICK (Marelli et al. 2014)", "CC BY-NC-SA 3.0"),
     "sentiment": Source("sentiment", "Sentence Polarity v1.0 (Pang & Lee 2005)", "CC BY 4.0"),
     "subjectivity": Source("subjectivity", "Subjectivity v1.0 (Pang & Lee 2004)", "CC BY 4.0"),
-    "question": Source("question_type", "TREC question classification (Li & Roth 2002)", "free for research"),
+    "question": Source(
+        "question_type", "TREC question classification (Li & Roth 2002)", "free for research"
+    ),
     "pos": Source("en_ewt-ud", "UD English EWT, universal part-of-speech tags", "CC BY-SA 4.0"),
     "parse": Source("en_ewt-ud", "UD English EWT, heads", "CC BY-SA 4.0"),
 }
@@ -85,29 +90,48 @@ def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
     source = SOURCES[name]
     if name in TREEBANK_TASKS:
         if treebank is None:
-            raise RecipeError(f"The task {name} needs --treebank FOLDER with ...-train.conllu and ...-test.conllu.")
-        train, test = (_read_trees(find_treebank(treebank, part), name) for part in ("train", "test"))
-        tags = tuple(sorted({str(tag) for _, tags in (*train, *test) for tag in tags})) if name == "pos" else ()
+            raise RecipeError(
+                f"The task {name} needs --treebank FOLDER with ...-train.conllu and "
+                f"...-test.conllu."
+            )
+        train, test = (
+            _read_trees(find_treebank(treebank, part), name) for part in ("train", "test")
+        )
+        tags = (
+            tuple(sorted({str(tag) for _, tags in (*train, *test) for tag in tags}))
+            if name == "pos"
+            else ()
+        )
         index = {tag: place for place, tag in enumerate(tags)}
         training, held_out = (
-            tuple(Example(words=words, labels=tuple(index.get(tag, tag) for tag in given)) for words, given in part)
+            tuple(
+                Example(words=words, labels=tuple(index.get(tag, tag) for tag in given))
+                for words, given in part
+            )
             for part in (train, test)
         )
         kind: Kind = "arcs" if name == "parse" else "words"
         return TaskData(name, kind, tags, training, held_out, source.data, source.licence)
     if data is None:
-        raise RecipeError(f"The task {name} needs --data FOLDER with {source.file}.train.jsonl and .test.jsonl.")
-    rows = [list(_read_json_lines(_find(data, f"{source.file}.{part}.jsonl"))) for part in ("train", "test")]
+        raise RecipeError(
+            f"The task {name} needs --data FOLDER with {source.file}.train.jsonl and .test.jsonl."
+        )
+    rows = [
+        list(_read_json_lines(_find(data, f"{source.file}.{part}.jsonl")))
+        for part in ("train", "test")
+    ]
     labels = tuple(sorted({row["label"] for part in rows for row in part}))
     place = {label: index for index, label in enumerate(labels)}
     training, held_out = (
-        tuple(Example(row["text"], row.get("text_pair"), place[row["label"]]) for row in part) for part in rows
+        tuple(Example(row["text"], row.get("text_pair"), place[row["label"]]) for row in part)
+        for part in rows
     )
     return TaskData(name, "sequence", labels, training, held_out, source.data, source.licence)
 
 
 def mnli_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, Any]]) -> TaskData:
-    """Rows of MNLI: `premise`, `hypothesis`, `label` 0/1/2; rows without a label (-1) are left out."""
+    """Rows of MNLI: `premise`, `hypothesis`, `label` 0/1/2; rows without a label (-1) are left
+    out."""
     names = ("entailment", "neutral", "contradiction")
 
     def read(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
@@ -115,14 +139,25 @@ def mnli_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, An
         for row in rows:
             _need(row, "MNLI", "premise", "hypothesis", "label")
             if 0 <= int(row["label"]) < len(names):
-                examples.append(Example(str(row["premise"]), str(row["hypothesis"]), int(row["label"])))
+                examples.append(
+                    Example(str(row["premise"]), str(row["hypothesis"]), int(row["label"]))
+                )
         return tuple(examples)
 
-    return TaskData("mnli", "sequence", names, read(train), read(test), "MultiNLI (Williams et al. 2018)", "various")
+    return TaskData(
+        "mnli",
+        "sequence",
+        names,
+        read(train),
+        read(test),
+        "MultiNLI (Williams et al. 2018)",
+        "various",
+    )
 
 
 def squad_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, Any]]) -> TaskData:
-    """Rows of SQuAD: `question`, `context`, `answers` {text: [...], answer_start: [...]}; an empty list: no answer."""
+    """Rows of SQuAD: `question`, `context`, `answers` {text: [...], answer_start: [...]}; an empty
+    list: no answer."""
 
     def read(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
         examples = []
@@ -130,10 +165,22 @@ def squad_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, A
             _need(row, "SQuAD", "question", "context", "answers")
             answers = row["answers"]
             given = tuple(answers["text"]), tuple(int(start) for start in answers["answer_start"])
-            examples.append(Example(str(row["question"]), str(row["context"]), answers=given[0], starts=given[1]))
+            examples.append(
+                Example(
+                    str(row["question"]), str(row["context"]), answers=given[0], starts=given[1]
+                )
+            )
         return tuple(examples)
 
-    return TaskData("squad", "span", (), read(train), read(test), "SQuAD (Rajpurkar et al. 2016)", "CC BY-SA 4.0")
+    return TaskData(
+        "squad",
+        "span",
+        (),
+        read(train),
+        read(test),
+        "SQuAD (Rajpurkar et al. 2016)",
+        "CC BY-SA 4.0",
+    )
 
 
 @dataclass(frozen=True)
@@ -165,7 +212,10 @@ def read_hub_task(name: str, limit: int | None = None) -> TaskData:
         raise RecipeError(f"There is no hub task {name!r}; there are {', '.join(HUB_TASKS)}.")
     task = HUB_TASKS[name]
     try:
-        parts = [load_dataset(task.dataset, task.configuration, split=split) for split in ("train", task.test_split)]
+        parts = [
+            load_dataset(task.dataset, task.configuration, split=split)
+            for split in ("train", task.test_split)
+        ]
     except (DatasetNotFoundError, ConnectionError, OSError, ValueError) as error:
         raise RecipeError(f"The data set {task.dataset} could not be read: {error}") from error
     return task.read(*(part.select(range(min(limit or len(part), len(part)))) for part in parts))
@@ -174,14 +224,19 @@ def read_hub_task(name: str, limit: int | None = None) -> TaskData:
 def _need(row: Mapping[str, Any], format_name: str, *columns: str) -> None:
     lacking = [column for column in columns if column not in row]
     if lacking:
-        raise RecipeError(f"A row in {format_name} format needs {', '.join(columns)}; missing: {', '.join(lacking)}.")
+        raise RecipeError(
+            f"A row in {format_name} format needs {', '.join(columns)}; missing: "
+            f"{', '.join(lacking)}."
+        )
 
 
 def _find(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path
-    raise RecipeError(f"No {name} (or {name}.gz) in {folder}; point the recipe at the folder that holds it.")
+    raise RecipeError(
+        f"No {name} (or {name}.gz) in {folder}; point the recipe at the folder that holds it."
+    )
 
 
 def find_treebank(folder: Path, part: str) -> Path:
@@ -192,7 +247,9 @@ def find_treebank(folder: Path, part: str) -> Path:
     """
     files = sorted([*folder.glob(f"*-{part}.conllu"), *folder.glob(f"*-{part}.conllu.gz")])
     if len(files) != 1:
-        raise RecipeError(f"{folder} holds {len(files)} files called ...-{part}.conllu (or .gz); one is needed.")
+        raise RecipeError(
+            f"{folder} holds {len(files)} files called ...-{part}.conllu (or .gz); one is needed."
+        )
     return files[0]
 
 
@@ -217,7 +274,10 @@ def _read_trees(path: Path, task: str) -> list[tuple[tuple[str, ...], Sequence[A
             for sentence in read_conllu(handle, path.name):
                 labels = sentence.upos if task == "pos" else sentence.heads
                 if labels is None:
-                    raise RecipeError(f"{path} has no {'UPOS tags' if task == 'pos' else 'heads'} for the task {task}.")
+                    raise RecipeError(
+                        f"{path} has no {'UPOS tags' if task == 'pos' else 'heads'} for the task "
+                        f"{task}."
+                    )
                 labelled.append((sentence.words, labels))
     except (CorpusError, UnicodeDecodeError, EOFError, OSError) as error:
         raise RecipeError(f"The treebank {path} could not be read: {error}") from error

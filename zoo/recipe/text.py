@@ -25,11 +25,14 @@ RUN = 20  # paragraphs that go to one side of the split together
 HELD_OUT_EVERY = 50  # one run in fifty is held out: two per cent
 
 
-def read_paragraphs(text: str | None = None, dataset: str | None = None, limit: int | None = None) -> list[str]:
+def read_paragraphs(
+    text: str | None = None, dataset: str | None = None, limit: int | None = None
+) -> list[str]:
     """Non-empty paragraphs of a text file (plain or .gz) or of a hub data set's `text` column.
 
     Raises:
-        RecipeError: If the file is missing or not UTF-8, the data set is unknown, or there is no text in it.
+        RecipeError: If the file is missing or not UTF-8, the data set is unknown, or there is no
+            text in it.
     """
     if (text is None) == (dataset is None):
         raise RecipeError("Give the recipe its text with either --text FILE or --dataset NAME.")
@@ -41,7 +44,9 @@ def read_paragraphs(text: str | None = None, dataset: str | None = None, limit: 
         if limit is not None and len(paragraphs) >= limit:
             break
     if len(paragraphs) < 2 * RUN:
-        raise RecipeError(f"{text or dataset} holds {len(paragraphs)} paragraphs; at least {2 * RUN} are needed.")
+        raise RecipeError(
+            f"{text or dataset} holds {len(paragraphs)} paragraphs; at least {2 * RUN} are needed."
+        )
     return paragraphs
 
 
@@ -75,7 +80,9 @@ def split_held_out(paragraphs: list[str]) -> tuple[list[str], list[str]]:
     """(training, held-out) paragraphs; the last run of every `HELD_OUT_EVERY` is held out."""
     training: list[str] = []
     held_out: list[str] = []
-    runs = max(2, min(HELD_OUT_EVERY, len(paragraphs) // RUN))  # a short text still holds out one run
+    runs = max(
+        2, min(HELD_OUT_EVERY, len(paragraphs) // RUN)
+    )  # a short text still holds out one run
     for start in range(0, len(paragraphs), RUN):
         side = held_out if (start // RUN) % runs == runs - 1 else training
         side.extend(paragraphs[start : start + RUN])
@@ -86,12 +93,15 @@ def encode_windows(tokenizer: Tokenizer, paragraphs: Iterable[str], length: int)
     """Paragraphs as one stream, cut into rows `[CLS] ... [SEP]` of exactly `length` ids.
 
     Returns:
-        uint16 array, shape (window, subword). Paragraphs are joined by [SEP]; the ragged end is left out.
+        uint16 array, shape (window, subword). Paragraphs are joined by [SEP]; the ragged end is
+        left out.
     """
     stream: list[np.ndarray] = []
     paragraphs = list(paragraphs)
     for start in range(0, len(paragraphs), 4096):
-        for encoding in tokenizer.encode_batch(paragraphs[start : start + 4096], add_special_tokens=False):
+        for encoding in tokenizer.encode_batch(
+            paragraphs[start : start + 4096], add_special_tokens=False
+        ):
             stream.append(np.asarray([*encoding.ids, SEP], dtype=np.uint16))
     ids = np.concatenate(stream)
     inner = length - 2

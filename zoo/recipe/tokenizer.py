@@ -1,7 +1,7 @@
 """The WordPiece tokenizer of all included models: lower case, trained once on the text.
 
-Trained once and kept: the library breaks ties between equally frequent pieces at random, so that a second
-training on the same text may give another vocabulary.
+Trained once and kept: the library breaks ties between equally frequent pieces at random, so that a
+second training on the same text may give another vocabulary.
 """
 
 from __future__ import annotations
@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 from core.errors import RecipeError
 from zoo.recipe.text import CLS, SEP, SPECIALS
@@ -23,12 +31,18 @@ def train_tokenizer(paragraphs: Iterable[str], vocabulary: int) -> Tokenizer:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary, special_tokens=list(SPECIALS), show_progress=False, limit_alphabet=200
+        vocab_size=vocabulary,
+        special_tokens=list(SPECIALS),
+        show_progress=False,
+        limit_alphabet=200,
     )
     tokenizer.train_from_iterator(paragraphs, trainer)
-    # The trainer numbers equally frequent pieces at random: by name, the same pieces have the same numbers.
+    # The trainer numbers equally frequent pieces at random: by name, the same pieces have the same
+    # numbers.
     pieces = [*SPECIALS, *sorted(set(tokenizer.get_vocab()) - set(SPECIALS))]
-    tokenizer.model = models.WordPiece({piece: place for place, piece in enumerate(pieces)}, unk_token="[UNK]")
+    tokenizer.model = models.WordPiece(
+        {piece: place for place, piece in enumerate(pieces)}, unk_token="[UNK]"
+    )
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", SEP), ("[CLS]", CLS))
     tokenizer.decoder = decoders.WordPiece()
     return tokenizer
@@ -43,7 +57,9 @@ def read_tokenizer(path: Path) -> Tokenizer:
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing narrower
-        raise RecipeError(f"{path} is not a tokenizer ({error}); restore it or delete it to train another.") from error
+        raise RecipeError(
+            f"{path} is not a tokenizer ({error}); restore it or delete it to train another."
+        ) from error
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:

@@ -1,6 +1,8 @@
-"""Choose the tasks' settings on a tenth of the training data: `python -m zoo.recipe.tune BASE TASK name=value,...`.
+"""Choose the tasks' settings on a tenth of the training data: `python -m zoo.recipe.tune BASE TASK
+name=value,...`.
 
-The test part is never read. Each argument after the task is one setting to try, e.g. `steps=600,learning_rate=5e-4`.
+The test part is never read. Each argument after the task is one setting to try, e.g.
+`steps=600,learning_rate=5e-4`.
 """
 
 from __future__ import annotations
@@ -50,8 +52,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("base", type=Path)
     parser.add_argument("task", choices=BOX_TASKS)
     parser.add_argument("settings", nargs="*", default=[""])
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on")
-    parser.add_argument("--treebank", type=Path, metavar="FOLDER", help="*-train.conllu and *-test.conllu")
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on"
+    )
+    parser.add_argument(
+        "--treebank", type=Path, metavar="FOLDER", help="*-train.conllu and *-test.conllu"
+    )
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     from transformers import AutoTokenizer
@@ -66,13 +72,23 @@ def main(argv: list[str] | None = None) -> int:
         began = time.process_time()
         items = encode_task(tokenizer, chosen, chosen.train, settings.max_length)
         steps, _ = train(
-            model, chosen.kind, items, settings, tokenizer.pad_token_id, "cpu", chosen.name, lambda line: None
+            model,
+            chosen.kind,
+            items,
+            settings,
+            tokenizer.pad_token_id,
+            "cpu",
+            chosen.name,
+            lambda line: None,
         )
         seconds = time.process_time() - began
         held_out = encode_task(tokenizer, chosen, chosen.test, 512)
         scores = score_model(model, chosen, held_out, tokenizer.pad_token_id)
         shown = " ".join(f"{name} {value:.3f}" for name, value in scores.items())
-        print(f"{arguments.task} {text or 'as it is'}: {shown}, {steps} steps, {seconds:.0f} s", flush=True)
+        print(
+            f"{arguments.task} {text or 'as it is'}: {shown}, {steps} steps, {seconds:.0f} s",
+            flush=True,
+        )
     return 0
 
 

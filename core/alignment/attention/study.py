@@ -1,4 +1,5 @@
-"""Attention of two models: do their heads attend to the same words, and can their attention outputs be aligned?
+"""Attention of two models: do their heads attend to the same words, and can their attention outputs
+be aligned?
 
 Two seeds do not order their heads alike, so each head of the source is first matched with one head
 of the target in the same layer, one to one, so that the summed correlation of their attention
@@ -22,7 +23,13 @@ import numpy as np
 
 from core.alignment.attention import PURPOSE
 from core.alignment.attention.spec import AttentionSpec
-from core.alignment.attention.text import HOW_TO_READ, REASON, make_headline, make_methods, statements_of
+from core.alignment.attention.text import (
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
 from core.alignment.check.drawings import head_chart, matrix_chart, output_chart
 from core.alignment.prices import attention_price
 from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
@@ -52,8 +59,25 @@ if TYPE_CHECKING:
 
     from core.models.loading.tokenizers import Tokenizer
 
-HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
-MATRIX_COLUMNS = ("source", "target", "source_layer", "source_head", "target_layer", "target_head", "correlation")
+HEAD_COLUMNS = (
+    "source",
+    "target",
+    "layer",
+    "head",
+    "match",
+    "correlation",
+    "null_low",
+    "null_high",
+)
+MATRIX_COLUMNS = (
+    "source",
+    "target",
+    "source_layer",
+    "source_head",
+    "target_layer",
+    "target_head",
+    "correlation",
+)
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 NULL_DRAWS = 200
 
@@ -68,7 +92,8 @@ def align_attention(
     methods: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Match heads and map attention outputs, layer by layer (layer 1 is the first after the embeddings).
+    """Match heads and map attention outputs, layer by layer (layer 1 is the first after the
+    embeddings).
 
     Returns:
         `matched` (layer, head): held-out correlation of each source head with its match; `match`
@@ -95,7 +120,10 @@ def align_attention(
         )
     read = []
     for place, ref in enumerate((source, target)):
-        with span(0.3 * place, 0.3 * (place + 1)), borrow_model(ref, device="cpu", attentions=True) as loaded:
+        with (
+            span(0.3 * place, 0.3 * (place + 1)),
+            borrow_model(ref, device="cpu", attentions=True) as loaded,
+        ):
             read.append(_read(loaded.model, tokenizer, sentences, where == "test"))
     (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
     if len(x) != len(y):
@@ -110,12 +138,15 @@ def align_attention(
     spread = ((y[:, test] - y[:, train].mean(1, keepdims=True)) ** 2).sum((-1, -2))
     for name, aligner in fit_each(methods, seed, x, y, parts, value, low=0.6):
         mapped = aligner.transform(rows_for(aligner, x, parts.types)[:, test])
-        value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(spread, TINY)
+        value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(
+            spread, TINY
+        )
     return value
 
 
 def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
-    """Match heads on training entries, correlate them on test entries; (part, layer, head, entry)."""
+    """Match heads on training entries, correlate them on test entries; (part, layer, head,
+    entry)."""
     from scipy.optimize import linear_sum_assignment
 
     rng = np.random.default_rng(seed)
@@ -128,7 +159,12 @@ def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
         rows, columns = linear_sum_assignment(-train)
         match[layer, rows] = columns
         matched[layer, rows] = test[rows, columns]
-        null.append([test[np.arange(heads), rng.permutation(test.shape[1])[:heads]].mean() for _ in range(NULL_DRAWS)])
+        null.append(
+            [
+                test[np.arange(heads), rng.permutation(test.shape[1])[:heads]].mean()
+                for _ in range(NULL_DRAWS)
+            ]
+        )
     return {"matched": matched, "match": match, "null": np.array(null), "matrix": matrix}
 
 
@@ -143,7 +179,8 @@ def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _read(
     model: nn.Module, tokenizer: Tokenizer, sentences: Words, is_test: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Probabilities (training, test; layer, head, entry), outputs (layer, row, d_model), their sentences, subwords."""
+    """Probabilities (training, test; layer, head, entry), outputs (layer, row, d_model), their
+    sentences, subwords."""
     from core.alignment.seeds.forward import attend, batches
 
     entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
@@ -166,7 +203,10 @@ def _read(
 
 def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Plan the first stage: read the text and identify the models."""
-    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(spec.models)]
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks(spec.models),
+    ]
 
 
 def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
@@ -195,7 +235,8 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Make the tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix` (MATRIX_COLUMNS).
+    """Make the tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix`
+    (MATRIX_COLUMNS).
 
     The null is the mean correlation under random matching; the matrix is that of the first pair.
     """
@@ -210,9 +251,19 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
                 notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
             if f"{method}/nmse" in value:
                 nmse = value[f"{method}/nmse"]
-                mapped.append(pd.DataFrame({**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}))
-    head_table = pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
-    output_table = pd.concat(mapped, ignore_index=True) if mapped else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
+                mapped.append(
+                    pd.DataFrame(
+                        {**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}
+                    )
+                )
+    head_table = (
+        pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
+    )
+    output_table = (
+        pd.concat(mapped, ignore_index=True)
+        if mapped
+        else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
+    )
     matrix = _matrix_table(outputs)
     statements = statements_of(head_table, output_table, matrix)
     layers, each = (head_table[name].nunique() for name in ("layer", "head"))
@@ -225,7 +276,9 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus),
+        provenance=provenance(
+            tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus
+        ),
         methods=make_methods(spec, len(corpus.sentences)),
         citations=cite((*CITATIONS, "kuhn1955")),
     )
@@ -248,7 +301,9 @@ def _matrix_table(outputs: Outputs) -> pd.DataFrame:
 
     for (source, target), value in outputs.values.items():
         matrix = np.asarray(value["matrix"])
-        layer, head, second_layer, second_head = (index.ravel() for index in np.indices(matrix.shape))
+        layer, head, second_layer, second_head = (
+            index.ravel() for index in np.indices(matrix.shape)
+        )
         columns = (source, target, layer + 1, head, second_layer + 1, second_head, matrix.ravel())
         return pd.DataFrame(dict(zip(MATRIX_COLUMNS, columns, strict=True)))
     return pd.DataFrame(columns=list(MATRIX_COLUMNS))
@@ -258,7 +313,14 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
     """Columns of `heads` for one pair, from layer to null_high."""
     low, high = interval(value["null"], axis=1)
     layer, head = (index.ravel() for index in np.indices(value["matched"].shape))
-    columns = (layer + 1, head, value["match"].ravel(), value["matched"].ravel(), low[layer], high[layer])
+    columns = (
+        layer + 1,
+        head,
+        value["match"].ravel(),
+        value["matched"].ravel(),
+        low[layer],
+        high[layer],
+    )
     return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
 
 

@@ -43,7 +43,8 @@ HOW_TO_READ = {
 def statements_of(
     heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame
 ) -> tuple[Statement, ...]:
-    """State whether matched heads correlate more than chance, where their counterparts are, and the best output map.
+    """State whether matched heads correlate more than chance, where their counterparts are, and the
+    best output map.
 
     Args:
         heads: source, target, layer, head, match, correlation, null_low, null_high.
@@ -125,7 +126,8 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
             "even the best matching"
         )
     elif compared.verdict == ABOVE_CHANCE:
-        text += f", and above the 95 % range of random matching at {len(compared.layers)} of {layers} layers"
+        above = len(compared.layers)
+        text += f", and above the 95 % range of random matching at {above} of {layers} layers"
     else:
         text += f", within the 95 % range of random matching at all {layers} layers"
     sentences = [text]

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.alignment.seeds.curves import ERROR_TITLE, HEIGHT, curves_of_methods, error_chart, method_looks, named_methods
+from core.alignment.seeds.curves import (
+    ERROR_TITLE,
+    HEIGHT,
+    curves_of_methods,
+    error_chart,
+    method_looks,
+    named_methods,
+)
 from core.results.drawing.axes import Plane, layer_plane, rule, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, grey_band
@@ -27,7 +34,8 @@ LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"
 
 
 def stitching_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw accuracy by the layer of the stitch, mean over pairs of different models, and of unmodified models."""
+    """Draw accuracy by the layer of the stitch, mean over pairs of different models, and of
+    unmodified models."""
     import pandas as pd
 
     rows = named_methods(result.tables["means"])
@@ -64,14 +72,16 @@ def check_chart(result: Result, truth: str, meaning: str, *, context: Context = 
         kind="measure",
         height=HEIGHT,
         x_axis={"values": blocks, "format": "d"},
-        y_log=True, context=context,
+        y_log=True,
+        context=context,
     )
     what = f"Undoing a known bijection: {truth}"
     return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning)
 
 
 def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the correlation of matched heads by layer, a point per head and pair, random matchings in grey."""
+    """Draw the correlation of matched heads by layer, a point per head and pair, random matchings
+    in grey."""
     table = result.tables["heads"]
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
     table = table.assign(pair=table["source"].map(names) + " into " + table["target"].map(names))
@@ -82,9 +92,14 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     plane = layer_plane(
         table, "correlation", title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
     )
-    tips = (Tip("pair", "Models"), Tip("layer", "Layer", "whole"), Tip("head", "Source head", "whole"))
+    tips = (
+        Tip("pair", "Models"),
+        Tip("layer", "Layer", "whole"),
+        Tip("head", "Source head", "whole"),
+    )
     rows, tooltip = told(
-        table, (*tips, Tip("match", "Target head", "whole"), Tip("correlation", "Correlation", "share"))
+        table,
+        (*tips, Tip("match", "Target head", "whole"), Tip("correlation", "Correlation", "share")),
     )
     # Two directions often match the same heads: their points are drawn side by side.
     spread = {pair: 0.4 * ((place + 0.5) / len(pairs) - 0.5) for place, pair in enumerate(pairs)}
@@ -109,7 +124,9 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     what = "Correlation of matched attention heads"
     words = (
         f"{what}. Points for {len(table)} heads by layer; mean correlation "
-        + ", ".join(f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items())
+        + ", ".join(
+            f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items()
+        )
         + f". Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
     )
     chart = layered(band, points).properties(
@@ -122,7 +139,8 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the correlation of every head of the first pair's source with every head of its target, in any layer."""
+    """Draw the correlation of every head of the first pair's source with every head of its target,
+    in any layer."""
     table = result.tables["head_matrix"]
     ends = [str(table[name].iloc[0]) for name in ("source", "target")]
     names = short_names(dict.fromkeys(ends))
@@ -133,23 +151,36 @@ def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     rows, columns = (list(dict.fromkeys(cells[name])) for name in ("row", "column"))
     chart = heatmap(
-        cells, x="column", y="row", value="correlation", ends=(0.0, 1.0), order=(columns, rows[::-1]),
-        height=2 * HEIGHT, titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
-        tips=(Tip("row", source), Tip("column", target), Tip("correlation", "Correlation", "share")),
+        cells,
+        x="column",
+        y="row",
+        value="correlation",
+        ends=(0.0, 1.0),
+        order=(columns, rows[::-1]),
+        height=2 * HEIGHT,
+        titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
+        tips=(
+            Tip("row", source),
+            Tip("column", target),
+            Tip("correlation", "Correlation", "share"),
+        ),
         context=context,
-    )  # fmt: skip
+    )
     what = "Correlation of every head with every head"
     best = cells.loc[cells["correlation"].idxmax()]
     words = (
-        f"{what} of {source} and {target}: {len(rows)} by {len(columns)} correlations. The highest is "
-        f"{text_of(float(best['correlation']))}, of {best['row']} with {best['column']} (layer and head)."
+        f"{what} of {source} and {target}: {len(rows)} by {len(columns)} correlations. The highest "
+        f"is "
+        f"{text_of(float(best['correlation']))}, of {best['row']} with {best['column']} (layer and "
+        f"head)."
     )
     title = heading(what, f"{source} and {target}, held-out sentences; 3.0 is layer 3, head 0")
     return chart.properties(title=title, description=words)
 
 
 def output_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the held-out error of mapped attention outputs by layer, one line per method, mean over pairs."""
+    """Draw the held-out error of mapped attention outputs by layer, one line per method, mean over
+    pairs."""
     table = result.tables["outputs"].groupby(["method", "layer"], as_index=False)["nmse"].mean()
     below = "mean over pairs; 0: perfect; 1: no better than the target's mean"
     return error_chart(

@@ -18,7 +18,8 @@ TRUTHS = {
 
 @dataclass(frozen=True)
 class CheckSpec(options.Spec):
-    """The options of the bijection check: the model, the layer, the forms of the bijection, the maps."""
+    """The options of the bijection check: the model, the layer, the forms of the bijection, the
+    maps."""
 
     model: str = options.model(
         "Model", "zoo:seed-0", help="The model whose hidden states are transformed."

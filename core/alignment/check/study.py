@@ -1,4 +1,5 @@
-"""The bijection check: hidden states are transformed by a known bijection, and each map is fitted to undo it.
+"""The bijection check: hidden states are transformed by a known bijection, and each map is fitted
+to undo it.
 
 A bijection exists by construction, so every remaining error is the map's own. With 0 blocks every
 form is a rotation, which every linear map can undo; each further block makes it less linear. One of
@@ -19,7 +20,13 @@ import numpy as np
 from core.alignment.check import PURPOSE
 from core.alignment.check.drawings import check_chart
 from core.alignment.check.spec import TRUTHS, CheckSpec
-from core.alignment.check.text import HOW_TO_READ, REASON, make_headline, make_methods, statements_of
+from core.alignment.check.text import (
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
 from core.alignment.maps.bijections import FORMS, plant
 from core.alignment.maps.registry import METHODS
 from core.alignment.prices import check_price
@@ -60,7 +67,8 @@ def check_bijections(
     methods: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Measure the held-out error of undoing each form with each number of blocks; all are fitted together.
+    """Measure the held-out error of undoing each form with each number of blocks; all are fitted
+    together.
 
     Returns:
         `m/nmse` and `m/inverse` (form, number of blocks) for each method, NaN without an inverse;
@@ -99,7 +107,10 @@ def check_bijections(
 
 def prepare(spec: CheckSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Plan the first stage: read the text and identify the model."""
-    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks([spec.model])]
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks([spec.model]),
+    ]
 
 
 def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
@@ -146,7 +157,10 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
                 continue
             for place, truth in enumerate(spec.truths):
                 for step, blocks in enumerate(BLOCKS):
-                    errors = [float(value[f"{method}/{what}"][place, step]) for what in ("nmse", "inverse")]
+                    errors = [
+                        float(value[f"{method}/{what}"][place, step])
+                        for what in ("nmse", "inverse")
+                    ]
                     rows.append(dict(zip(COLUMNS, (truth, blocks, method, *errors), strict=True)))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table = table.sort_values(["truth", "blocks", "nmse"], kind="stable", ignore_index=True)

@@ -34,7 +34,8 @@ HOW_TO_READ = {
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State the error of the best map and of its rivals on each form, at the largest number of blocks.
+    """State the error of the best map and of its rivals on each form, at the largest number of
+    blocks.
 
     Args:
         table: truth, blocks, method, nmse, inverse_error.

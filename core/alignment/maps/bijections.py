@@ -2,11 +2,13 @@
 
 - `coupling`: affine coupling blocks with random weights, the form of the invertible network;
 - `bend`: a monotone function of every coordinate, .3 z + tanh 2 z, between two rotations;
-- `residual`: x + c tanh(x A + b) B with random rotations A and B and c < 1, a contraction added to the identity.
+- `residual`: x + c tanh(x A + b) B with random rotations A and B and c < 1, a contraction added to
+the identity.
 
 With 0 blocks each form is a rotation, which every linear map can undo.
 
-References: Dinh et al. 2017 (coupling); Behrmann et al. 2019 (invertible residual networks). Deviations: none.
+References: Dinh et al. 2017 (coupling); Behrmann et al. 2019 (invertible residual networks).
+Deviations: none.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-GAIN = 1.5  # factor on the coupling network's initial weights: curved enough that least squares leaves an error
+# factor on the coupling network's initial weights: curved enough that least squares leaves an error
+GAIN = 1.5
 CONTRACTION = 0.9  # c, the Lipschitz constant of what a residual block adds
 FLAT, STEEP = 0.3, 2.0  # the bend's slope is .3 far from 0 and 2.3 at 0
 HIDDEN = 64  # of the coupling network
@@ -25,7 +28,8 @@ Single = Float[np.ndarray, "row d"]
 
 
 def plant(rows: Single, form: str, blocks: int, seed: int) -> Single:
-    """Apply a known bijection to rows: centre, scale to unit variance, rotate, then apply `blocks` blocks of a form.
+    """Apply a known bijection to rows: centre, scale to unit variance, rotate, then apply `blocks`
+    blocks of a form.
 
     Args:
         rows: Shape (row, d).
@@ -49,7 +53,9 @@ def _coupling(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
 
     from core.alignment.maps.nonlinear import coupling_network
 
-    network = coupling_network(rows.shape[1], blocks, HIDDEN, int(rng.integers(2**31)), zero=False).double()
+    network = coupling_network(
+        rows.shape[1], blocks, HIDDEN, int(rng.integers(2**31)), zero=False
+    ).double()
     with torch.no_grad():
         for parameter in network.parameters():
             if parameter.requires_grad:

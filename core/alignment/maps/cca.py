@@ -23,7 +23,14 @@ from typing import cast
 import numpy as np
 from jaxtyping import Float
 
-from core.alignment.maps.linear import RCOND, LinearAligner, Moments, Rows, check_pairs, inverse_power
+from core.alignment.maps.linear import (
+    RCOND,
+    LinearAligner,
+    Moments,
+    Rows,
+    check_pairs,
+    inverse_power,
+)
 from core.errors import ShapeError
 from core.statistics import projection_weights
 
@@ -37,7 +44,8 @@ class Canonical:
     """Canonical directions of a pair of spaces, in order of decreasing correlation.
 
     Attributes:
-        x_in: Centred rows of X times this are canonical coordinates with unit variance, (..., dx, k).
+        x_in: Centred rows of X times this are canonical coordinates with unit variance, (..., dx,
+            k).
         y_out: Canonical coordinates of Y times this are centred rows of Y, (..., k, dy).
         correlations: Canonical correlations in [0, 1], (..., k).
     """
@@ -48,7 +56,8 @@ class Canonical:
 
 
 def canonical_directions(moments: Moments) -> Canonical:
-    """Compute canonical directions from moments; k = min(dx, dy), directions without variance get correlation 0.
+    """Compute canonical directions from moments; k = min(dx, dy), directions without variance get
+    correlation 0.
 
     Example:
         >>> from core.alignment.maps.linear import moments
@@ -63,7 +72,8 @@ def canonical_directions(moments: Moments) -> Canonical:
 
 
 class Cca(LinearAligner):
-    """CCA with a given number of directions, or with one chosen on the validation rows (all without any)."""
+    """CCA with a given number of directions, or with one chosen on the validation rows (all without
+    any)."""
 
     def __init__(self, components: int | None = None) -> None:
         if components is not None and components < 1:
@@ -81,10 +91,15 @@ class Cca(LinearAligner):
         x = np.asarray(validation[0], dtype=np.float64) - moments.mean_x
         y = np.asarray(validation[1], dtype=np.float64) - moments.mean_y
         check_pairs(x, y)
-        weights = [_through(directions, everything * (np.arange(k) < max(1, round(s * k)))) for s in SHARES]
+        weights = [
+            _through(directions, everything * (np.arange(k) < max(1, round(s * k)))) for s in SHARES
+        ]
         errors = np.stack([((x @ weight - y) ** 2).mean((-1, -2)) for weight in weights])
         chosen = np.argmin(errors, axis=0)
-        return cast(np.ndarray, np.take_along_axis(np.stack(weights), chosen[None, ..., None, None], axis=0)[0])
+        return cast(
+            np.ndarray,
+            np.take_along_axis(np.stack(weights), chosen[None, ..., None, None], axis=0)[0],
+        )
 
 
 class Svcca(LinearAligner):
@@ -105,7 +120,8 @@ class Svcca(LinearAligner):
 
 
 class Pwcca(LinearAligner):
-    """CCA on the directions that carry `WEIGHT_KEPT` of the projection weight (Morcos et al. 2018, equation 3)."""
+    """CCA on the directions that carry `WEIGHT_KEPT` of the projection weight (Morcos et al. 2018,
+    equation 3)."""
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         directions = canonical_directions(moments)
@@ -113,7 +129,9 @@ class Pwcca(LinearAligner):
         weight = projection_weights((moments.xx @ directions.x_in).swapaxes(-1, -2))
         order = np.argsort(-weight, axis=-1)
         shares = np.take_along_axis(weight, order, -1).cumsum(-1)
-        kept_sorted = np.concatenate([np.ones_like(shares[..., :1]), shares[..., :-1] < WEIGHT_KEPT], axis=-1)
+        kept_sorted = np.concatenate(
+            [np.ones_like(shares[..., :1]), shares[..., :-1] < WEIGHT_KEPT], axis=-1
+        )
         kept = np.zeros_like(weight)
         np.put_along_axis(kept, order, kept_sorted, -1)
         return _through(directions, kept)
@@ -121,11 +139,15 @@ class Pwcca(LinearAligner):
 
 def _through(directions: Canonical, kept: np.ndarray) -> np.ndarray:
     """The weight matrix of CCA as a map: each kept coordinate is multiplied by its correlation."""
-    return cast(np.ndarray, (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out)
+    return cast(
+        np.ndarray,
+        (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out,
+    )
 
 
 def _principal_projector(covariance: np.ndarray) -> np.ndarray:
-    """The orthogonal projector onto the fewest principal directions that hold `VARIANCE_KEPT` of the variance."""
+    """The orthogonal projector onto the fewest principal directions that hold `VARIANCE_KEPT` of
+    the variance."""
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values[..., ::-1], 0.0)
     vectors = vectors[..., ::-1]

@@ -16,7 +16,8 @@ from core.statistics import sum_by_group
 
 
 class Lookup(Aligner):
-    """The mean target vector of each word type; a type that is not in training gets the mean of all rows.
+    """The mean target vector of each word type; a type that is not in training gets the mean of all
+    rows.
 
     Its input rows are numbers of word types, (..., row, 1), the same in all layers.
     """
@@ -47,7 +48,8 @@ class Lookup(Aligner):
 
 
 class Shuffled(LinearAligner):
-    """Ridge regression on shuffled pairs: each source row gets a random target row. Its error should be 1."""
+    """Ridge regression on shuffled pairs: each source row gets a random target row. Its error
+    should be 1."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -68,7 +68,8 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Curve:
-    """Normalised mean squared error at each check: (check, network), NaN once a network has converged; steps (check,).
+    """Normalised mean squared error at each check: (check, network), NaN once a network has
+    converged; steps (check,).
 
     `converged` (network,) marks the networks that converged before the schedule's last step.
     """
@@ -90,9 +91,13 @@ class _Bank:
         stacked, buffers = stack_module_state(list(networks))
         self.model, self.schedule = networks[0], schedule
         weights = {name: weight for name, weight in stacked.items() if weight.requires_grad}
-        self.fixed = buffers | {name: weight for name, weight in stacked.items() if not weight.requires_grad}
+        self.fixed = buffers | {
+            name: weight for name, weight in stacked.items() if not weight.requires_grad
+        }
         self.weights = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
-        self.first, self.second = ({name: torch.zeros_like(w) for name, w in weights.items()} for _ in range(2))
+        self.first, self.second = (
+            {name: torch.zeros_like(w) for name, w in weights.items()} for _ in range(2)
+        )
         self.count = count = len(networks)
         self.places = torch.arange(count)  # of each network in the whole bank
         self.rate = torch.full((count,), schedule.learning_rate)
@@ -101,12 +106,16 @@ class _Bank:
         self.left = torch.full((count,), schedule.rates)
         self.running = torch.zeros(count)
         self.kept = {name: weight.detach().clone() for name, weight in weights.items()}
-        self.done = {name: weight.detach().clone() for name, weight in weights.items()}  # of the whole bank
+        self.done = {
+            name: weight.detach().clone() for name, weight in weights.items()
+        }  # of the whole bank
 
     def errors(self, rows: Tensor, targets: Tensor) -> Float[Tensor, " network"]:
         """Compute the mean squared error of each network on its rows."""
 
-        def apply(weights: dict[str, Tensor], fixed: dict[str, Tensor], layer_rows: Tensor) -> Tensor:
+        def apply(
+            weights: dict[str, Tensor], fixed: dict[str, Tensor], layer_rows: Tensor
+        ) -> Tensor:
             mapped: Tensor = functional_call(self.model, (weights, fixed), (layer_rows,))
             return mapped
 
@@ -126,14 +135,17 @@ class _Bank:
                 weight = self.weights[name]
                 rate = (warm * self.rate).view(-1, *[1] * (weight.ndim - 1))
                 first = self.first[name].lerp_(gradient, 1 - ahead)
-                second = self.second[name].mul_(behind).addcmul_(gradient, gradient, value=1 - behind)
+                second = (
+                    self.second[name].mul_(behind).addcmul_(gradient, gradient, value=1 - behind)
+                )
                 change = first / second.sqrt().div_(correct).add_(EPSILON)
                 weight.mul_(1 - rate * self.schedule.weight_decay)
                 weight.sub_(change.mul_(rate / (1 - ahead ** (number + 1))))
             self.running += losses.detach()
 
     def check(self, errors: Tensor) -> None:
-        """Keep parameters that improved, lower the rates of networks that have not, remove converged networks."""
+        """Keep parameters that improved, lower the rates of networks that have not, remove
+        converged networks."""
         improved = errors < self.best * (1 - IMPROVED)
         self.best = torch.where(improved, errors, self.best)
         self.stale = torch.where(improved, 0, self.stale + 1)
@@ -159,11 +171,15 @@ class _Bank:
             setattr(self, name, getattr(self, name)[stay])
 
     def state(self) -> Value:
-        """Return everything needed to resume training; of converged networks, their best parameters."""
+        """Return everything needed to resume training; of converged networks, their best
+        parameters."""
         gone = self._gone()
         kept = {name: getattr(self, name).numpy() for name in STATE}
         for name, weight in self.weights.items():
-            kept |= {f"weights/{name}": weight.detach().numpy(), f"done/{name}": self.done[name][gone].numpy()}
+            kept |= {
+                f"weights/{name}": weight.detach().numpy(),
+                f"done/{name}": self.done[name][gone].numpy(),
+            }
             for part in MOMENTS:
                 kept[f"{part}/{name}"] = getattr(self, part)[name].numpy()
         return kept
@@ -211,7 +227,8 @@ def train_bank(
 
     Example:
         >>> rows = torch.eye(4)[None]
-        >>> curve = train_bank(nn.ModuleList([nn.Linear(4, 4)]), rows, -rows, rows, -rows, Schedule(steps=500))
+        >>> curve = train_bank(nn.ModuleList([nn.Linear(4, 4)]), rows, -rows, rows, -rows,
+        ...     Schedule(steps=500))
         >>> bool(curve.validation[-1, 0] < 0.1 * curve.validation[0, 0])
         True
     """
@@ -224,11 +241,19 @@ def train_bank(
     if (resumed := kept.find()) is not None:
         bank.restore(resumed)
         generator.set_state(torch.tensor(resumed["generator"]))
-        steps, training, validation = list(resumed["steps"]), list(resumed["training"]), list(resumed["validation"])
+        steps, training, validation = (
+            list(resumed["steps"]),
+            list(resumed["training"]),
+            list(resumed["validation"]),
+        )
         begun = int(steps[-1])
 
     def state() -> Value:
-        curves = {"steps": np.asarray(steps), "training": np.stack(training), "validation": np.stack(validation)}
+        curves = {
+            "steps": np.asarray(steps),
+            "training": np.stack(training),
+            "validation": np.stack(validation),
+        }
         return bank.state() | curves | {"generator": generator.get_state().numpy()}
 
     for step in range(begun, schedule.steps + 1):
@@ -261,7 +286,9 @@ def train_bank(
     converged[bank.places.numpy()] = False
     bank.settle()
     for number, network in enumerate(networks):
-        network.load_state_dict({name: weight[number] for name, weight in bank.done.items()}, strict=False)
+        network.load_state_dict(
+            {name: weight[number] for name, weight in bank.done.items()}, strict=False
+        )
     return Curve(np.asarray(steps), np.stack(training), np.stack(validation), converged)
 
 

@@ -1,4 +1,5 @@
-"""Kernel ridge regression with a Gaussian kernel: a non-linear map without an architecture or a training schedule.
+"""Kernel ridge regression with a Gaussian kernel: a non-linear map without an architecture or a
+training schedule.
 
     f(x) = mean_y + sum_i exp(-|x - x_i|^2 / (width * median |x_i - x_j|^2)) a_i,    a = (K +
     penalty I)^-1 (y - mean_y)
@@ -75,7 +76,9 @@ class KernelRidge(Aligner):
     def transform(self, x: Rows) -> Rows:
         """Map source rows into the target space."""
         rows = np.asarray(x)[None] if self.flat else np.asarray(x)
-        mapped = np.stack([layer.map(layer_rows) for layer, layer_rows in zip(self.layers, rows, strict=True)])
+        mapped = np.stack(
+            [layer.map(layer_rows) for layer, layer_rows in zip(self.layers, rows, strict=True)]
+        )
         return mapped[0] if self.flat else mapped
 
 
@@ -106,7 +109,9 @@ class _Layer:
         for width in WIDTHS:
             kernel, seen = self._kernel(inside, width), self._kernel(across, width)
             for penalty in PENALTIES:
-                errors[width, penalty] = _error(seen @ solve(kernel, targets[searched], penalty), wanted)
+                errors[width, penalty] = _error(
+                    seen @ solve(kernel, targets[searched], penalty), wanted
+                )
         self.width, coarse = min(errors, key=lambda pair: errors[pair])
         kernel = self._kernel(squared_distances(self.rows, self.rows), self.width)
         seen = self._kernel(squared_distances(held, self.rows), self.width)
@@ -120,7 +125,8 @@ class _Layer:
         """Map rows into the target space, in chunks."""
         rows = self._centred(x)
         parts = [
-            self._kernel(squared_distances(rows[start : start + CHUNK], self.rows), self.width) @ self.weights
+            self._kernel(squared_distances(rows[start : start + CHUNK], self.rows), self.width)
+            @ self.weights
             for start in range(0, len(rows), CHUNK)
         ]
         return cast(np.ndarray, np.concatenate(parts).astype(np.float64) + self.mean_y)
@@ -148,7 +154,9 @@ def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:
     norms = (columns**2).sum(-1)
     for start in range(0, len(a), CHUNK):
         rows = a[start : start + CHUNK].astype(np.float64)
-        squared[start : start + CHUNK] = np.maximum((rows**2).sum(-1)[:, None] + norms - 2 * rows @ columns.T, 0.0)
+        squared[start : start + CHUNK] = np.maximum(
+            (rows**2).sum(-1)[:, None] + norms - 2 * rows @ columns.T, 0.0
+        )
     return squared
 
 

@@ -22,9 +22,12 @@ from jaxtyping import Float
 
 from core.errors import ShapeError
 
-RCOND = 1e-10  # of the largest eigenvalue of a covariance: 1e-5 of the largest singular value of the rows
+# of the largest eigenvalue of a covariance: 1e-5 of the largest singular value of the rows
+RCOND = 1e-10
 HELD_OUT = 0.1  # share of the rows used for validation where no validation rows are given
-PENALTIES = np.logspace(-6, 2, 17)  # candidate ridge penalties, in units of the mean variance of a dimension of X
+PENALTIES = np.logspace(
+    -6, 2, 17
+)  # candidate ridge penalties, in units of the mean variance of a dimension of X
 
 Rows = Float[np.ndarray, "... row d"]
 
@@ -54,10 +57,14 @@ def moments(x: Rows, y: Rows) -> Moments:
     """
     x, y = np.asarray(x), np.asarray(y)
     check_pairs(x, y)
-    if x.ndim > 2 and len(x):  # one layer at a time: centred copies of all layers would double the memory
+    if x.ndim > 2 and len(
+        x
+    ):  # one layer at a time: centred copies of all layers would double the memory
         each = [moments(left, right) for left, right in zip(x, y, strict=True)]
         names = ("mean_x", "mean_y", "xx", "yy", "xy")
-        return Moments(each[0].rows, *(np.stack([getattr(layer, name) for layer in each]) for name in names))
+        return Moments(
+            each[0].rows, *(np.stack([getattr(layer, name) for layer in each]) for name in names)
+        )
     x, y = x.astype(np.float64), y.astype(np.float64)
     n = x.shape[-2]
     mean_x, mean_y = x.mean(-2, keepdims=True), y.mean(-2, keepdims=True)
@@ -76,10 +83,13 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
         >>> check_pairs(np.zeros((3, 2)), np.zeros((2, 2)))
         Traceback (most recent call last):
             ...
-        core.errors.ShapeError: Source (3, 2) and target (2, 2) must have the same layers and rows, in order.
+        core.errors.ShapeError: Source (3, 2) and target (2, 2) must have the same layers and rows,
+            in order.
     """
     if x.ndim < 2 or x.shape[:-1] != y.shape[:-1]:
-        raise ShapeError(f"Source {x.shape} and target {y.shape} must have the same layers and rows, in order.")
+        raise ShapeError(
+            f"Source {x.shape} and target {y.shape} must have the same layers and rows, in order."
+        )
     if x.shape[-2] < 2:
         raise ShapeError(f"A map needs at least two training rows; there are {x.shape[-2]}.")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
@@ -89,7 +99,8 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
 def hold_out(
     x: np.ndarray, y: np.ndarray, validation: tuple[Rows, Rows] | None
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return training and validation rows: those given, or the last `HELD_OUT` of the training rows.
+    """Return training and validation rows: those given, or the last `HELD_OUT` of the training
+    rows.
 
     Example:
         >>> x = np.arange(20.0).reshape(10, 2)
@@ -111,14 +122,17 @@ class Aligner:
         invertible: `inverse_transform` exists.
         of_words: Its input is the number of each row's word type, (..., row, 1), instead of its
             vector.
+        left_out: Training rows that a fit did not use.
     """
 
+    left_out = 0
     needs_equal_width = False
     invertible = False
     of_words = False
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Fit the map on paired training rows; `validation` rows choose penalties and stop training."""
+        """Fit the map on paired training rows; `validation` rows choose penalties and stop
+        training."""
         raise TypeError(f"{type(self).__name__} does not implement fit")
 
     def transform(self, x: Rows) -> Rows:
@@ -136,7 +150,10 @@ class Aligner:
     def _check_widths(self, x: np.ndarray, y: np.ndarray) -> None:
         if self.needs_equal_width and x.shape[-1] != y.shape[-1]:
             name = type(self).__name__.lower()
-            raise ShapeError(f"{name} needs spaces of equal width; these have d = {x.shape[-1]} and {y.shape[-1]}.")
+            raise ShapeError(
+                f"{name} needs spaces of equal width; these have d = {x.shape[-1]} and "
+                f"{y.shape[-1]}."
+            )
 
 
 class Identity(Aligner):
@@ -161,7 +178,8 @@ class Identity(Aligner):
 
 
 class LinearAligner(Aligner):
-    """Base of the maps `y = (x - mean_x) @ weight + mean_y`; subclasses compute the weight from the moments."""
+    """Base of the maps `y = (x - mean_x) @ weight + mean_y`; subclasses compute the weight from the
+    moments."""
 
     invertible = True
     weight: Float[np.ndarray, "... dx dy"]
@@ -189,16 +207,20 @@ class LinearAligner(Aligner):
 
     def transform(self, x: Rows) -> Rows:
         """Map source rows into the target space."""
-        return cast("Rows", (np.asarray(x, dtype=np.float64) - self.mean_x) @ self.weight + self.mean_y)
+        return cast(
+            "Rows", (np.asarray(x, dtype=np.float64) - self.mean_x) @ self.weight + self.mean_y
+        )
 
     def inverse_transform(self, y: Rows) -> Rows:
-        """Map target rows back by the pseudo-inverse of the weight (exact where the weight is square and regular)."""
+        """Map target rows back by the pseudo-inverse of the weight (exact where the weight is
+        square and regular)."""
         back = np.linalg.pinv(self.weight, rcond=float(np.sqrt(RCOND)))
         return cast("Rows", (np.asarray(y, dtype=np.float64) - self.mean_y) @ back + self.mean_x)
 
 
 class Procrustes(LinearAligner):
-    """The rotation or reflection that fits best in least squares, with or without one scale for all directions."""
+    """The rotation or reflection that fits best in least squares, with or without one scale for all
+    directions."""
 
     needs_equal_width = True
 
@@ -237,7 +259,9 @@ class Ridge(LinearAligner):
         inner = vectors.swapaxes(-1, -2) @ moments.xy
 
         def weight(penalty: np.ndarray) -> np.ndarray:
-            return cast(np.ndarray, vectors @ (inner / (values + penalty[..., None] * unit)[..., None]))
+            return cast(
+                np.ndarray, vectors @ (inner / (values + penalty[..., None] * unit)[..., None])
+            )
 
         shape = moments.xx.shape[:-2]
         best = np.full(shape, PENALTIES[len(PENALTIES) // 2])
@@ -252,7 +276,8 @@ class Ridge(LinearAligner):
 
 
 def inverse_power(covariance: np.ndarray, power: float) -> np.ndarray:
-    """Compute `covariance ** -power` on directions with variance, 0 on the others (batched, symmetric).
+    """Compute `covariance ** -power` on directions with variance, 0 on the others (batched,
+    symmetric).
 
     Example:
         >>> inverse_power(np.diag([4.0, 0.0]), 0.5).tolist()

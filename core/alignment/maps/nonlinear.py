@@ -1,4 +1,5 @@
-"""Non-linear maps: an invertible network (the paper's BERT-INN) and an MLP, which need not be bijective.
+"""Non-linear maps: an invertible network (the paper's BERT-INN) and an MLP, which need not be
+bijective.
 
 The invertible network is a rotation followed by affine coupling blocks, each in a random basis:
 rotate, couple both halves, rotate back. A coupling block scales and shifts one half of the
@@ -28,7 +29,15 @@ from FrEIA.modules import FixedLinearTransform, GLOWCouplingBlock
 from torch import Tensor, nn
 
 from core.alignment.maps.fitting import Curve, Schedule, train_bank
-from core.alignment.maps.linear import Aligner, LinearAligner, Procrustes, Ridge, Rows, hold_out, moments
+from core.alignment.maps.linear import (
+    Aligner,
+    LinearAligner,
+    Procrustes,
+    Ridge,
+    Rows,
+    hold_out,
+    moments,
+)
 from core.errors import ShapeError
 from core.models.loading.construction import seeded
 
@@ -54,7 +63,8 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
     Example:
         >>> import torch
         >>> rows = torch.tensor([[1.0, 2.0]])
-        >>> coupling_network(2, blocks=2, hidden=4, seed=0)(rows)[0].detach().numpy().round(3).tolist()
+        >>> coupling_network(2, blocks=2, hidden=4,
+        ...     seed=0)(rows)[0].detach().numpy().round(3).tolist()
         [[1.0, 2.0]]
     """
     if d < 2:
@@ -80,7 +90,8 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
 
 
 class _TrainedAligner(Aligner):
-    """Base of trained maps: a closed-form map, then a network for each layer on its output, in units of the spread."""
+    """Base of trained maps: a closed-form map, then a network for each layer on its output, in
+    units of the spread."""
 
     curve: Curve | None = None
 
@@ -111,12 +122,15 @@ class _TrainedAligner(Aligner):
         self.spread = np.sqrt(np.where(variance > 0, variance, 1.0))[..., None, None]
         layers = 1 if self.flat else x.shape[0]
         d = y.shape[-1]
-        self.bank = nn.ModuleList([self._network(d, self.seed * 1000 + layer) for layer in range(layers)])
+        self.bank = nn.ModuleList(
+            [self._network(d, self.seed * 1000 + layer) for layer in range(layers)]
+        )
         rows = [self._prepared(x, self.start.transform), self._prepared(y)]
         rows += [self._prepared(validation[0], self.start.transform), self._prepared(validation[1])]
         del x, y, validation, sums  # frees their memory during training
         self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule)
-        self.bank.double()  # trained in float32, applied in float64: the inverse is then exact to rounding
+        # trained in float32, applied in float64: the inverse is then exact to rounding
+        self.bank.double()
         return self
 
     def transform(self, x: Rows) -> Rows:
@@ -127,9 +141,12 @@ class _TrainedAligner(Aligner):
         return self._unscaled(mapped)
 
     def _prepared(self, rows: Rows, through: Callable[[Rows], Rows] = np.asarray) -> Tensor:
-        """The networks' input, in float32; made in chunks, because intermediate values are in float64."""
+        """The networks' input, in float32; made in chunks, because intermediate values are in
+        float64."""
         starts = range(0, rows.shape[-2], CHUNK)
-        return torch.cat([self._scaled(through(rows[..., start : start + CHUNK, :])) for start in starts], dim=-2)
+        return torch.cat(
+            [self._scaled(through(rows[..., start : start + CHUNK, :])) for start in starts], dim=-2
+        )
 
     def _scaled(self, y: np.ndarray) -> Tensor:
         scaled = np.asarray(y, dtype=np.float64) - self.start.mean_y
@@ -150,7 +167,9 @@ class Inn(_TrainedAligner):
     needs_equal_width = True
     invertible = True
 
-    def __init__(self, blocks: int = 4, hidden: int = 64, schedule: Schedule = COUPLED, seed: int = 0) -> None:
+    def __init__(
+        self, blocks: int = 4, hidden: int = 64, schedule: Schedule = COUPLED, seed: int = 0
+    ) -> None:
         super().__init__(hidden, replace(schedule, seed=seed), seed)
         self.blocks = blocks
 

@@ -177,7 +177,8 @@ def make_aligner(name: str, seed: int = 0) -> Aligner:
     Example:
         >>> import numpy as np
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
-        >>> make_aligner("ols").fit(x, 2 * x + 1).transform(np.array([[4.0, 2.0]])).round(6).tolist()
+        >>> make_aligner("ols").fit(x, 2 * x + 1).transform(np.array([[4.0,
+        ...     2.0]])).round(6).tolist()
         [[9.0, 5.0]]
     """
     if name not in METHODS:

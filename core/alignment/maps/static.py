@@ -1,8 +1,10 @@
-"""Kernel ridge regression from the static window: what a model's embedding table predicts before any layer has run.
+"""Kernel ridge regression from the static window: what a model's embedding table predicts before
+any layer has run.
 
-The rows are the same at every layer and only the targets differ, so that one factorisation serves all layers. Width of
-the window, kernel (linear, which is ridge regression, or Gaussian of several widths) and penalty are chosen for each
-layer on the validation rows, as `core.alignment.maps.kernel` chooses them: on a sample, then the penalty on all rows.
+The rows are the same at every layer and only the targets differ, so that one factorisation serves
+all layers. Width of the window, kernel (linear, which is ridge regression, or Gaussian of several
+widths) and penalty are chosen for each layer on the validation rows, as
+`core.alignment.maps.kernel` chooses them: on a sample, then the penalty on all rows.
 
     f(x) = mean_y + sum_i k(x, x_i) a_i,    a = (K + penalty I)^-1 (y - mean_y)
 
@@ -59,7 +61,8 @@ class StaticKernel(Aligner):
         self.columns, self.seed = tuple(columns), seed
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Fit on paired training rows, of which `x` is the same at every layer; validation rows choose.
+        """Fit on paired training rows, of which `x` is the same at every layer; validation rows
+        choose.
 
         Args:
             x: (layer, row, d), a broadcast of (row, d).
@@ -89,12 +92,18 @@ class StaticKernel(Aligner):
             tick(0.5 + 0.5 * number / len(set(chosen)), "static window")
             kernel = _kernel(rows, choice[0], choice[1], self._unit(rows, choice[0], choice[1]))
             layers = [layer for layer, of_layer in enumerate(chosen) if of_layer == choice]
-            columns = np.concatenate([np.arange(layer * width, (layer + 1) * width) for layer in layers])
+            columns = np.concatenate(
+                [np.arange(layer * width, (layer + 1) * width) for layer in layers]
+            )
             inside, across = kernel(rows), kernel(held)
             fits = [solve(inside, targets[:, columns], choice[2] * factor) for factor in FINER]
-            errors = [_errors(across @ weights, wanted[:, columns], len(layers)) for weights in fits]
+            errors = [
+                _errors(across @ weights, wanted[:, columns], len(layers)) for weights in fits
+            ]
             best = np.argmin(errors, axis=0)
-            weights = np.stack([fits[fit].reshape(len(rows), -1, width)[:, at] for at, fit in enumerate(best)])
+            weights = np.stack(
+                [fits[fit].reshape(len(rows), -1, width)[:, at] for at, fit in enumerate(best)]
+            )
             self.maps.append((kernel, weights, layers))
         return self
 
@@ -106,10 +115,16 @@ class StaticKernel(Aligner):
             across = kernel(rows)
             for layer, of_layer in zip(layers, weights, strict=True):
                 mapped[layer] = across @ of_layer
-        return mapped + self.mean_y
+        mapped += self.mean_y
+        return mapped
 
     def _choose(
-        self, rows: np.ndarray, targets: np.ndarray, held: np.ndarray, wanted: np.ndarray, layers: int
+        self,
+        rows: np.ndarray,
+        targets: np.ndarray,
+        held: np.ndarray,
+        wanted: np.ndarray,
+        layers: int,
     ) -> list[tuple[int, float, float]]:
         """Columns, width and penalty of each layer, by the error on the validation rows."""
         tried, errors = [], []
@@ -127,7 +142,9 @@ class StaticKernel(Aligner):
     def _unit(rows: np.ndarray, columns: int, width: float) -> float:
         """What a kernel is measured in: the mean squared norm, or the median squared distance."""
         rows = rows[:SEARCHED, :columns]
-        unit = (rows**2).sum(1).mean() if width == LINEAR else np.median(squared_distances(rows, rows))
+        unit = (
+            (rows**2).sum(1).mean() if width == LINEAR else np.median(squared_distances(rows, rows))
+        )
         return max(float(unit), float(np.finfo(np.float32).tiny))
 
     def _centred(self, x: np.ndarray) -> np.ndarray:
@@ -154,7 +171,8 @@ def _errors(predicted: np.ndarray, wanted: np.ndarray, layers: int) -> np.ndarra
 def reduced(
     rows: Float[np.ndarray, "row d"], train: np.ndarray, width: int
 ) -> Float[np.ndarray, "row width"]:
-    """Rows on the leading principal components of the training rows, as float32; all of them where d is no larger.
+    """Rows on the leading principal components of the training rows, as float32; all of them where
+    d is no larger.
 
     Example:
         >>> rows = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 3.0, 0], [0, -3.0, 0]])
@@ -162,18 +180,21 @@ def reduced(
         [0.0, 0.0, 3.0, 3.0]
     """
     centred = (rows - rows[train].mean(0, dtype=np.float64)).astype(np.float64)
-    if rows.shape[1] <= width:
-        return centred.astype(np.float32)
-    _, axes = np.linalg.eigh(centred[train].T @ centred[train])
-    return (centred @ axes[:, ::-1][:, :width]).astype(np.float32)
+    if rows.shape[1] > width:
+        _, axes = np.linalg.eigh(centred[train].T @ centred[train])
+        centred = centred @ axes[:, ::-1][:, :width]
+    leading: np.ndarray = centred.astype(np.float32)
+    return leading
 
 
 def beside(
     states: Float[np.ndarray, "layer row d"], window: Float[np.ndarray, "row w"], train: np.ndarray
 ) -> Float[np.ndarray, "layer row both"]:
-    """Each layer's rows with the window beside them, both of one mean squared norm over the training rows.
+    """Each layer's rows with the window beside them, both of one mean squared norm over the
+    training rows.
 
-    The window is reduced to the layer's width, so that it does not outweigh the layer by its dimensions.
+    The window is reduced to the layer's width, so that it does not outweigh the layer by its
+    dimensions.
     """
     near = reduced(window, train, states.shape[-1])
     near /= _norm(near[train])
@@ -185,4 +206,6 @@ def beside(
 
 
 def _norm(rows: np.ndarray) -> float:
-    return float(np.sqrt(max((rows.astype(np.float64) ** 2).sum(1).mean(), np.finfo(np.float64).tiny)))
+    return float(
+        np.sqrt(max((rows.astype(np.float64) ** 2).sum(1).mean(), np.finfo(np.float64).tiny))
+    )

@@ -1,4 +1,5 @@
-"""Charts of the published protocol and ours: errors by protocol, and which finding holds with which protocol."""
+"""Charts of the published protocol and ours: errors by protocol, and which finding holds with which
+protocol."""
 
 from __future__ import annotations
 
@@ -10,7 +11,16 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import bars_in_words
-from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, columns_for, heading, legend
+from core.results.drawing.style import (
+    BLUE,
+    BROWN,
+    GREY,
+    ORANGE,
+    SHAPES,
+    columns_for,
+    heading,
+    legend,
+)
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of, told
@@ -29,9 +39,12 @@ VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
 
 
 def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the error of each map by each protocol on a logarithmic axis, with a line at 1, the target's mean."""
+    """Draw the error of each map by each protocol on a logarithmic axis, with a line at 1, the
+    target's mean."""
     table = result.tables["errors"]
-    table = table[(table["pair"] == "models") & (table["layer"] == -1) & table["method"].isin(DRAWN)]
+    table = table[
+        (table["pair"] == "models") & (table["layer"] == -1) & table["method"].isin(DRAWN)
+    ]
     table = table.assign(
         label=table["protocol"].map(PROTOCOLS),
         map=table["method"].map(lambda name: DRAWN[name][0]),
@@ -53,7 +66,8 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     scale = {"type": "log", "domain": ends, "nice": False}
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
-    # On a page two columns keep the legend on the first screen; one column of a paper may have room for one.
+    # On a page two columns keep the legend on the first screen; one column of a paper may have room
+    # for one.
     below = legend(columns_for(names, context=context) if context.across == 1 else 2, 170)
     base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
@@ -73,7 +87,9 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
         title=heading(what, "dashed line at 1: the target's mean; bars: 95 % intervals"),
         width="container",
         height=context.height(24 * len(shown)),
-        description=bars_in_words(network, f"{what}, invertible network", name="label", value="nmse", kind="measure"),
+        description=bars_in_words(
+            network, f"{what}, invertible network", name="label", value="nmse", kind="measure"
+        ),
     )
     return chart
 
@@ -87,7 +103,8 @@ def _two_digits(difference: float) -> str:
 
 
 def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw which finding holds with which protocol: a cell for each, with the difference of errors."""
+    """Draw which finding holds with which protocol: a cell for each, with the difference of
+    errors."""
     table = result.tables["claims"]
     table = table.assign(
         finding=table["claim"].map(lambda name: CLAIMS[name].label),
@@ -104,7 +121,12 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": 170}
     base = Chart(rows).encode(
-        x=channel("finding:N", title=None, sort=findings, axis={"labelAngle": -35, "labelOverlap": False, **axis}),
+        x=channel(
+            "finding:N",
+            title=None,
+            sort=findings,
+            axis={"labelAngle": -35, "labelOverlap": False, **axis},
+        ),
         y=channel("label:N", title=None, sort=shown, axis={**axis}),
     )
     scale = {"domain": list(VERDICTS), "range": list(VERDICTS.values())}
@@ -115,8 +137,12 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     letters = base.mark_text(fontSize=context.letter - 1, color="white").encode(text="written:N")
     what = "Findings by protocol"
-    counts = rows.groupby("label", sort=False)["verdict"].apply(lambda given: int((given == HOLDS).sum()))
-    words = f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
+    counts = rows.groupby("label", sort=False)["verdict"].apply(
+        lambda given: int((given == HOLDS).sum())
+    )
+    words = (
+        f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
+    )
     chart = layered(cells, letters).properties(
         title=heading(what, "numbers: difference of errors; open: its interval includes 0"),
         width="container",

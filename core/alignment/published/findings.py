@@ -1,4 +1,5 @@
-"""Findings by the published protocol and by this app's: errors, differences with intervals, and which findings hold.
+"""Findings by the published protocol and by this app's: errors, differences with intervals, and
+which findings hold.
 
 A finding is a difference of two errors with a sign. It holds where the whole interval has that
 sign, is reversed where the whole interval has the other sign, and is open where the interval
@@ -29,7 +30,8 @@ LEVEL = 1 - 0.05 / len(CLAIMS)
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of one pair by one protocol: squared errors and spreads (layer, unit), a pair of them for each direction.
+    """Errors of one pair by one protocol: squared errors and spreads (layer, unit), a pair of them
+    for each direction.
 
     `pooled` as in `maps.Protocol`.
     """
@@ -70,7 +72,8 @@ def our_errors(values: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Errors:
 
 
 def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates | None:
-    """Compute the difference of errors of a finding; None where a protocol does not have both errors."""
+    """Compute the difference of errors of a finding; None where a protocol does not have both
+    errors."""
     has = {*errors.by_method, "mean"}
     if claim == "depth":
         if "inn" not in has:
@@ -104,7 +107,8 @@ def verdict(claim: str, low: float, high: float) -> str:
 
 
 def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.DataFrame:
-    """Make the table claim, protocol, difference, low, high, level, verdict of every finding and protocol."""
+    """Make the table claim, protocol, difference, low, high, level, verdict of every finding and
+    protocol."""
     import pandas as pd
 
     rows = []
@@ -124,7 +128,8 @@ def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.
 
 
 def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
-    """Make the table claim, says, said_by, published, ours, changed_by, survives, one row per finding."""
+    """Make the table claim, says, said_by, published, ours, changed_by, survives, one row per
+    finding."""
     import pandas as pd
 
     rows = []
@@ -157,7 +162,8 @@ def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFrame:
-    """Make the table pair, protocol, method, layer, nmse, low, high, mse; layer -1 is the mean over layers."""
+    """Make the table pair, protocol, method, layer, nmse, low, high, mse; layer -1 is the mean over
+    layers."""
     import pandas as pd
 
     tables = []

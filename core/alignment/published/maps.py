@@ -1,4 +1,5 @@
-"""Maps fitted and evaluated by the published protocol, and by variants of it, on the same sentences.
+"""Maps fitted and evaluated by the published protocol, and by variants of it, on the same
+sentences.
 
 The published code evaluates on training sentences with dropout on, and pairs each sentence with
 another one: source and target are read from one iterator, one after the other. The error on
@@ -94,7 +95,8 @@ def published_pair(
     steps: int,
     seed: int,
 ) -> Value:
-    """Fit maps from `one` into `other` and measure their errors by every protocol that shares this fit.
+    """Fit maps from `one` into `other` and measure their errors by every protocol that shares this
+    fit.
 
     Args:
         one, other: References.
@@ -118,7 +120,10 @@ def published_pair(
     read: dict[bool, list[SentenceRows]] = {}
     for number, dropout in enumerate((False, True)):
         with span(0.1 * number, 0.1 * (number + 1)):
-            read[dropout] = [sentence_rows(ref, content, sentences, length, dropout, seed) for ref, content in refs]
+            read[dropout] = [
+                sentence_rows(ref, content, sentences, length, dropout, seed)
+                for ref, content in refs
+            ]
     x, y = (rows.padded for rows in read[False])
     if x.shape[0] != y.shape[0] or x.shape[-1] != y.shape[-1]:
         raise ShapeError(
@@ -152,7 +157,8 @@ def published_pair(
 
 
 def partners(rows: Int[np.ndarray, " row"], unrelated: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Pair source and target rows for evaluation: each with itself, or the first half with the second."""
+    """Pair source and target rows for evaluation: each with itself, or the first half with the
+    second."""
     half = len(rows) // 2
     return (rows[:half], rows[half : 2 * half]) if unrelated else (rows, rows)
 
@@ -169,27 +175,36 @@ def _fit(
         seen = 0
         for number, kind in enumerate(("inn", "linear", "mlp")):
             with span(*((0.0, 0.85), (0.85, 0.9), (0.9, 1.0))[number]):
-                learned = learn(kind, x[:, train], y[:, train], steps=steps, shared=how.shared, seed=seed)
+                learned = learn(
+                    kind, x[:, train], y[:, train], steps=steps, shared=how.shared, seed=seed
+                )
             maps[kind], seen = learned.map, learned.seen
             if kind == "inn":
                 maps["start"] = lambda given, learned=learned: learned.map(given, False)  # type: ignore[misc]
         return {name: maps[name] for name in METHODS if name in maps}, seen
     from core.alignment.maps.nonlinear import Inn, Mlp
 
-    for number, (name, aligner) in enumerate({"inn": Inn(seed=seed), "linear": Ridge(), "mlp": Mlp(seed=seed)}.items()):
+    for number, (name, aligner) in enumerate(
+        {"inn": Inn(seed=seed), "linear": Ridge(), "mlp": Mlp(seed=seed)}.items()
+    ):
         with span(number / 3, (number + 1) / 3):
             tick(0.0, name)
             if how.shared:
                 flat = [_flat(part[:, some]) for some in (train, held) for part in (x, y)]
                 aligner.fit(flat[0], flat[1], (flat[2], flat[3]))
-                maps[name] = lambda given, fitted=aligner: fitted.transform(_flat(given)).reshape(given.shape)  # type: ignore[misc]
+                maps[name] = lambda given, fitted=aligner: fitted.transform(_flat(given)).reshape(
+                    given.shape
+                )  # type: ignore[misc]
             else:
-                maps[name] = aligner.fit(x[:, train], y[:, train], (x[:, held], y[:, held])).transform
+                maps[name] = aligner.fit(
+                    x[:, train], y[:, train], (x[:, held], y[:, held])
+                ).transform
     return maps, 0
 
 
 def _cca_of(how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray]) -> Map:
-    """The published CCA, fitted on the rows that it is evaluated on; ours where the whole protocol is ours."""
+    """The published CCA, fitted on the rows that it is evaluated on; ours where the whole protocol
+    is ours."""
     train, held = rows["train"], rows["validation"]
     if not how.theirs and not how.shared:
         return Cca().fit(x[:, train], y[:, train], (x[:, held], y[:, held])).transform
@@ -198,7 +213,8 @@ def _cca_of(how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray]) -> Map
 
 
 def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "layer row d"]) -> Map:
-    """Take the source's canonical coordinates for the target's, between the leading components of each side.
+    """Take the source's canonical coordinates for the target's, between the leading components of
+    each side.
 
     Coordinates are not multiplied by their correlation, so this is not the least-squares
     prediction.

@@ -55,7 +55,9 @@ class SentenceRows:
     real: Float[np.ndarray, "layer sentence d_model"]
 
 
-def sentence_rows(ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int) -> SentenceRows:
+def sentence_rows(
+    ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int
+) -> SentenceRows:
     """Compute the rows of a model, or read them from the store.
 
     Args:
@@ -70,7 +72,13 @@ def sentence_rows(ref: str, identity: str, sentences: Words, length: int, dropou
         ModelError: If the model cannot be loaded, or its layers are not found.
     """
     key = key_of(
-        "alignment.sentence_rows", VERSION, identified(identity), sentences, length, dropout, seed if dropout else 0
+        "alignment.sentence_rows",
+        VERSION,
+        identified(identity),
+        sentences,
+        length,
+        dropout,
+        seed if dropout else 0,
     )
 
     def compute() -> Value:
@@ -80,7 +88,9 @@ def sentence_rows(ref: str, identity: str, sentences: Words, length: int, dropou
     return SentenceRows(value["padded"], value["real"])
 
 
-def _read(ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int) -> Value:
+def _read(
+    ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int
+) -> Value:
     import torch
 
     from core.models.loading.layers import Batch, states
@@ -93,7 +103,9 @@ def _read(ref: str, identity: str, sentences: Words, length: int, dropout: bool,
             tick(start / len(ids), "computing states of padded sentences")
             some = slice(start, start + BATCH)
             batch = Batch(torch.from_numpy(ids[some]), torch.from_numpy(mask[some]), [])
-            drawn = seeded(int(key_of(seed, identity, start)[:15], 16)) if dropout else nullcontext()
+            drawn = (
+                seeded(int(key_of(seed, identity, start)[:15], 16)) if dropout else nullcontext()
+            )
             with drawn, dropping(loaded.model) if dropout else nullcontext():
                 hidden = states(loaded.model, batch)
             kept = batch.mask[None, :, :, None].to(hidden.dtype)
@@ -102,7 +114,9 @@ def _read(ref: str, identity: str, sentences: Words, length: int, dropout: bool,
     return {"padded": np.concatenate(padded, axis=1), "real": np.concatenate(real, axis=1)}
 
 
-def _encoded(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], length: int) -> tuple[np.ndarray, np.ndarray]:
+def _encoded(
+    tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], length: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Padded ids and mask, (sentence, length)."""
     encoded = [encoding.ids for encoding in tokenizer.encode(sentences, longest=length)]
     ids = np.full((len(encoded), length), tokenizer.pad or 0, dtype=np.int64)
@@ -114,7 +128,8 @@ def _encoded(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], length: i
 
 @contextmanager
 def dropping(model: nn.Module) -> Iterator[None]:
-    """Turn dropout on within a block: at the model's rates, or at `RATE` where it was trained without dropout."""
+    """Turn dropout on within a block: at the model's rates, or at `RATE` where it was trained
+    without dropout."""
     from torch import nn
 
     layers = [module for module in model.modules() if isinstance(module, nn.Dropout)]

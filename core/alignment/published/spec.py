@@ -16,7 +16,8 @@ OURS_OF = {  # maps of our protocol, in the tasks of the page's own study
 
 @dataclass(frozen=True)
 class ProtocolSpec(options.Spec):
-    """The options of the published protocol: one pair of pretrained models and one pair of fine-tunes."""
+    """The options of the published protocol: one pair of pretrained models and one pair of
+    fine-tunes."""
 
     models: tuple[str, ...] = options.models(
         "Pair",

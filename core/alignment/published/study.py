@@ -1,4 +1,5 @@
-"""The protocol published with BERT-INN, compared with ours on the same pair: which findings hold with both?
+"""The protocol published with BERT-INN, compared with ours on the same pair: which findings hold
+with both?
 
 The published code averages sentences over their padding and evaluates with dropout on, on pairs of
 unrelated training sentences, with one network for all layers that is initialised at random and
@@ -68,7 +69,8 @@ def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list
 
 
 def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
-    """Plan a task for each fit of each pair, with role (pair, fit), and those of our study, (pair, "ours", methods).
+    """Plan a task for each fit of each pair, with role (pair, fit), and those of our study, (pair,
+    "ours", methods).
 
     Raises:
         CorpusError: If the text could not be read.
@@ -87,23 +89,37 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
                 "fitted": fitted,
             }
             task = Task.of(
-                name, published_pair, role=(group, fitted), group=target, one=source, other=target,
-                one_identity=content[source], other_identity=content[target], sentences=ready.need("text").words,
+                name,
+                published_pair,
+                role=(group, fitted),
+                group=target,
+                one=source,
+                other=target,
+                one_identity=content[source],
+                other_identity=content[target],
+                sentences=ready.need("text").words,
                 **arguments,
-            )  # fmt: skip
+            )
             tasks.append(task)
         for task in study.plan(_ours(spec, group), ready):
             methods = cast("tuple[Any, ...]", task.role)[-1]
-            tasks.append(Task(task.name, task.function, task.arguments, (group, OURS, methods), task.group))
+            tasks.append(
+                Task(task.name, task.function, task.arguments, (group, OURS, methods), task.group)
+            )
     return tasks
 
 
 def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
     """Our study of a pair; with the page's options its tasks are those of the page's own study."""
     return AlignSpec(
-        spec.groups[group], methods=OURS_OF[group], corpus=spec.corpus, genres=spec.genres, sentences=spec.sentences,
-        grid="", seed=spec.seed,
-    )  # fmt: skip
+        spec.groups[group],
+        methods=OURS_OF[group],
+        corpus=spec.corpus,
+        genres=spec.genres,
+        sentences=spec.sentences,
+        grid="",
+        seed=spec.seed,
+    )
 
 
 def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
@@ -119,7 +135,9 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
                 value = outputs.values[group, fitted]
                 widths[group] = value["d"]
                 by_protocol[group] |= {variant: errors_of(value, variant) for variant in variants}
-        values = {role[2]: value for role, value in outputs.values.items() if role[:2] == (group, OURS)}
+        values = {
+            role[2]: value for role, value in outputs.values.items() if role[:2] == (group, OURS)
+        }
         if values and (ours := our_errors(values)).by_method:
             by_protocol[group][OURS] = ours
             notices += [notice for value in values.values() for notice in value["notices"]]
@@ -127,7 +145,8 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
     claims = claim_rows(by_protocol["models"], by_protocol.get("tuned", {}))
     findings = finding_rows(claims)
     errors = pd.concat(
-        [error_rows(measured, group, widths[group]) for group, measured in by_protocol.items()], ignore_index=True
+        [error_rows(measured, group, widths[group]) for group, measured in by_protocol.items()],
+        ignore_index=True,
     )
     statements = statements_of(errors, findings)
     corpus: Corpus = ready.values["text"]

@@ -1,4 +1,5 @@
-"""Every sentence of the published-protocol study: protocols, findings, headline, methods, how to read its figures."""
+"""Every sentence of the published-protocol study: protocols, findings, headline, methods, how to
+read its figures."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ THEIR_WIDTH = 768
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding: its label, its sentence, who states it, and the sign of the difference of errors if it is true."""
+    """A finding: its label, its sentence, who states it, and the sign of the difference of errors
+    if it is true."""
 
     label: str
     says: str

@@ -42,7 +42,8 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Trained:
-    """Networks before and after training, one for all layers or one per layer; weights are (network, in, out).
+    """Networks before and after training, one for all layers or one per layer; weights are
+    (network, in, out).
 
     `seen` is the number of batches trained on.
     """
@@ -54,7 +55,9 @@ class Trained:
 
     def map(self, rows: Float[np.ndarray, "layer row d"], trained: bool = True) -> np.ndarray:
         """Map the rows of every layer by its network, float64."""
-        weights = {name: weight.double() for name, weight in (self.end if trained else self.start).items()}
+        weights = {
+            name: weight.double() for name, weight in (self.end if trained else self.start).items()
+        }
         with torch.inference_mode():
             given = torch.from_numpy(np.asarray(rows, dtype=np.float64))
             mapped: np.ndarray = apply(self.kind, weights, given).numpy()
@@ -62,7 +65,8 @@ class Trained:
 
 
 def draw(kind: str, d: int, count: int, generator: torch.Generator) -> Weights:
-    """Draw the initial weights of `count` networks: Xavier normal, biases like matrices of one column."""
+    """Draw the initial weights of `count` networks: Xavier normal, biases like matrices of one
+    column."""
     wide = WIDER * d
     widths = {"inn": [d, wide, wide, d], "linear": [d, d], "mlp": [d] * 5}[kind]
     weights: Weights = {}
@@ -72,11 +76,15 @@ def draw(kind: str, d: int, count: int, generator: torch.Generator) -> Weights:
                 ("weight", (count, inward, outward), inward + outward),
                 ("bias", (count, 1, outward), 1 + outward),
             ):
-                weights[f"{part}/{number}/{name}"] = torch.randn(shape, generator=generator) * (2 / fans) ** 0.5
+                weights[f"{part}/{number}/{name}"] = (
+                    torch.randn(shape, generator=generator) * (2 / fans) ** 0.5
+                )
     return weights
 
 
-def apply(kind: str, weights: Weights, rows: Float[Tensor, "layer row d"]) -> Float[Tensor, "layer row d"]:
+def apply(
+    kind: str, weights: Weights, rows: Float[Tensor, "layer row d"]
+) -> Float[Tensor, "layer row d"]:
     """Apply the networks to rows; a single network maps the rows of all layers."""
     layers, count, d = rows.shape
     if next(iter(weights.values())).shape[0] == 1 and layers > 1:
@@ -94,7 +102,9 @@ def apply(kind: str, weights: Weights, rows: Float[Tensor, "layer row d"]) -> Fl
 def _through(weights: Weights, part: str, rows: Tensor, activation: object) -> Tensor:
     depth = sum(name.startswith(f"{part}/") for name in weights) // 2
     for number in range(depth):
-        rows = torch.baddbmm(weights[f"{part}/{number}/bias"], rows, weights[f"{part}/{number}/weight"])
+        rows = torch.baddbmm(
+            weights[f"{part}/{number}/bias"], rows, weights[f"{part}/{number}/weight"]
+        )
         if number + 1 < depth:
             rows = activation(rows)  # type: ignore[operator]
     return rows
@@ -125,7 +135,10 @@ def train(
     start = draw(kind, d, 1 if shared else layers, torch.Generator().manual_seed(seed))
     weights = {name: weight.clone().requires_grad_() for name, weight in start.items()}
     optimiser = torch.optim.Adam(list(weights.values()), lr=LEARNING_RATE, fused=True)
-    sources, targets = torch.from_numpy(np.asarray(x, np.float32)), torch.from_numpy(np.asarray(y, np.float32))
+    sources, targets = (
+        torch.from_numpy(np.asarray(x, np.float32)),
+        torch.from_numpy(np.asarray(y, np.float32)),
+    )
     batch = min(BATCH, count)
     kept, begun, place, seen = checkpoint(FORM), 0, 0, 0
     small = 12 * sum(weight.numel() for weight in start.values()) <= LARGEST_STATE
@@ -138,7 +151,9 @@ def train(
         if small and kept.due:
             kept.keep(_state(weights, optimiser, (step, place, seen)))
         optimiser.param_groups[0]["lr"] = LEARNING_RATE * DECAY**step
-        if place + batch > count:  # the published loop skips an incomplete batch and still lowers its rate
+        if (
+            place + batch > count
+        ):  # the published loop skips an incomplete batch and still lowers its rate
             place = 0
             continue
         some = slice(place, place + batch)
@@ -167,6 +182,10 @@ def _restore(weights: Weights, optimiser: torch.optim.Adam, checkpoint: Value) -
     with torch.no_grad():
         for name, weight in weights.items():
             weight.copy_(torch.tensor(checkpoint[f"weight/{name}"]))
-            parts = [part for part in ("step", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in checkpoint]
+            parts = [
+                part for part in ("step", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in checkpoint
+            ]
             if parts:
-                optimiser.state[weight] = {part: torch.tensor(checkpoint[f"{part}/{name}"]) for part in parts}
+                optimiser.state[weight] = {
+                    part: torch.tensor(checkpoint[f"{part}/{name}"]) for part in parts
+                }

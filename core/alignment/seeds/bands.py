@@ -22,7 +22,8 @@ from core.statistics import jackknife_variance, t_interval
 
 @dataclass(frozen=True)
 class Replicates:
-    """A statistic and its jackknife replicates, without each model and each held-out unit; columns are layers.
+    """A statistic and its jackknife replicates, without each model and each held-out unit; columns
+    are layers.
 
     `models` has no rows where there are two models. Units without test rows are omitted.
     """
@@ -33,18 +34,26 @@ class Replicates:
 
     def mean(self) -> Replicates:
         """Average over layers."""
-        return Replicates(*(part.mean(-1, keepdims=True) for part in (self.point, self.models, self.units)))
+        return Replicates(
+            *(part.mean(-1, keepdims=True) for part in (self.point, self.models, self.units))
+        )
 
     def __sub__(self, other: Replicates) -> Replicates:
         """Subtract another map on the same pairs and rows."""
-        return Replicates(self.point - other.point, self.models - other.models, self.units - other.units)
+        return Replicates(
+            self.point - other.point, self.models - other.models, self.units - other.units
+        )
 
     def band(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the lower and upper end of the interval, (layer,); NaN where nothing can be left out."""
+        """Compute the lower and upper end of the interval, (layer,); NaN where nothing can be left
+        out."""
         return self._band(self._sources(), level)
 
-    def band_of_difference(self, other: Replicates, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the interval of self - other, maps of different models on the same rows: models are independent."""
+    def band_of_difference(
+        self, other: Replicates, level: float = 0.95
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Compute the interval of self - other, maps of different models on the same rows: models
+        are independent."""
         point, units = self.point - other.point, self.units - other.units
         apart = [source for replicates in (self, other) for source in replicates._sources()[1:]]
         return Replicates(point, self.models[:0], units)._band([_source(units), *apart], level)
@@ -52,7 +61,9 @@ class Replicates:
     def _sources(self) -> list[tuple[np.ndarray, int]]:
         return [_source(self.units), *([_source(self.models)] if len(self.models) else [])]
 
-    def _band(self, sources: list[tuple[np.ndarray, int]], level: float) -> tuple[np.ndarray, np.ndarray]:
+    def _band(
+        self, sources: list[tuple[np.ndarray, int]], level: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         if sources[0][1] < 1:
             return np.full_like(self.point, np.nan), np.full_like(self.point, np.nan)
         variances, degrees = zip(*sources, strict=True)

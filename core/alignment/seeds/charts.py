@@ -1,4 +1,5 @@
-"""Charts of the alignment study: error by method and layer, pairs, every layer into every layer, training, the space.
+"""Charts of the alignment study: error by method and layer, pairs, every layer into every layer,
+training, the space.
 
 Methods have the same colours in every chart; controls are grey and dashed. No chart sets a
 background or a text colour, so that it fits a light and a dark theme; a chart without panels
@@ -12,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.alignment.maps.registry import METHODS
-from core.alignment.seeds.curves import ERROR_TITLE, HEIGHT, ceiling_of, curves_of_methods, error_chart, with_labels
+from core.alignment.seeds.curves import (
+    ERROR_TITLE,
+    HEIGHT,
+    ceiling_of,
+    curves_of_methods,
+    error_chart,
+    with_labels,
+)
 from core.alignment.seeds.statements import judged
 from core.alignment.seeds.text import WHICH
 from core.errors import SpecError
@@ -37,7 +45,8 @@ GROUPS = {"models": "first group", "against": "second group"}
 
 
 def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the held-out error by method: a box over pairs and layers, the mean with its interval and as a number.
+    """Draw the held-out error by method: a box over pairs and layers, the mean with its interval
+    and as a number.
 
     Raises:
         SpecError: If no pair was aligned.
@@ -52,9 +61,15 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     ceiling = ceiling_of(table["nmse"])
     spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
     spread.columns = ["least", "lower", "median", "upper", "most"]
-    tips = (Tip("label", "Map"), Tip("nmse", "Mean error", "share"), Tip("low", "95 % interval", "share"))
+    tips = (
+        Tip("label", "Map"),
+        Tip("nmse", "Mean error", "share"),
+        Tip("low", "95 % interval", "share"),
+    )
     rows, tooltip = told(means.merge(spread.reset_index(), on="label"), tips)
-    rows = rows.assign(written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling)
+    rows = rows.assign(
+        written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling
+    )
     room = round(3.6 * context.letter)
     beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [0, ceiling], "nice": False, "range": [0, beside]}
@@ -75,11 +90,15 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     layers = [
         base.mark_rule(color=GREY, clip=True).encode(x=along("least"), x2="most:Q"),
-        base.mark_bar(size=14, opacity=0.55, clip=True).encode(x=along("lower"), x2="upper:Q", color=colour),
+        base.mark_bar(size=14, opacity=0.55, clip=True).encode(
+            x=along("lower"), x2="upper:Q", color=colour
+        ),
         base.mark_tick(size=14, thickness=2, color=GREY, clip=True).encode(x=along("median")),
         *([chance.encode(x=along("one"))] if ceiling > 1 else []),
         base.mark_rule(strokeWidth=3, clip=True, color=BROWN).encode(x=along("low"), x2="high:Q"),
-        inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(x=along("nmse")),
+        inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(
+            x=along("nmse")
+        ),
         beyond.encode(x=along("edge")),
         base.mark_text(align="left", dx=8, fontSize=context.letter).encode(
             x=along("edge"), text="written:N"
@@ -95,13 +114,16 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         title=heading(what, below),
         width="container",
         height=height,
-        description=bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse"),
+        description=bars_in_words(
+            order, f"{what}, mean of each method", name="label", value="nmse"
+        ),
     )
     return chart
 
 
 def layer_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
-    """Draw the held-out error by layer, one line per method, with bands over models and held-out words.
+    """Draw the held-out error by layer, one line per method, with bands over models and held-out
+    words.
 
     Raises:
         SpecError: If no pair of the group was aligned.
@@ -114,7 +136,8 @@ def layer_chart(result: Result, group: str = "models", *, context: Context = PAG
     return error_chart(
         table,
         f"Error by layer on {WHICH[words]}{which}",
-        "0: perfect; 1: no better than the target's mean; bands: 95 % intervals", context=context,
+        "0: perfect; 1: no better than the target's mean; bands: 95 % intervals",
+        context=context,
     )
 
 
@@ -132,42 +155,72 @@ def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names = short_names(result.spec["models"])
     source, target = (names[ref] for ref in result.spec["models"][:2])
     titles = (f"Layer of {target}", f"Layer of {source}", "Error")
-    tips = (Tip("source_layer", "Source layer", "whole"), Tip("target_layer", "Target layer", "whole"))
+    tips = (
+        Tip("source_layer", "Source layer", "whole"),
+        Tip("target_layer", "Target layer", "whole"),
+    )
     chart = heatmap(
-        table, x="target_layer", y="source_layer", value="nmse", titles=titles, ends=(0.0, 1.0), reverse=True,
-        tips=(*tips, Tip("nmse", "Error", "share")), height=GRID, context=context,
-    )  # fmt: skip
+        table,
+        x="target_layer",
+        y="source_layer",
+        value="nmse",
+        titles=titles,
+        ends=(0.0, 1.0),
+        reverse=True,
+        tips=(*tips, Tip("nmse", "Error", "share")),
+        height=GRID,
+        context=context,
+    )
     what = "Every layer into every layer"
     below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held-out error"
     words = cells_in_words(
-        table, f"{what}: {below}", row="source_layer", column="target_layer", value="nmse", value_title="error"
+        table,
+        f"{what}: {below}",
+        row="source_layer",
+        column="target_layer",
+        value="nmse",
+        value_title="error",
     )
     return chart.properties(title=heading(what, below), description=words)
 
 
 def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
-    """Draw the held-out error of every directed pair, averaged over layers; similar models are neighbours.
+    """Draw the held-out error of every directed pair, averaged over layers; similar models are
+    neighbours.
 
     Raises:
         SpecError: If the method aligned no pair.
     """
     words = judged(result.tables["methods"])
     table = _test(result, words)
-    table = table[table["method"] == method].groupby(["source", "target"], as_index=False)["nmse"].mean()
+    table = (
+        table[table["method"] == method]
+        .groupby(["source", "target"], as_index=False)["nmse"]
+        .mean()
+    )
     if table.empty:
         raise SpecError(f"No pair was aligned by {method}: choose another map.")
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
     order = [names[ref] for ref in _clustered(table)]
     table = table.assign(source=table["source"].map(names), target=table["target"].map(names))
     chart = heatmap(
-        table, x="target", y="source", value="nmse", titles=("Target", "Source", "Error"), ends=(0.0, 1.0),
-        reverse=True, tips=(Tip("source", "Source"), Tip("target", "Target"), Tip("nmse", "Error", "share")),
+        table,
+        x="target",
+        y="source",
+        value="nmse",
+        titles=("Target", "Source", "Error"),
+        ends=(0.0, 1.0),
+        reverse=True,
+        tips=(Tip("source", "Source"), Tip("target", "Target"), Tip("nmse", "Error", "share")),
         order=(order, order),
-        angle=-45 if len(order) > 4 else 0, height=max(160, min(HEIGHT + 120, 46 * len(order))),
+        angle=-45 if len(order) > 4 else 0,
+        height=max(160, min(HEIGHT + 120, 46 * len(order))),
         context=context,
-    )  # fmt: skip
+    )
     what, below = "Error of each pair", f"{METHODS[method].label}, {WHICH[words]}, mean over layers"
-    said = cells_in_words(table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error")
+    said = cells_in_words(
+        table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error"
+    )
     return chart.properties(title=heading(what, below), description=said)
 
 
@@ -200,14 +253,19 @@ def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) ->
             context=context,
         )
     low, high = span_of(table["validation"])
-    table = table[table["method"] == method].groupby(["layer", "step"], as_index=False)["validation"].mean()
+    table = (
+        table[table["method"] == method]
+        .groupby(["layer", "step"], as_index=False)["validation"]
+        .mean()
+    )
     layers = sorted(set(table["layer"]))
     rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
     looks = graded([f"layer {layer}" for layer in layers], point=False)
     steps = (0.0, float(max(result.tables["curves"]["step"].max(), 1)))
     plane = Plane(
         *("step", "validation", "Training step", "Validation error", low, high, steps),
-        x_axis={"tickCount": 5}, context=context
+        x_axis={"tickCount": 5},
+        context=context,
     )
     what = f"Training: {METHODS[method].label}"
     below = "step 0: closed-form map; each line ends when its network has converged"
@@ -215,7 +273,13 @@ def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) ->
 
 
 def space_chart(
-    result: Result, source: str, target: str, method: str, layer: int, place: str, *,
+    result: Result,
+    source: str,
+    target: str,
+    method: str,
+    layer: int,
+    place: str,
+    *,
     context: Context = PAGE,
 ) -> Chart:
     """Draw held-out words on the target's first two principal components, before or after the map.
@@ -246,7 +310,9 @@ def space_chart(
         )
     ours, theirs = ours[there], theirs[there]
     who = np.flatnonzero(there).astype(str)  # highlights a word in both panels
-    ends = pd.DataFrame({"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
+    ends = pd.DataFrame(
+        {"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]}
+    )
     names = short_names((source, target))
     spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
     dots = pd.concat(
@@ -258,11 +324,23 @@ def space_chart(
     axis = {"labels": False, "ticks": False, "grid": False}
     x = channel("x:Q", title="First principal component of the target", axis=axis)
     y = channel("y:Q", title="Second principal component", axis=axis)
-    colour = channel("space:N", title=None, scale={"domain": list(spaces), "range": [ORANGE, BLUE]}, legend=legend())
-    shape = channel("space:N", title=None, scale={"domain": list(spaces), "range": list(SHAPES[:2])}, legend=legend())
+    colour = channel(
+        "space:N",
+        title=None,
+        scale={"domain": list(spaces), "range": [ORANGE, BLUE]},
+        legend=legend(),
+    )
+    shape = channel(
+        "space:N",
+        title=None,
+        scale={"domain": list(spaces), "range": list(SHAPES[:2])},
+        legend=legend(),
+    )
     rules = Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     points = Chart(dots).mark_point(filled=True, size=26, opacity=0.8)
-    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")])
+    points = points.encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
+    )
     what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
     apart = float(np.linalg.norm(ours - theirs, axis=1).mean())
     across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
@@ -284,7 +362,9 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
-    groups = set(result.tables["layers"]["group"])  # a group is missing where all of its pairs failed
+    groups = set(
+        result.tables["layers"]["group"]
+    )  # a group is missing where all of its pairs failed
     charts: dict[str, Chart] = {}
     if "models" in groups:
         charts |= {
@@ -312,7 +392,9 @@ def best_method(means: pd.DataFrame, words: str) -> str:
 def _test(result: Result, words: str) -> pd.DataFrame:
     """Held-out errors of the first group on one kind of words."""
     table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
-    table = table[table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])]
+    table = table[
+        table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])
+    ]
     return with_labels(table)
 
 
@@ -329,4 +411,6 @@ def _clustered(table: pd.DataFrame) -> list[str]:
     for row in table.itertuples():
         distance[place[row.source], place[row.target]] += row.nmse / 2
         distance[place[row.target], place[row.source]] += row.nmse / 2
-    return [models[leaf] for leaf in leaves_list(linkage(squareform(distance, checks=False), "average"))]
+    return [
+        models[leaf] for leaf in leaves_list(linkage(squareform(distance, checks=False), "average"))
+    ]

@@ -23,10 +23,16 @@ MEAN = "target's mean"  # the reference line at 1
 
 
 def error_chart(
-    table: pd.DataFrame, what: str, below: str, *, value: str = "nmse", x_title: str = LAYER_TITLE,
-    context: Context
+    table: pd.DataFrame,
+    what: str,
+    below: str,
+    *,
+    value: str = "nmse",
+    x_title: str = LAYER_TITLE,
+    context: Context,
 ) -> Chart:
-    """Draw errors by layer, one line per method, controls dashed, and a line at the error of the target's mean.
+    """Draw errors by layer, one line per method, controls dashed, and a line at the error of the
+    target's mean.
 
     Args:
         table: method, layer, the value, and `low` and `high` where there are intervals.
@@ -81,7 +87,9 @@ def method_looks(methods: Iterable[str]) -> dict[str, Look]:
         if name in there:
             dash = DASHES[controls.index(name) % len(DASHES)] if name in controls else (1, 0)
             colour = GREY if name in controls else method.colour
-            looks[method.label] = Look(colour, SHAPES[number % len(SHAPES)], dash, name not in controls)
+            looks[method.label] = Look(
+                colour, SHAPES[number % len(SHAPES)], dash, name not in controls
+            )
     return looks
 
 

@@ -22,7 +22,9 @@ from core.runs.tasks import tick
 BATCH = 64
 
 
-def batches(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]) -> Iterator[Batch]:
+def batches(
+    tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]
+) -> Iterator[Batch]:
     """Yield texts (strings, or lists of words) in batches of similar length, longest first.
 
     Texts are truncated to the longest input of the models.
@@ -43,7 +45,8 @@ def batches(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]
 def subword_rows(
     model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the states of every subword, float64 (layer, row, d_model), and each row's sentence and subword.
+    """Compute the states of every subword, float64 (layer, row, d_model), and each row's sentence
+    and subword.
 
     Rows are in the order of the batches, which depends only on the tokenizer and the text: the rows
     of two models with the same tokenizer pair up.
@@ -127,7 +130,9 @@ def stitched_labels(
         hidden, real = states(lower, batch), batch.mask.bool()
         for name, aligner in aligners.items():
             mapped = hidden.clone()
-            rows = aligner.transform(rows_for(aligner, hidden[:, real].double().numpy(), batch.ids[real].numpy()))
+            rows = aligner.transform(
+                rows_for(aligner, hidden[:, real].double().numpy(), batch.ids[real].numpy())
+            )
             mapped[:, real] = torch.from_numpy(rows).to(mapped.dtype)
             for layer in range(shape[0]):
                 logits = enter(upper, batch, layer, mapped[layer], in_tuple=in_tuple).logits

@@ -56,7 +56,8 @@ class Parts:
 
 @dataclass(frozen=True)
 class Scores:
-    """Errors of one fitted map on one part of the split; subsets are `WORDS`, NaN where a subset has no rows.
+    """Errors of one fitted map on one part of the split; subsets are `WORDS`, NaN where a subset
+    has no rows.
 
     Attributes:
         nmse: Squared error over the target's squared distance from the training mean: 0 is perfect,
@@ -80,7 +81,8 @@ class Scores:
 
 
 def part_of(words: Sequence[str], seed: int = 0) -> str:
-    """Assign a sentence (or a single word) to a part of the split, as a function of its words and the seed."""
+    """Assign a sentence (or a single word) to a part of the split, as a function of its words and
+    the seed."""
     digest = hashlib.sha256(f"{seed}\x1f{chr(31).join(words)}".encode()).digest()
     place = int.from_bytes(digest[:8], "big") / 2**64
     for part, share in SHARES.items():
@@ -91,7 +93,11 @@ def part_of(words: Sequence[str], seed: int = 0) -> str:
 
 
 def split_rows(
-    sentences: Sentences, sentence: Int[np.ndarray, " row"], word: Int[np.ndarray, " row"], split: str, seed: int
+    sentences: Sentences,
+    sentence: Int[np.ndarray, " row"],
+    word: Int[np.ndarray, " row"],
+    split: str,
+    seed: int,
 ) -> Parts:
     """Split rows by word type or by sentence.
 
@@ -114,10 +120,13 @@ def split_rows(
     if whole:
         types = np.full(len(word), -1)
     else:
-        # Numbered over the whole text, so that the numbers do not depend on which words a pair of models leaves out.
+        # Numbered over the whole text, so that the numbers do not depend on which words a pair of
+        # models leaves out.
         names = sorted({word.casefold() for words in sentences for word in words})
         number = {name: place for place, name in enumerate(names)}
-        types = np.array([number[sentences[s][w].casefold()] for s, w in zip(sentence, word, strict=True)])
+        types = np.array(
+            [number[sentences[s][w].casefold()] for s, w in zip(sentence, word, strict=True)]
+        )
     if split == "word":
         parts = np.array([part_of((name,), seed) for name in names])[types]
     else:
@@ -125,7 +134,9 @@ def split_rows(
     return parts_from(parts, types, types if split == "word" else np.asarray(sentence))
 
 
-def parts_from(parts: np.ndarray, types: Int[np.ndarray, " row"], unit: Int[np.ndarray, " row"]) -> Parts:
+def parts_from(
+    parts: np.ndarray, types: Int[np.ndarray, " row"], unit: Int[np.ndarray, " row"]
+) -> Parts:
     """Make the split from the name of each row's part.
 
     Raises:
@@ -178,7 +189,9 @@ def score(
     """
     if x.ndim != 3 or x.shape[1] == 0:
         raise ShapeError("There are no held-out rows to score: use more sentences.")
-    squared, from_train, retrieved, back = _by_row(aligner, x, y, np.broadcast_to(train_mean, (len(y), 1, y.shape[-1])))
+    squared, from_train, retrieved, back = _by_row(
+        aligner, x, y, np.broadcast_to(train_mean, (len(y), 1, y.shape[-1]))
+    )
     subsets = (np.ones_like(seen), seen, ~seen)
     parts = [_subset(rows, squared, from_train, y, retrieved, back) for rows in subsets]
     names, place = np.unique(unit, return_inverse=True)
@@ -217,12 +230,19 @@ def _by_row(aligner: Aligner, x: Rows, y: Rows, train_mean: np.ndarray) -> tuple
             back[1][:, some] = ((source - mean_x) ** 2).sum(-1)
     retrieved = np.full((layers, rows), -1)
     for layer, layer_rows in enumerate(looked):
-        retrieved[layer, looking] = find_again(layer_rows, np.asarray(y[layer, looking], dtype=np.float64))
+        retrieved[layer, looking] = find_again(
+            layer_rows, np.asarray(y[layer, looking], dtype=np.float64)
+        )
     return squared, from_train, retrieved, back
 
 
 def _subset(
-    rows: np.ndarray, squared: np.ndarray, from_train: np.ndarray, y: np.ndarray, hits: np.ndarray, back: np.ndarray
+    rows: np.ndarray,
+    squared: np.ndarray,
+    from_train: np.ndarray,
+    y: np.ndarray,
+    hits: np.ndarray,
+    back: np.ndarray,
 ) -> tuple[np.ndarray, ...]:
     """nmse, l2, r2, retrieval, inverse of a subset of the rows, each (layer,)."""
     if not rows.any():
@@ -241,8 +261,11 @@ def _subset(
     )
 
 
-def find_again(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> Int[np.ndarray, " row"]:
-    """Return 1 where a mapped row's nearest true row is the right one, 0 where not, -1 where it was not tested.
+def find_again(
+    mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]
+) -> Int[np.ndarray, " row"]:
+    """Return 1 where a mapped row's nearest true row is the right one, 0 where not, -1 where it was
+    not tested.
 
     At most `RETRIEVED` evenly spaced rows are tested, among each other. Where a true row occurs
     twice (the same word in the same context), either counts as right.

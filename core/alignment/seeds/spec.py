@@ -17,7 +17,9 @@ ITEMS = {
 }
 SPLITS = {
     "word": "no word type is in both training and test, so no map can memorise test words",
-    "sentence": "whole sentences are held out; most of their words also occur in training sentences",
+    "sentence": (
+        "whole sentences are held out; most of their words also occur in training sentences"
+    ),
 }
 MOST_MODELS = 25
 
@@ -35,7 +37,8 @@ def split_option() -> str:
 
 
 def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> tuple[str, ...]:
-    """Declare the option `methods`: maps of the registry, those of the static window only if asked for."""
+    """Declare the option `methods`: maps of the registry, those of the static window only if asked
+    for."""
     methods: tuple[str, ...] = options.choices(
         "Maps",
         default,

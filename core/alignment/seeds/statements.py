@@ -21,14 +21,16 @@ NOTHING = 0.005  # share of the variance below which a map predicts none of it
 
 
 def judged(methods: pd.DataFrame) -> str:
-    """Which rows the result is about: unseen words, or all held-out rows where there are no unseen words."""
+    """Which rows the result is about: unseen words, or all held-out rows where there are no unseen
+    words."""
     return "unseen" if (methods["words"] == "unseen").any() else "all"
 
 
 def statements_of(
     methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame
 ) -> tuple[Statement, ...]:
-    """State what the maps predict, how they compare with ridge, and where the error is lowest and highest.
+    """State what the maps predict, how they compare with ridge, and where the error is lowest and
+    highest.
 
     Args:
         methods: group, method, words, nmse, low, high; controls included.
@@ -79,7 +81,8 @@ def statements_of(
 
 
 def layer_statements(by_layer: pd.DataFrame, method: str) -> list[Statement]:
-    """State at which layer a map's error is lowest and at which it is highest; nothing of a single layer.
+    """State at which layer a map's error is lowest and at which it is highest; nothing of a single
+    layer.
 
     Args:
         by_layer: layer, nmse, low, high of one map.
@@ -106,7 +109,8 @@ def _predicts(name: str, row: pd.Series) -> Statement:
 
 
 def _compared(name: str, row: pd.Series, baseline: str) -> Statement:
-    """By how many points of variance a map or a group predicts more than its baseline; the error's sign turned."""
+    """By how many points of variance a map or a group predicts more than its baseline; the error's
+    sign turned."""
     points = Estimate(
         -100 * row["difference"], -100 * row["high"], -100 * row["low"], float(row["level"]), "gain"
     )

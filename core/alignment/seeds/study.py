@@ -21,7 +21,13 @@ from core.alignment.seeds import PURPOSE
 from core.alignment.seeds.charts import figures
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.statements import judged, statements_of
-from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
+from core.alignment.seeds.tables import (
+    band_tables,
+    error_table,
+    grid_table,
+    points_of,
+    training_table,
+)
 from core.alignment.seeds.tasks import align_layers, align_pair
 from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods, make_notices
 from core.alignment.seeds.view_text import HOW_TO_READ, REASON
@@ -49,7 +55,8 @@ def prepare(spec: AlignSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
 
 
 def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
-    """Plan the tasks of a study from the outputs of its first stage, leaving out models that could not be found.
+    """Plan the tasks of a study from the outputs of its first stage, leaving out models that could
+    not be found.
 
     Roles are (group, one, other, methods), and "grid".
 
@@ -60,7 +67,9 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     sentences = ready.need("text").words
     slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
     quick = tuple(name for name in spec.methods if METHODS[name].kind in ("control", "linear"))
-    static = tuple(name for name in spec.methods if METHODS[name].kind == "static" and spec.items == "words")
+    static = tuple(
+        name for name in spec.methods if METHODS[name].kind == "static" and spec.items == "words"
+    )
     tasks: list[Task] = []
     for group, first, second in spec.pairs():
         if first not in content or second not in content:
@@ -76,16 +85,37 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
             "seed": spec.seed,
         }
         for methods in [*slow, quick] if quick else slow:
-            name = f"{first} ↔ {second}: {METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
+            name = (
+                f"{first} ↔ {second}: "
+                f"{METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
+            )
             arguments = {**common, "methods": methods, "layers": spec.layers}
-            tasks.append(Task.of(name, align_pair, role=(group, first, second, methods), group=second, **arguments))
+            tasks.append(
+                Task.of(
+                    name,
+                    align_pair,
+                    role=(group, first, second, methods),
+                    group=second,
+                    **arguments,
+                )
+            )
         if static:
             arguments = {**common, "methods": static, "layers": spec.layers}
             name = f"{first} ↔ {second}: static window"
-            tasks.append(Task.of(name, align_static, role=(group, first, second, static), group=second, **arguments))
+            tasks.append(
+                Task.of(
+                    name,
+                    align_static,
+                    role=(group, first, second, static),
+                    group=second,
+                    **arguments,
+                )
+            )
         if spec.grid and (group, first, second) == spec.pairs()[0]:
             name = f"{first} → {second}: every layer into every layer"
-            tasks.append(Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid))
+            tasks.append(
+                Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid)
+            )
     return tasks
 
 

@@ -1,4 +1,5 @@
-"""The pure tasks of the alignment study: maps between two models, layer by layer or between layers."""
+"""The pure tasks of the alignment study: maps between two models, layer by layer or between
+layers."""
 
 from __future__ import annotations
 
@@ -60,7 +61,10 @@ def align_pair(
     with span(0.0, 0.2):
         x, y, parts, notices = _read(one, other, sentences, items, split, seed)
     chosen = chosen_layers(layers, len(x))
-    x, y = x[chosen], y[chosen]  # in single precision; computations convert what they need to double
+    x, y = (
+        x[chosen],
+        y[chosen],
+    )  # in single precision; computations convert what they need to double
     value: Value = {
         "layers": chosen,
         "rows": len(parts.train),
@@ -133,7 +137,8 @@ def fit_each(
         seed: Of networks and samples.
         x, y: Paired rows, (layer, row, d).
         parts: The split.
-        value: Where "m/refused" is set, with the reason, for a method m that does not fit the shapes.
+        value: Where "m/refused" is set, with the reason, for a method m that does not fit the
+            shapes.
         sums: Moments of the training rows, so that linear maps need no further pass over the rows;
             computed where None.
         low, high: Fractions of the task between which the methods are fitted.
@@ -146,7 +151,11 @@ def fit_each(
             try:
                 given = rows_for(aligner, x, parts.types)
                 validation = (given[:, held], y[:, held])
-                if sums is not None and isinstance(aligner, LinearAligner) and METHODS[name].kind == "linear":
+                if (
+                    sums is not None
+                    and isinstance(aligner, LinearAligner)
+                    and METHODS[name].kind == "linear"
+                ):
                     aligner.fit_moments(sums, validation)
                 else:
                     aligner.fit(given[:, train], y[:, train], validation)
@@ -157,7 +166,13 @@ def fit_each(
 
 
 def _read(
-    one: str, other: str, sentences: Words, items: str, split: str, seed: int, match_layers: bool = True
+    one: str,
+    other: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    seed: int,
+    match_layers: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, Parts, list[str]]:
     """Rows of both models, their split, and notices for the reader."""
     paired = extract_pair(one, other, Items(sentences, (), items), match_layers)
@@ -165,8 +180,11 @@ def _read(
     return paired.base, paired.compared, parts, list(paired.notices)
 
 
-def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int) -> Value:
-    """Fit and score every method on stacked layers; outputs as in `align_pair`, with the stack for direction, layer."""
+def _fit_all(
+    x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int
+) -> Value:
+    """Fit and score every method on stacked layers; outputs as in `align_pair`, with the stack for
+    direction, layer."""
     sums = moments(x[:, parts.train], y[:, parts.train])
     judge = Judge(y, parts)
     value: Value = {"target_points": judge.points(y[:, judge.shown])}
@@ -202,26 +220,47 @@ class Judge:
         """What `align_pair` returns of one map, for the rows that it is given, (layer, row, d)."""
         parts = self.parts
         scores = [
-            score(aligner, given[:, rows], self.y[:, rows], parts.unit[rows], parts.seen(rows), self.mean)
+            score(
+                aligner,
+                given[:, rows],
+                self.y[:, rows],
+                parts.unit[rows],
+                parts.seen(rows),
+                self.mean,
+            )
             for rows in (parts.train, parts.test)
         ]
-        value = {f"{name}/{column}": np.stack([getattr(part, column) for part in scores]) for column in COLUMNS}
+        value = {
+            f"{name}/{column}": np.stack([getattr(part, column) for part in scores])
+            for column in COLUMNS
+        }
         value[f"{name}/error"], value["spread"] = scores[1].error, scores[1].spread
         value[f"{name}/mapped"] = self.points(aligner.transform(given[:, self.shown]))
-        if getattr(aligner, "left_out", 0):
+        if aligner.left_out:
             value[f"{name}/left_out"] = aligner.left_out
         curve: Curve | None = getattr(aligner, "curve", None)
         if curve is not None:
             value[f"{name}/steps"], value[f"{name}/converged"] = curve.steps, curve.converged
-            value[f"{name}/training"], value[f"{name}/validation"] = curve.training, curve.validation
+            value[f"{name}/training"], value[f"{name}/validation"] = (
+                curve.training,
+                curve.validation,
+            )
         return value
 
 
-LAYER_AXIS = {"training": -1, "validation": -1, "converged": -1, "mapped": 0, "source_points": 0, "target_points": 0}
+LAYER_AXIS = {
+    "training": -1,
+    "validation": -1,
+    "converged": -1,
+    "mapped": 0,
+    "source_points": 0,
+    "target_points": 0,
+}
 
 
 def by_direction(fits: list[Value], layers: int) -> Value:
-    """Turn stacks of both directions (or one value for each direction) into arrays with a leading direction."""
+    """Turn stacks of both directions (or one value for each direction) into arrays with a leading
+    direction."""
     value: Value = {}
     for name in {name: None for fit in fits for name in fit}:
         present = [fit[name] for fit in fits if name in fit]
@@ -236,14 +275,19 @@ def by_direction(fits: list[Value], layers: int) -> Value:
                 split = np.split(np.asarray(present[0]), [layers], axis=axis)
             else:
                 split = [np.asarray(value) for value in present]
-            value[name] = np.stack(_padded(split) if column in ("training", "validation") else split)
+            value[name] = np.stack(
+                _padded(split) if column in ("training", "validation") else split
+            )
     return value
 
 
 def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
     """Curves (check, layer) padded to the same length with NaN."""
     longest = max(map(len, curves))
-    return [np.pad(curve, ((0, longest - len(curve)), (0, 0)), constant_values=np.nan) for curve in curves]
+    return [
+        np.pad(curve, ((0, longest - len(curve)), (0, 0)), constant_values=np.nan)
+        for curve in curves
+    ]
 
 
 def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:

@@ -197,7 +197,8 @@ def make_methods(spec: AlignSpec, sentences: int) -> str:
 
 
 def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
-    """What a reader must know of the fits: too few rows, maps left out, sampled rows, unfinished training.
+    """What a reader must know of the fits: too few rows, maps left out, sampled rows, unfinished
+    training.
 
     Args:
         values: What `tasks.align_pair` returned, by (group, one, other, methods).

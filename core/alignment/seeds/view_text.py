@@ -1,4 +1,5 @@
-"""The views of the alignment page: their headlines, at most two lines long, and how to read them."""
+"""The views of the alignment page: their headlines, at most two lines long, and how to read
+them."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ HOW_TO_READ = {
 
 
 def method_sentence(result: Result) -> str:
-    """How much of the variance the best map predicts, compared with ridge and the per-word average."""
+    """How much of the variance the best map predicts, compared with ridge and the per-word
+    average."""
     tables = result.tables
     facts = statements_of(tables["methods"], tables["layers"], tables["differences"])
     return lead_sentence(facts, judged(tables["methods"])) if facts else ""
@@ -81,7 +83,8 @@ def layer_sentence(result: Result) -> str:
 
 
 def grid_sentence(result: Result) -> str:
-    """How many layers of the first pair's target are predicted best from the same layer of its source."""
+    """How many layers of the first pair's target are predicted best from the same layer of its
+    source."""
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
@@ -107,7 +110,8 @@ def grid_sentence(result: Result) -> str:
 
 
 def pairs_sentence(result: Result) -> str:
-    """Which directed pair has the lowest error and which the highest, by the best map, averaged over layers."""
+    """Which directed pair has the lowest error and which the highest, by the best map, averaged
+    over layers."""
     words, best = judged(result.tables["methods"]), _best(result)
     rows = result.table
     rows = rows[(rows["method"] == best) & (rows["words"] == words) & (rows["split"] == "test")]

@@ -1,7 +1,9 @@
-"""What the source's embedding table predicts of the target's layers: the rival of every map from hidden states.
+"""What the source's embedding table predicts of the target's layers: the rival of every map from
+hidden states.
 
-Most of what a map between two models' states carries over, the words themselves carry over. The source's layer 0, read
-through a window of a few words, with no layer run, says how much; the state's gain over it is what the layers add.
+Most of what a map between two models' states carries over, the words themselves carry over. The
+source's layer 0, read through a window of a few words, with no layer run, says how much; the
+state's gain over it is what the layers add.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ def align_static(
     layers: tuple[int, ...],
     seed: int,
 ) -> Value:
-    """Predict every layer of one model from the other's embedding table, alone and beside the other's state.
+    """Predict every layer of one model from the other's embedding table, alone and beside the
+    other's state.
 
     Args:
         one, other: References of the models.
@@ -69,10 +72,14 @@ def align_static(
         "notices": list(paired.notices),
     }
     fits = []
-    for number, (states, targets) in enumerate(((paired.base, paired.compared), (paired.compared, paired.base))):
+    for number, (states, targets) in enumerate(
+        ((paired.base, paired.compared), (paired.compared, paired.base))
+    ):
         with span(0.1 + 0.45 * number, 0.55 + 0.45 * number):
             window, columns = _window(states[0], paired.sentence, paired.word)
-            fits.append(_fit(states[chosen], window, columns, targets[chosen], parts, methods, seed))
+            fits.append(
+                _fit(states[chosen], window, columns, targets[chosen], parts, methods, seed)
+            )
     return value | by_direction(fits, len(chosen))
 
 
@@ -81,8 +88,10 @@ def _window(
 ) -> tuple[np.ndarray, dict[str, tuple[int, ...]]]:
     """The widest window, and how many of its columns each method may read.
 
-    A neighbour weighs `FADE` times as much as the word one place nearer. With equal weights the rival would be weaker
-    than it can be: from seed-0 to seed-1 it would leave .586 of the variance unexplained in place of .564.
+    A neighbour weighs `FADE` times as much as the word one place nearer. With equal weights the
+    rival would be weaker
+    than it can be: from seed-0 to seed-1 it would leave .586 of the variance unexplained in place
+    of .564.
     """
     width = embeddings.shape[1]
     window = static_window(embeddings, sentence, word, REACH)

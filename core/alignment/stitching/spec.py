@@ -12,7 +12,8 @@ DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge", "cca"
 
 @dataclass(frozen=True)
 class StitchSpec(options.Spec):
-    """The options of stitching: every ordered pair of models, and each model with itself as a check."""
+    """The options of stitching: every ordered pair of models, and each model with itself as a
+    check."""
 
     models: tuple[str, ...] = options.models(
         "Models fine-tuned on one task",

@@ -27,7 +27,13 @@ from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
-from core.alignment.stitching.text import HOW_TO_READ, REASON, make_headline, make_methods, statements_of
+from core.alignment.stitching.text import (
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import as_identified, contents, identity_tasks
@@ -115,7 +121,9 @@ def stitch_pair(
     value: Value = {"rows": len(parts.train)}
     value["own_target"] = predict_labels(upper, tokenizer, [text for text, _ in labelled]) == truth
     value["own_source"] = predict_labels(lower, tokenizer, [text for text, _ in labelled]) == truth
-    aligners: dict[str, Aligner] = dict(fit_each(methods, seed, x, y, parts, value, low=0.2, high=0.7))
+    aligners: dict[str, Aligner] = dict(
+        fit_each(methods, seed, x, y, parts, value, low=0.2, high=0.7)
+    )
     with span(0.7, 1.0):
         labels_by_method = stitched_labels(lower, upper, tokenizer, labelled, aligners)
     return value | {f"{name}/correct": labels == truth for name, labels in labels_by_method.items()}
@@ -138,12 +146,19 @@ def _labels(ref: str, config: Any) -> list[str]:
 
 def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Plan the first stage: read the text and the labelled sentences, identify the models."""
-    labels = Task.of("read labelled sentences", read_labelled, role="labelled", fleeting=True, path=spec.labelled)
-    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), labels, *identity_tasks(spec.models)]
+    labels = Task.of(
+        "read labelled sentences", read_labelled, role="labelled", fleeting=True, path=spec.labelled
+    )
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        labels,
+        *identity_tasks(spec.models),
+    ]
 
 
 def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
-    """Plan one task for each ordered pair and one for each model with itself; roles are (source, target).
+    """Plan one task for each ordered pair and one for each model with itself; roles are (source,
+    target).
 
     Raises:
         CorpusError: If the text or the labelled sentences could not be read.
@@ -170,7 +185,8 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Make the tables `stitching` (COLUMNS), `own` (model, accuracy, low, high), `means` and `differences`.
+    """Make the tables `stitching` (COLUMNS), `own` (model, accuracy, low, high), `means` and
+    `differences`.
 
     `means` (MEANS) averages over pairs of different models; `differences` (DIFFERENCES) is that
     minus the mean accuracy of the unmodified models, with intervals from the same bootstrap
@@ -183,19 +199,34 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
     unmodified: dict[str, np.ndarray] = {}
     stitched: dict[str, list[np.ndarray]] = {}
     for (source, target), value in outputs.values.items():
-        counts = sentence_counts(len(value["own_target"]), spec.draws, np.random.default_rng(spec.seed))
+        counts = sentence_counts(
+            len(value["own_target"]), spec.draws, np.random.default_rng(spec.seed)
+        )
         for ref, what in ((source, "own_source"), (target, "own_target")):
-            unstitched[ref] = {"model": ref, **_accuracy(value[what][None], counts).iloc[0].to_dict()}
+            unstitched[ref] = {
+                "model": ref,
+                **_accuracy(value[what][None], counts).iloc[0].to_dict(),
+            }
             unmodified[ref] = np.asarray(value[what], dtype=np.float64)
         for method in spec.methods:
             if f"{method}/refused" in value:
                 notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
             if f"{method}/correct" in value:
                 accuracy = _accuracy(value[f"{method}/correct"], counts)
-                rows.append(accuracy.assign(source=source, target=target, method=method, layer=range(len(accuracy))))
+                rows.append(
+                    accuracy.assign(
+                        source=source, target=target, method=method, layer=range(len(accuracy))
+                    )
+                )
                 if source != target:
-                    stitched.setdefault(method, []).append(np.asarray(value[f"{method}/correct"], dtype=np.float64))
-    table = pd.concat(rows, ignore_index=True)[list(COLUMNS)] if rows else pd.DataFrame(columns=list(COLUMNS))
+                    stitched.setdefault(method, []).append(
+                        np.asarray(value[f"{method}/correct"], dtype=np.float64)
+                    )
+    table = (
+        pd.concat(rows, ignore_index=True)[list(COLUMNS)]
+        if rows
+        else pd.DataFrame(columns=list(COLUMNS))
+    )
     mine = pd.DataFrame(unstitched.values(), columns=["model", "accuracy", "low", "high"])
     means, differences = _means(stitched, unmodified, counts) if stitched else _no_means()
     statements = statements_of(means, differences, float(mine["accuracy"].mean()))
@@ -234,7 +265,9 @@ def _means(
         for frames, frame in zip(tables, (accuracy, difference), strict=True):
             frames.append(frame.assign(method=method, layer=range(len(frame))))
     means, differences = (pd.concat(frames, ignore_index=True) for frames in tables)
-    return means[list(MEANS)], differences.rename(columns={"accuracy": "difference"})[list(DIFFERENCES)]
+    return means[list(MEANS)], differences.rename(columns={"accuracy": "difference"})[
+        list(DIFFERENCES)
+    ]
 
 
 def _no_means() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -250,7 +283,8 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
-    """accuracy, low, high of each row of `correct` (layer, text), with bootstrap counts (draw, text)."""
+    """accuracy, low, high of each row of `correct` (layer, text), with bootstrap counts (draw,
+    text)."""
     import pandas as pd
 
     low, high = interval(counts @ correct.T.astype(np.float64) / correct.shape[1])

@@ -37,7 +37,8 @@ HOW_TO_READ = {
 def statements_of(
     means: pd.DataFrame, differences: pd.DataFrame, unmodified: float
 ) -> tuple[Statement, ...]:
-    """State what stitched models reach at the middle layer, and how far that is from unmodified models.
+    """State what stitched models reach at the middle layer, and how far that is from unmodified
+    models.
 
     Args:
         means: method, layer, accuracy, low, high: means over pairs of different models.
@@ -82,7 +83,10 @@ def make_headline(facts: Sequence[Statement]) -> str:
     }
     compared = next((fact for fact in facts if fact.baseline == UNMODIFIED), None)
     if compared is None or compared.estimate is None:
-        return f"Unmodified models reach {reached[UNMODIFIED]} accuracy; no map was fitted between them."
+        return (
+            f"Unmodified models reach {reached[UNMODIFIED]} accuracy; no map was fitted between "
+            f"them."
+        )
     best = WITH_ARTICLE.get(compared.subject, METHODS[compared.subject].label)
     text = (
         f"Stitched at layer {compared.layers[0]} with {best}, models reach "

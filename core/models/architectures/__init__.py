@@ -56,6 +56,7 @@ def describe_type(model_type: object, source: object) -> Architecture:
     if isinstance(model_type, str) and model_type in ARCHITECTURES:
         return ARCHITECTURES[model_type]
     raise ModelError(
-        f"{source} is of type {model_type!r}, whose layers and matrices are not described here: choose "
+        f"{source} is of type {model_type!r}, whose layers and matrices are not described here: "
+        f"choose "
         f"a model of one of these types: {', '.join(ARCHITECTURES)}."
     )

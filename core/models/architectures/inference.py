@@ -29,7 +29,9 @@ def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) 
     """
     classes = config.get("architectures")
     named = CLASS.fullmatch(str(classes[0])) if isinstance(classes, list) and classes else None
-    of_class = [model_type for model_type in ARCHITECTURES if named and _bare(model_type) == _bare(named[1])]
+    of_class = [
+        model_type for model_type in ARCHITECTURES if named and _bare(model_type) == _bare(named[1])
+    ]
     if of_class:
         return of_class[0]
     listed = tuple(names)
@@ -44,7 +46,8 @@ def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) 
     likely = ", ".join((prefixed or fitting)[:MOST_NAMED])
     hint = f"; its tensors are named as in {likely}" if likely else ""
     raise ModelError(
-        f'{source} does not say its model type{hint}: write "model_type": "..." into it, with the type that it is.'
+        f'{source} does not say its model type{hint}: write "model_type": "..." '
+        "into it, with the type that it is."
     )
 
 

@@ -1,10 +1,13 @@
 """LoRA adapters: their configuration, or why their factors give no weight change.
 
-An adapter is read as every model is: plain JSON, safetensors, no code. What PEFT can do beside plain LoRA changes the
-weights in other ways than by the product of two factors, or changes the base as well; each is refused by its name.
+An adapter is read as every model is: plain JSON, safetensors, no code. What PEFT can do beside
+plain LoRA changes the weights in other ways than by the product of two factors, or changes the base
+as well; each is refused by its name.
 
-References: Hu et al. 2022, ICLR (LoRA); Kalajdzievski 2023, arXiv 2312.03732 (rsLoRA); the fields are those of PEFT's
-LoraConfig. Deviations: patterns of modules are read as names, dots and `\\d+`, not as any regular expression.
+References: Hu et al. 2022, ICLR (LoRA); Kalajdzievski 2023, arXiv 2312.03732 (rsLoRA); the fields
+are those of PEFT's
+LoraConfig. Deviations: patterns of modules are read as names, dots and `\\d+`, not as any regular
+expression.
 """
 
 from __future__ import annotations
@@ -19,7 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.files.checkpoints import ADAPTER, SAFETENSORS, SAFETENSORS_INDEX, content_hash, parse_json, read_json
+from core.models.files.checkpoints import (
+    ADAPTER,
+    SAFETENSORS,
+    SAFETENSORS_INDEX,
+    content_hash,
+    parse_json,
+    read_json,
+)
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 MOST_RANK = 65_536
@@ -28,8 +38,19 @@ MOST_PATTERNS = 1_000
 LONGEST_PATTERN = 300  # characters
 PLAIN_PATTERN = re.compile(r"\^?(?:[A-Za-z0-9_-]|\\?\.|\\d\+)+")
 ANY_NUMBER = r"\d+"
-PLAIN_STARTS = (None, True, False, "true", "false", "gaussian", "eva", "orthogonal")  # the base's weights stay
-QUANTISED = re.compile(r"(?i)(?:[48]-?bit|int[48]|nf4|fp8|gptq|awq|gguf|bnb|hqq|aqlm|eetq|quanti[sz]ed)")
+PLAIN_STARTS = (
+    None,
+    True,
+    False,
+    "true",
+    "false",
+    "gaussian",
+    "eva",
+    "orthogonal",
+)  # the base's weights stay
+QUANTISED = re.compile(
+    r"(?i)(?:[48]-?bit|int[48]|nf4|fp8|gptq|awq|gguf|bnb|hqq|aqlm|eetq|quanti[sz]ed)"
+)
 REFUSED = {  # field -> its name in messages
     "use_dora": "DoRA, which rescales every weight",
     "use_qalora": "QALoRA, which pools the inputs",
@@ -118,16 +139,20 @@ def check_files(names: list[str], source: object) -> None:
         return
     if any(name.startswith("adapter_model") for name in names):
         raise ModelError(
-            f"{source} has pickled factors only, which are never opened here: choose an adapter with {ADAPTER_WEIGHTS}."
+            f"{source} has pickled factors only, which are never opened here: choose an adapter "
+            f"with {ADAPTER_WEIGHTS}."
         )
-    raise ModelError(f"{source} holds no {ADAPTER_WEIGHTS}: get the adapter again, or choose another.")
+    raise ModelError(
+        f"{source} holds no {ADAPTER_WEIGHTS}: get the adapter again, or choose another."
+    )
 
 
 def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
     """Check that a configuration is plain LoRA.
 
     Raises:
-        ModelError: If it is another kind of adapter or of LoRA, was trained on a quantised base, or is damaged.
+        ModelError: If it is another kind of adapter or of LoRA, was trained on a quantised base, or
+            is damaged.
     """
     kind = config.get("peft_type")
     if kind != "LORA":
@@ -135,8 +160,12 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
     for field, value in config.items():
         if field in REFUSED and value not in (None, False, [], {}):
             raise _refuse(source, REFUSED[field])
-        unsupported = field.startswith("use_") and field != "use_rslora" and value not in (None, False)
-        unsupported |= field.endswith("_config") and field != "eva_config" and value not in (None, False, {})
+        unsupported = (
+            field.startswith("use_") and field != "use_rslora" and value not in (None, False)
+        )
+        unsupported |= (
+            field.endswith("_config") and field != "eva_config" and value not in (None, False, {})
+        )
         if unsupported:
             raise _refuse(source, f"LoRA with {field[:40]}")
     if config.get("init_lora_weights") not in PLAIN_STARTS:
@@ -153,8 +182,12 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
         rank=_rank(config.get("r"), source),
         alpha=_alpha(config.get("lora_alpha"), source),
         root=config.get("use_rslora") is True,
-        ranks={key: _rank(value, source) for key, value in _patterns(config, "rank_pattern", source)},
-        alphas={key: _alpha(value, source) for key, value in _patterns(config, "alpha_pattern", source)},
+        ranks={
+            key: _rank(value, source) for key, value in _patterns(config, "rank_pattern", source)
+        },
+        alphas={
+            key: _alpha(value, source) for key, value in _patterns(config, "alpha_pattern", source)
+        },
         saved=tuple(str(name)[:100] for name in saved[:100]) if isinstance(saved, list) else (),
     )
 
@@ -183,10 +216,15 @@ def _ends_with(parts: list[str], pattern: str) -> bool:
 def _patterns(config: Mapping[str, Any], field: str, source: object) -> list[tuple[str, Any]]:
     given = config.get(field) or {}
     if not isinstance(given, dict) or len(given) > MOST_PATTERNS:
-        raise ModelError(f"{source} has a damaged {field}: get the adapter again, or choose another.")
+        raise ModelError(
+            f"{source} has a damaged {field}: get the adapter again, or choose another."
+        )
     for key in given:
         if len(key) > LONGEST_PATTERN or not PLAIN_PATTERN.fullmatch(key):
-            raise ModelError(f"{source} names modules by {key[:80]!r} in {field}, which is no plain name: merge it.")
+            raise ModelError(
+                f"{source} names modules by {key[:80]!r} in {field}, which is no plain name: merge "
+                f"it."
+            )
     return list(given.items())
 
 
@@ -200,7 +238,11 @@ def _rank(value: object, source: object) -> int:
 
 
 def _alpha(value: object, source: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= MOST_ALPHA:
+    if (
+        not isinstance(value, int | float)
+        or isinstance(value, bool)
+        or not abs(value) <= MOST_ALPHA
+    ):
         raise ModelError(
             f"{source} names an unusable lora_alpha ({str(value)[:40]}): get the adapter again, "
             "or choose another."

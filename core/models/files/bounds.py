@@ -1,7 +1,8 @@
 """Bounds for the sizes in a configuration, and keys that would load other files.
 
-A config.json of a hundred bytes can ask for any amount of memory: every number in it has a bound, so that what
-`making.implied_numbers` builds (on torch's meta device, without memory) is small enough to be built at all.
+A config.json of a hundred bytes can ask for any amount of memory: every number in it has a bound,
+so that what `making.implied_numbers` builds (on torch's meta device, without memory) is small
+enough to be built at all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ MOST_LAYERS = 512
 MOST_WIDTH = 65_536
 MOST_LABELS = 10_000
 MOST_NUMBER = 2**31  # for keys with other names
-MOST_ITEMS = 100_000  # keys and list items of a whole configuration; a vocabulary of labels is the longest there is
+# keys and list items of a whole configuration; a vocabulary of labels is the longest there is
+MOST_ITEMS = 100_000
 _BOUNDS = {  # by a part of the key's name; the first match counts
     "layers": MOST_LAYERS,
     "n_layer": MOST_LAYERS,
@@ -47,24 +49,37 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
     """Refuse numbers that no model has, and fields of a wrong type.
 
     Raises:
-        ModelError: If a number is too large, negative where it is a size, not finite, or no base of rotations; if
-            `architectures` is no list of names or `vocab_size` no whole number.
+        ModelError: If a number is too large, negative where it is a size, not finite, or no base of
+            rotations; if `architectures` is no list of names or `vocab_size` no whole number.
     """
     pairs = walk(config)
     if len(pairs) > MOST_ITEMS:
-        raise ModelError(f"{source} has {len(pairs):,} entries, which no configuration has: is it damaged?")
+        raise ModelError(
+            f"{source} has {len(pairs):,} entries, which no configuration has: is it damaged?"
+        )
     for key, value in pairs:
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         bound = _bound(key)
         least = -1 if key in _UNSET else 0 if bound < MOST_NUMBER else -bound
         if not least <= value <= bound:  # NaN is neither
-            shown = value if isinstance(value, float) or abs(value) < 10**15 else "a number of many digits"
-            raise ModelError(f"{source} claims {key[:100]} = {shown}, which no model has: is it damaged?")
+            shown = (
+                value
+                if isinstance(value, float) or abs(value) < 10**15
+                else "a number of many digits"
+            )
+            raise ModelError(
+                f"{source} claims {key[:100]} = {shown}, which no model has: is it damaged?"
+            )
         if value <= 0 and key.endswith(_POSITIVE):
-            raise ModelError(f"{source} claims {key[:100]} = {value}; rotations need a base above 0: is it damaged?")
+            raise ModelError(
+                f"{source} claims {key[:100]} = {value}; rotations need a base above 0: is it "
+                f"damaged?"
+            )
     names = config.get("architectures")
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+    if names is not None and not (
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+    ):
         raise ModelError(f"{source} gives no names in its architectures: is it damaged?")
     vocabulary = config.get("vocab_size", 0)
     if isinstance(vocabulary, bool) or not isinstance(vocabulary, int):
@@ -80,7 +95,8 @@ def refuse_redirection(settings: dict[str, Any], source: object) -> None:
     for key, value in walk(settings):
         if key in _REDIRECTING and value is not None:
             raise ModelError(
-                f"{source} names other files to load ({key}), which are not those that are checked here: "
+                f"{source} names other files to load ({key}), which are not those that are checked "
+                f"here: "
                 "remove that line, or choose another model."
             )
 

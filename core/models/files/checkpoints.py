@@ -1,8 +1,9 @@
 """A model's folder, read without running any of it: configuration, headers, content hashes.
 
-The loading policy lives here. config.json is read as plain JSON before anything else looks at it: the model type
-must be on our list, and whatever could bring in foreign code (auto_map, a named attention kernel, an adapter that
-points at another model) is refused. Nothing here imports torch or transformers.
+The loading policy lives here. config.json is read as plain JSON before anything else looks at it:
+the model type must be on our list, and whatever could bring in foreign code (auto_map, a named
+attention kernel, an adapter that points at another model) is refused. Nothing here imports torch or
+transformers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from core.errors import ModelError
 from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES, describe_type
 from core.models.architectures.inference import infer_type
-from core.models.files.bounds import MOST_LAYERS, MOST_SINES, MOST_WIDTH, check_bounds, refuse_redirection, walk
+from core.models.files.bounds import (
+    MOST_LAYERS,
+    MOST_SINES,
+    MOST_WIDTH,
+    check_bounds,
+    refuse_redirection,
+    walk,
+)
 from core.models.files.memory import remembered
 from core.models.files.safetensors import count_numbers, read_whole_header
 
@@ -62,13 +70,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Read config.json of a folder and check it against the loading policy.
 
     Raises:
-        ModelError: If it is missing or damaged, is of a model type that is not described and cannot be inferred, or
-            asks for code or kernels that are not in the transformers library itself.
+        ModelError: If it is missing or damaged, is of a model type that is not described and cannot
+            be inferred, or asks for code or kernels that are not in the transformers library
+            itself.
     """
     path = folder / CONFIG
     if (folder / ADAPTER).exists():
         raise ModelError(
-            f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page compares it as it "
+            f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page "
+            f"compares it as it "
             "is; elsewhere merge it into its base model, save the result, and use that."
         )
     config = read_json(path)
@@ -79,7 +89,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     if tokenizer.is_file():
         settings = read_json(tokenizer)
         if "auto_map" in settings:
-            raise ModelError(f"{tokenizer} needs its author's own code (auto_map), never run here: use another.")
+            raise ModelError(
+                f"{tokenizer} needs its author's own code (auto_map), never run here: use another."
+            )
         refuse_redirection(settings, tokenizer)
     return config
 
@@ -109,21 +121,27 @@ def check_config(config: dict[str, Any], source: object) -> None:
     for key, value in walk(config):
         if key == "auto_map":
             raise ModelError(
-                f"{source} needs its author's own code to run (auto_map), and code from a model is never run here: "
+                f"{source} needs its author's own code to run (auto_map), and code from a model is "
+                f"never run here: "
                 "choose a model that transformers supports itself."
             )
         if "attn_implementation" in key and value not in _BUILT_IN_ATTENTION:
             raise ModelError(
-                f"{source} names an attention implementation of its own ({value!r}), which could bring in foreign "
+                f"{source} names an attention implementation of its own ({value!r}), which could "
+                f"bring in foreign "
                 f"code: remove {key} from its {CONFIG} or choose another model."
             )
     if "quantization_config" in config:
-        raise ModelError(f"{source} holds quantised weights: choose the same model in float16, bfloat16 or float32.")
+        raise ModelError(
+            f"{source} holds quantised weights: choose the same model in float16, bfloat16 or "
+            f"float32."
+        )
     architecture = describe_type(config.get("model_type"), source)
     sizes = [_size(config, name, source) for name in _size_names(architecture)]
     if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
         raise ModelError(
-            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: is it damaged?"
+            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: is "
+            f"it damaged?"
         )
     check_bounds(config, source)
     _check_positions(config, architecture, source)
@@ -131,18 +149,25 @@ def check_config(config: dict[str, Any], source: object) -> None:
 
 def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
     """Read (layers, d_model, heads) from a checked configuration."""
-    layers, width, heads = (_size(config, name, CONFIG) for name in _size_names(ARCHITECTURES[config["model_type"]]))
+    layers, width, heads = (
+        _size(config, name, CONFIG) for name in _size_names(ARCHITECTURES[config["model_type"]])
+    )
     return layers, width, heads
 
 
 def depth(config: dict[str, Any], side: str) -> int:
     """Read the number of layers on one side: encoder and decoder may differ."""
     name = ARCHITECTURES[config["model_type"]].decoder_layers
-    return int(config.get(name) or sizes(config)[0]) if name and side == "decoder" else sizes(config)[0]
+    return (
+        int(config.get(name) or sizes(config)[0])
+        if name and side == "decoder"
+        else sizes(config)[0]
+    )
 
 
 def adds_positions(model_type: str) -> bool:
-    """Whether models of this type add positions to their vectors, rather than to attention alone."""
+    """Whether models of this type add positions to their vectors, rather than to attention
+    alone."""
     return ARCHITECTURES[model_type].absolute
 
 
@@ -150,7 +175,9 @@ def longest_input(config: dict[str, Any]) -> int:
     """Read how many subwords an input may have, special tokens included."""
     kind = ARCHITECTURES[config["model_type"]]
     positions = config.get(kind.positions) if kind.positions else None
-    return min(MAX_SUBWORDS, positions - kind.offset) if isinstance(positions, int) else MAX_SUBWORDS
+    return (
+        min(MAX_SUBWORDS, positions - kind.offset) if isinstance(positions, int) else MAX_SUBWORDS
+    )
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -163,9 +190,13 @@ def weight_files(folder: Path) -> list[Path]:
         if (folder / single).is_file():
             return [folder / single]
         if (folder / index).is_file():
-            return [_present(folder / name) for name in shard_names(read_json(folder / index), folder / index)]
+            return [
+                _present(folder / name)
+                for name in shard_names(read_json(folder / index), folder / index)
+            ]
     raise ModelError(
-        f"{folder / SAFETENSORS} is missing, and so are other weights that can be read: save the model there with "
+        f"{folder / SAFETENSORS} is missing, and so are other weights that can be read: save the "
+        f"model there with "
         "save_pretrained, or choose another."
     )
 
@@ -176,7 +207,8 @@ def shard_names(index: dict[str, Any], source: object) -> list[str]:
     names = list(listed.values()) if isinstance(listed, dict) else []
     if not names or not all(isinstance(name, str) and SHARD_NAME.fullmatch(name) for name in names):
         raise ModelError(
-            f"{source} does not list plain file names of weights: it is damaged or unsafe, choose another."
+            f"{source} does not list plain file names of weights: it is damaged or unsafe, choose "
+            f"another."
         )
     return sorted(set(names))
 
@@ -225,10 +257,16 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
     names = TOKENIZER_FILES[:BESIDE_TOKENIZER] if whole else TOKENIZER_FILES
     present = [folder / name for name in names if (folder / name).is_file()]
     if not any(path.name not in TOKENIZER_FILES[1:BESIDE_TOKENIZER] for path in present):
-        raise ModelError(f"{folder / 'tokenizer.json'} is missing: save the model's tokenizer there as well.")
+        raise ModelError(
+            f"{folder / 'tokenizer.json'} is missing: save the model's tokenizer there as well."
+        )
     parts = [config["model_type"]]
     for path in present:
-        is_settings = path.suffix == ".json" and path.name != "tokenizer.json" and path.stat().st_size < 1_000_000
+        is_settings = (
+            path.suffix == ".json"
+            and path.name != "tokenizer.json"
+            and path.stat().st_size < 1_000_000
+        )
         parts.append(config_hash(read_json(path)) if is_settings else content_hash(path))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -249,7 +287,8 @@ def _size(config: dict[str, Any], name: str, source: object) -> int:
     value = next((config[key] for key in name.split("|") if config.get(key) is not None), None)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ModelError(
-            f"{source} does not say {name.partition('|')[0]}: it is damaged, or not the configuration of a Transformer."
+            f"{source} does not say {name.partition('|')[0]}: it is damaged, or not the "
+            f"configuration of a Transformer."
         )
     return value
 
@@ -260,7 +299,9 @@ def _check_positions(config: dict[str, Any], architecture: Architecture, source:
     if not architecture.computed_positions or not isinstance(positions, int):
         return
     if positions * _size(config, architecture.width, source) > MOST_SINES:
-        raise ModelError(f"{source} claims {positions:,} positions, too many for its type: is it damaged?")
+        raise ModelError(
+            f"{source} claims {positions:,} positions, too many for its type: is it damaged?"
+        )
 
 
 def _present(path: Path) -> Path:
@@ -277,7 +318,10 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     size = _present(path).stat().st_size
     if size > MOST_JSON:
-        raise ModelError(f"{path} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another model.")
+        raise ModelError(
+            f"{path} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another "
+            f"model."
+        )
     try:
         return parse_json(path.read_bytes(), path)
     except OSError as error:
@@ -293,7 +337,9 @@ def parse_json(raw: bytes, source: object) -> dict[str, Any]:
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{source} is damaged (not JSON: {str(error)[:200]}): get it again.") from error
+        raise ModelError(
+            f"{source} is damaged (not JSON: {str(error)[:200]}): get it again."
+        ) from error
     if not isinstance(value, dict):
         raise ModelError(f"{source} is damaged (not a JSON object): get it again.")
     return value

@@ -16,9 +16,11 @@ MOST = 2_048  # values that are remembered of each reader
 
 
 def remembered(read: Callable[[Path], T]) -> Callable[[Path], T]:
-    """Make a reader of one file give its value again while the file's size and time of change stay the same.
+    """Make a reader of one file give its value again while the file's size and time of change stay
+    the same.
 
-    What the reader raises is not remembered. The value is shared by all callers: it must not be changed.
+    What the reader raises is not remembered. The value is shared by all callers: it must not be
+    changed.
 
     Args:
         read: A file's path -> what is read from it.

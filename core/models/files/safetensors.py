@@ -1,10 +1,10 @@
 """Safetensors files from untrusted sources: a checked header, then single tensors.
 
-A file is anything that reads a range of bytes: a local file or a file on a hub. Neither torch nor the safetensors
-library is imported, which would take longer than the reading.
+A file is anything that reads a range of bytes: a local file or a file on a hub. Neither torch nor
+the safetensors library is imported, which would take longer than the reading.
 
-Reference: the safetensors format. Deviations: none; a header that the format allows is read. bfloat16 is widened, as
-numpy has no such type.
+Reference: the safetensors format. Deviations: none; a header that the format allows is read.
+bfloat16 is widened, as numpy has no such type.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class LocalFile:
                 return handle.read(stop - start)
         except OSError as error:
             raise ModelError(
-                f"{self.name} cannot be read ({error.strerror}): get the model again, or choose another."
+                f"{self.name} cannot be read ({error.strerror}): get the model again, or choose "
+                f"another."
             ) from error
 
 
@@ -152,7 +153,8 @@ def read_whole_header(path: Path) -> dict[str, Entry]:
     """Read the header of a local file whose length must match it.
 
     Raises:
-        ModelError: As `read_header`; also if the file is shorter or longer, or a tensor does not fill its bytes.
+        ModelError: As `read_header`; also if the file is shorter or longer, or a tensor does not
+            fill its bytes.
     """
     entries = read_header(LocalFile(path))
     header = 8 + int.from_bytes(LocalFile(path).read(0, 8), "little")
@@ -164,14 +166,22 @@ def read_whole_header(path: Path) -> dict[str, Entry]:
 
 def count_numbers(tensors: dict[str, Entry]) -> int:
     """Count the numbers in the tensors, without tables of whole numbers."""
-    return sum(math.prod(tensor.shape) for tensor in tensors.values() if tensor.dtype in BYTES_PER_NUMBER)
+    return sum(
+        math.prod(tensor.shape) for tensor in tensors.values() if tensor.dtype in BYTES_PER_NUMBER
+    )
 
 
 def _tensor(name: str, entry: object) -> Tensor:
     if not isinstance(entry, dict):
         raise ValueError(f"{name[:100]} is no tensor")
     dtype, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
-    if not isinstance(dtype, str) or not _sizes(shape) or not _sizes(place) or len(place) != 2 or place[0] > place[1]:
+    if (
+        not isinstance(dtype, str)
+        or not _sizes(shape)
+        or not _sizes(place)
+        or len(place) != 2
+        or place[0] > place[1]
+    ):
         raise ValueError(f"{name[:100]} has no type, shape and place")
     return Tensor(dtype, tuple(shape), place[0], place[1])
 

@@ -50,7 +50,11 @@ def ask(question: Callable[[], Answer]) -> Answer:
                 raise
             asked_for = _retry_after(error)
             pause = wait if asked_for is None else asked_for
-            last = hurried or attempt >= (SILENT_ATTEMPTS if silent else ATTEMPTS) or pause > LONGEST_WAIT
+            last = (
+                hurried
+                or attempt >= (SILENT_ATTEMPTS if silent else ATTEMPTS)
+                or pause > LONGEST_WAIT
+            )
             if last or time.monotonic() - began + pause > PATIENCE:
                 _gave_up[where] = time.monotonic()
                 raise
@@ -71,14 +75,20 @@ def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> t
         token: As huggingface_hub takes it: None for the user's own, False for none.
 
     Raises:
-        Exception: See `hub_errors.failures`; a ValueError where the answer is no JSON or has no end.
+        Exception: See `hub_errors.failures`; a ValueError where the answer is no JSON or has no
+            end.
     """
     from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
     def answer() -> Any:
         headers = build_hf_headers(token=token)
         with get_session().stream(
-            "GET", url, params=question, headers=headers, timeout=hub_errors.TIMEOUT, follow_redirects=True
+            "GET",
+            url,
+            params=question,
+            headers=headers,
+            timeout=hub_errors.TIMEOUT,
+            follow_redirects=True,
         ) as response:
             return _whole(response)
 
@@ -101,22 +111,39 @@ def _whole(response: Any) -> Any:
         parts.append(part)
         size += len(part)
         if time.monotonic() > until:
-            raise httpx2.ReadTimeout(f"no whole answer in {ANSWER_SECONDS:g} seconds", request=response.request)
+            raise httpx2.ReadTimeout(
+                f"no whole answer in {ANSWER_SECONDS:g} seconds", request=response.request
+            )
         if size > ANSWER_BYTES:
             raise ValueError(f"an answer of more than {ANSWER_BYTES:,} bytes")
-    coded = ("content-encoding", "transfer-encoding", "content-length")  # of the body as it was sent
-    headers = [(name, value) for name, value in response.headers.items() if name.lower() not in coded]
-    return httpx2.Response(response.status_code, headers=headers, content=b"".join(parts), request=response.request)
+    coded = (
+        "content-encoding",
+        "transfer-encoding",
+        "content-length",
+    )  # of the body as it was sent
+    headers = [
+        (name, value) for name, value in response.headers.items() if name.lower() not in coded
+    ]
+    return httpx2.Response(
+        response.status_code, headers=headers, content=b"".join(parts), request=response.request
+    )
 
 
 def _retry_after(error: BaseException) -> float | None:
     """Read how many seconds a busy Hub asks to wait; None if it does not say."""
-    named = (getattr(getattr(cause, "response", None), "headers", {}).get("Retry-After") for cause in causes(error))
+    named = (
+        getattr(getattr(cause, "response", None), "headers", {}).get("Retry-After")
+        for cause in causes(error)
+    )
     text = next((value.strip() for value in named if value), "")
     if text.isdecimal():
         return float(text)
     try:
-        return max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0) if text else None
+        return (
+            max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0)
+            if text
+            else None
+        )
     except (ValueError, TypeError):  # no date, or one without a time zone
         return None
 

@@ -1,7 +1,7 @@
 """A limit for downloads on disk: models used longest ago are removed first.
 
-On a user's own computer the folder belongs to other programs too, and nothing is removed unless a limit is named. A
-shared instance fills with what strangers ask for, and has one by default.
+On a user's own computer the folder belongs to other programs too, and nothing is removed unless a
+limit is named. A shared instance fills with what strangers ask for, and has one by default.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ seconds at most), refuse what is too large, read and check config.json, and only
 and tokenizer, at that commit. The commit that a name led to is written beside the files, so that
 the same name works offline later.
 
-Deviations: files are asked for one by one, not through snapshot_download, whose listing of the tree has no time-out
-in huggingface_hub 2: a silent server would hang the app. What is fetched is the same: named files at one commit.
+Deviations: files are asked for one by one, not through snapshot_download, whose listing of the tree
+has no time-out
+in huggingface_hub 2: a silent server would hang the app. What is fetched is the same: named files
+at one commit.
 """
 
 from __future__ import annotations
@@ -50,11 +52,34 @@ ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
 
 PRESETS: tuple[Preset, ...] = (
     Preset("hub:bert-base-uncased", "BERT base (uncased)"),
-    Preset("hub:yoshitomo-matsubara/bert-base-uncased-mnli", "BERT base, MNLI", "hub:bert-base-uncased", "MNLI"),
-    Preset("hub:textattack/bert-base-uncased-MNLI", "BERT base, MNLI (TextAttack)", "hub:bert-base-uncased", "MNLI"),
-    Preset("hub:csarron/bert-base-uncased-squad-v1", "BERT base, SQuAD 1.1", "hub:bert-base-uncased", "SQuAD 1.1"),
-    Preset("hub:deepset/bert-base-uncased-squad2", "BERT base, SQuAD 2.0", "hub:bert-base-uncased", "SQuAD 2.0"),
-    *(Preset(f"hub:google/multiberts-seed_{seed}", f"MultiBERTs, seed {seed}") for seed in range(25)),
+    Preset(
+        "hub:yoshitomo-matsubara/bert-base-uncased-mnli",
+        "BERT base, MNLI",
+        "hub:bert-base-uncased",
+        "MNLI",
+    ),
+    Preset(
+        "hub:textattack/bert-base-uncased-MNLI",
+        "BERT base, MNLI (TextAttack)",
+        "hub:bert-base-uncased",
+        "MNLI",
+    ),
+    Preset(
+        "hub:csarron/bert-base-uncased-squad-v1",
+        "BERT base, SQuAD 1.1",
+        "hub:bert-base-uncased",
+        "SQuAD 1.1",
+    ),
+    Preset(
+        "hub:deepset/bert-base-uncased-squad2",
+        "BERT base, SQuAD 2.0",
+        "hub:bert-base-uncased",
+        "SQuAD 2.0",
+    ),
+    *(
+        Preset(f"hub:google/multiberts-seed_{seed}", f"MultiBERTs, seed {seed}")
+        for seed in range(25)
+    ),
     Preset("hub:roberta-base", "RoBERTa base"),
     Preset("hub:gpt2-medium", "GPT-2 medium"),
     Preset("hub:t5-base", "T5 base"),
@@ -69,8 +94,9 @@ def download(name: str, revision: str | None = None) -> Path:
         revision: Branch, tag or commit; None for the main branch.
 
     Raises:
-        ModelError: Offline and not downloaded earlier, silent hub, unknown, gated, rate-limited, too large,
-            no weights that may be read, or refused by the loading policy; each says which and what to do.
+        ModelError: Offline and not downloaded earlier, silent hub, unknown, gated, rate-limited,
+            too large, no weights that may be read, or refused by the loading policy; each says
+            which and what to do.
     """
     folder = _download(name, revision)
     trim_downloads(cache_folder(), model_folder(name))
@@ -93,7 +119,8 @@ def _download(name: str, revision: str | None) -> Path:
         raise refusal(error, name, revision) from error
     if checkpoints.ADAPTER in files and checkpoints.CONFIG not in files:
         raise ModelError(
-            f"{name} is an adapter, which the weights page compares as it is: to run it, merge it into its base and "
+            f"{name} is an adapter, which the weights page compares as it is: to run it, merge it "
+            f"into its base and "
             "use that."
         )
     try:
@@ -148,7 +175,9 @@ def ask_about(name: str, revision: str | None) -> Repository:
     said = _read_answer(answer, name)
     with _resolved_lock:
         _resolved[key] = _resolved[endpoint(), name, said.commit] = (time.monotonic(), said)
-        _changes[key] = _changes.get(key, 0) + (earlier is not None and earlier.commit != said.commit)
+        _changes[key] = _changes.get(key, 0) + (
+            earlier is not None and earlier.commit != said.commit
+        )
     return said if held is None else held.setdefault(key, said)
 
 
@@ -165,7 +194,8 @@ def pinned() -> Iterator[None]:
 def changes(name: str, revision: str | None) -> int:
     """Count how often a name's commit has changed in this process, without asking the Hub.
 
-    An answer that is too old to be believed is asked for again in a thread: who looks later sees the change.
+    An answer that is too old to be believed is asked for again in a thread: who looks later sees
+    the change.
     """
     key = (endpoint(), name, revision)
     now = time.monotonic()
@@ -196,7 +226,9 @@ def _read_answer(answer: object, name: str) -> Repository:
         )
     siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
     files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
-    return Repository(commit, files, tuple(map(str, tags or ())), card if isinstance(card, dict) else {})
+    return Repository(
+        commit, files, tuple(map(str, tags or ())), card if isinstance(card, dict) else {}
+    )
 
 
 def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
@@ -213,7 +245,8 @@ def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
     """List the weights and tokenizer files to fetch, after checks of format and size.
 
     Raises:
-        ModelError: If there are no weights that may be read here, or more than this instance allows.
+        ModelError: If there are no weights that may be read here, or more than this instance
+            allows.
     """
     limits = current_limits()
     if checkpoints.SAFETENSORS in files:
@@ -223,26 +256,33 @@ def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
     elif checkpoints.PICKLED in files or checkpoints.PICKLED_INDEX in files:
         if limits.shared:
             raise ModelError(
-                f"{name} has pickled weights only (.bin), which a shared instance does not open: choose a model with "
+                f"{name} has pickled weights only (.bin), which a shared instance does not open: "
+                f"choose a model with "
                 "safetensors, or run Palimpsest on your own computer."
             )
         whole = checkpoints.PICKLED in files
-        weights = [checkpoints.PICKLED] if whole else _shards(name, commit, checkpoints.PICKLED_INDEX)
+        weights = (
+            [checkpoints.PICKLED] if whole else _shards(name, commit, checkpoints.PICKLED_INDEX)
+        )
     else:
         raise ModelError(
-            f"{name} has no PyTorch weights on the Hub (safetensors or .bin): choose another "
-            "model."
+            f"{name} has no PyTorch weights on the Hub (safetensors or .bin): choose another model."
         )
-    numbers = sum(files.get(file, 0) for file in weights) // 4  # float32, or a lower bound for shorter formats
+    numbers = (
+        sum(files.get(file, 0) for file in weights) // 4
+    )  # float32, or a lower bound for shorter formats
     if numbers > limits.max_parameters:
         raise ModelError(
-            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this instance allows "
+            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this "
+            f"instance allows "
             f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
         )
     beside = [file for file in checkpoints.TOKENIZER_FILES if file in files]
     size = sum(files[file] for file in beside)
     if size > MOST_TOKENIZER:
-        raise ModelError(f"The tokenizer of {name} is too large ({size / 2**20:,.0f} MB): choose another model.")
+        raise ModelError(
+            f"The tokenizer of {name} is too large ({size / 2**20:,.0f} MB): choose another model."
+        )
     return weights + beside
 
 
@@ -258,7 +298,13 @@ def fetch(name: str, commit: str, file: str) -> Path:
     where, cache = endpoint(), cache_folder()
     path = ask(
         lambda: hf_hub_download(
-            name, file, revision=commit, endpoint=where, cache_dir=cache, token=login(), etag_timeout=TIMEOUT
+            name,
+            file,
+            revision=commit,
+            endpoint=where,
+            cache_dir=cache,
+            token=login(),
+            etag_timeout=TIMEOUT,
         )
     )
     return Path(path)
@@ -274,7 +320,9 @@ def cache_folder() -> Path:
     from huggingface_hub import constants
 
     home = os.environ.get("HF_HOME")
-    folder = os.environ.get("HF_HUB_CACHE") or (Path(home) / "hub" if home else constants.HF_HUB_CACHE)
+    folder = os.environ.get("HF_HUB_CACHE") or (
+        Path(home) / "hub" if home else constants.HF_HUB_CACHE
+    )
     return Path(folder).expanduser()
 
 

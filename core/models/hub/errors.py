@@ -1,7 +1,7 @@
 """Failures of the Hub, each in one sentence that says what to do.
 
-The client library raises its own errors for some and the network's for others, and wraps either in "not in the
-cache": the whole chain of causes is looked at, the most telling kind first.
+The client library raises its own errors for some and the network's for others, and wraps either in
+"not in the cache": the whole chain of causes is looked at, the most telling kind first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def causes(error: BaseException | None) -> list[BaseException]:
 
 def is_unreachable(error: Exception) -> bool:
     """Whether the Hub did not answer or failed, so that an earlier download may be used."""
-    return status_of(error) in BUSY or any(isinstance(cause, _network_errors()) for cause in causes(error))
+    return status_of(error) in BUSY or any(
+        isinstance(cause, _network_errors()) for cause in causes(error)
+    )
 
 
 def is_silence(error: Exception) -> bool:
@@ -52,11 +54,15 @@ def is_silence(error: Exception) -> bool:
 
 def status_of(error: BaseException) -> int | None:
     """Find the HTTP status behind an error; None if there was no answer."""
-    statuses = (getattr(getattr(cause, "response", None), "status_code", None) for cause in causes(error))
+    statuses = (
+        getattr(getattr(cause, "response", None), "status_code", None) for cause in causes(error)
+    )
     return next((status for status in statuses if status), None)
 
 
-def explain(error: Exception | None, name: str, revision: str | None, endpoint: str, cache: Path) -> str:
+def explain(
+    error: Exception | None, name: str, revision: str | None, endpoint: str, cache: Path
+) -> str:
     """Say what went wrong and what to do, for each failure of the Hub."""
     import httpx2
     from huggingface_hub import errors
@@ -73,8 +79,7 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
 
     if among(errors.HFValidationError):
         return (
-            f"{name!r} is not a valid name on the Hub: "
-            "write hub:model or hub:organisation/model."
+            f"{name!r} is not a valid name on the Hub: write hub:model or hub:organisation/model."
         )
     if among(errors.GatedRepoError):
         return (
@@ -119,8 +124,7 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
         )
     if among(ValueError):
         return (
-            f"The server at {endpoint} is not a model hub ({error}): "
-            f"check HF_ENDPOINT, or {BOX}."
+            f"The server at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or {BOX}."
         )
     return (
         f"{name} could not be saved in {cache} ({error}): "

@@ -1,7 +1,8 @@
 """Fine-tunes and adapters of a base in the Hub's model tree, with the facts of their cards.
 
-Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune of the base is
-seen from its weights, later. One `look_up` names the commit and the files of a model; nothing is downloaded here.
+Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune
+of the base is seen from its weights, later. One `look_up` names the commit and the files of a
+model; nothing is downloaded here.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ MOST_LISTED = 2_500
 PAGE = 100  # models per request
 LISTING_SECONDS = 60.0  # for all pages; those received are kept
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
-FILES = "siblings"  # asked for where safetensors of an adapter, which the Hub does not count, must be seen by name
+# asked for where safetensors of an adapter, which the Hub does not count, must be seen by name
+FILES = "siblings"
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
 
 
@@ -103,7 +105,11 @@ def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
 
 
 def list_fine_tunes(
-    base: str, most: int = 100, *, adapters: bool = False, say: Callable[[str], None] = lambda text: None
+    base: str,
+    most: int = 100,
+    *,
+    adapters: bool = False,
+    say: Callable[[str], None] = lambda text: None,
 ) -> list[Listed]:
     """List the models whose card names `base` as their base, most downloaded first.
 
@@ -111,7 +117,8 @@ def list_fine_tunes(
         base: Name on the Hub ("bert-base-uncased", "owner/name").
         most: How many to list; further pages are not asked for.
         adapters: List adapters to the base instead.
-        say: Told in a sentence what the list lacks: pages that could not be had, entries that name no model.
+        say: Told in a sentence what the list lacks: pages that could not be had, entries that name
+            no model.
 
     Raises:
         ModelError: If the Hub cannot be asked for its first page, or `most` is out of range.
@@ -143,7 +150,9 @@ def list_fine_tunes(
             )
             break
         question = None  # the next page's address holds it
-        models = [model for model in (_read(entry, adapters) for entry in page) if model is not None]
+        models = [
+            model for model in (_read(entry, adapters) for entry in page) if model is not None
+        ]
         unread += len(page) - len(models)
         if not {model.ref for model in models} - listed.keys():
             break  # pages without new models may never end
@@ -175,7 +184,8 @@ def choose_listed(
         licence: Must be the licence; any when empty.
         most_bytes: Largest size.
         labelled: Whether the card, or else the name, must tell of a data set.
-        a_label: At most so many with the same data sets, so that one popular task does not fill the list.
+        a_label: At most so many with the same data sets, so that one popular task does not fill the
+            list.
     """
     chosen: list[Listed] = []
     counts: dict[str, int] = {}
@@ -201,10 +211,13 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
     """
     repository = _ask(name, revision)
     limits = current_limits()
-    numbers = sum(size for path, size in repository.files.items() if path.endswith(".safetensors")) // 4
+    numbers = (
+        sum(size for path, size in repository.files.items() if path.endswith(".safetensors")) // 4
+    )
     if numbers > limits.max_parameters:
         raise ModelError(
-            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this instance allows "
+            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this "
+            f"instance allows "
             f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
         )
     return repository
@@ -213,7 +226,8 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
 def is_adapter(files: Collection[str]) -> bool:
     """Whether these files are those of an adapter without a model."""
     return checkpoints.ADAPTER in files and not any(
-        name in files for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
+        name in files
+        for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
     )
 
 
@@ -266,14 +280,20 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
         card: dict[str, Any] = given if isinstance(given, dict) else {}
         weights = entry.get("safetensors") or {}
         counts = weights.get("parameters") or {}
-        files = {str(file.get("rfilename")) for file in entry.get(FILES) or () if isinstance(file, dict)}
-        licence = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
+        files = {
+            str(file.get("rfilename")) for file in entry.get(FILES) or () if isinstance(file, dict)
+        }
+        licence = next(
+            (tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), ""
+        )
         return Listed(
             ref=str(parse_ref(f"hub:{entry['id']}")),
             data=_data(tags, card),
             downloads=int(entry.get("downloads") or 0),
             parameters=weights.get("total"),
-            bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items()) if weights else None,
+            bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items())
+            if weights
+            else None,
             licence=licence or str(card.get("license") or ""),
             gated=bool(entry.get("gated")),
             adapter=adapter,

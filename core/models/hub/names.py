@@ -1,7 +1,8 @@
 """The data set in a model's name, for models whose card names none.
 
-Names are habits, not facts: whoever uses what is read here says that it was read from the name. Only data sets whose
-names are no ordinary words are known, and a name that tells of two different ones tells of none.
+Names are habits, not facts: whoever uses what is read here says that it was read from the name.
+Only data sets whose names are no ordinary words are known, and a name that tells of two different
+ones tells of none.
 
 Reference: none. Deviations: none.
 """
@@ -54,7 +55,9 @@ KNOWN: dict[str, str] = {
     "clinc_oos": r"clinc(?:150|[-_]?oos)?",
     "banking77": r"banking[-_]?77",
 }
-_PATTERNS = {name: re.compile(rf"(?<![a-z0-9])(?:{spelt})(?![a-z0-9])") for name, spelt in KNOWN.items()}
+_PATTERNS = {
+    name: re.compile(rf"(?<![a-z0-9])(?:{spelt})(?![a-z0-9])") for name, spelt in KNOWN.items()
+}
 LONGEST = 200  # characters of a name that are searched
 
 

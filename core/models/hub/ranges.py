@@ -1,7 +1,8 @@
 """Range requests for files on the Hub: one tensor without the rest of the file.
 
-The file is named by its commit, so that what was read in two sittings is of one piece. A server that ignores
-ranges would send the whole file each time: it is then fetched once, as a download, and read from there.
+The file is named by its commit, so that what was read in two sittings is of one piece. A server
+that ignores ranges would send the whole file each time: it is then fetched once, as a download, and
+read from there.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ class RangeFile:
             "Range": f"bytes={start}-{stop - 1}",
             "Accept-Encoding": "identity",
         }
-        with get_session().stream("GET", url, headers=headers, follow_redirects=True, timeout=READ_TIMEOUT) as response:
+        with get_session().stream(
+            "GET", url, headers=headers, follow_redirects=True, timeout=READ_TIMEOUT
+        ) as response:
             if response.status_code == 416:
                 return b""
             if response.status_code == 206:

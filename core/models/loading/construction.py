@@ -15,9 +15,10 @@ _IMPORTING = threading.Lock()
 MAKING_A_MODEL = threading.RLock()
 """Held while a transformers model is made or its weights are read.
 
-transformers replaces its functions for initial weights and for tied weights while it makes a model, and puts back
-what it found. Two threads that overlap put back each other's replacements: from then on no model in the process
-has tied weights or fresh ones. The draw of a random control also needs torch's global generator for itself.
+transformers replaces its functions for initial weights and for tied weights while it makes a
+model, and puts back what it found. Two threads that overlap put back each other's replacements:
+from then on no model in the process has tied weights or fresh ones. The draw of a random control
+also needs torch's global generator for itself.
 """
 
 
@@ -64,7 +65,8 @@ def says_type(folder: Path) -> bool:
 def seeded(seed: int) -> Iterator[None]:
     """Make draws on the CPU inside the block depend on the seed alone.
 
-    Initial weights are drawn from the global generator; it is left as it was found. Use it for the making of a
+    Initial weights are drawn from the global generator; it is left as it was found. Use it for the
+    making of a
     module, not for its training: no other thread makes a model while the block lasts.
     """
     import torch

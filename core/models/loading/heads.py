@@ -1,11 +1,12 @@
 """Task models with their heads: the arc head of our parser, and a loader for any head.
 
-The arc head scores, for every word, every other word and the root as its head, with a biaffine form over two
-small projections of the word vectors. A word is its first subword; the root is the first token ([CLS]).
+The arc head scores, for every word, every other word and the root as its head, with a biaffine form
+over two small projections of the word vectors. A word is its first subword; the root is the first
+token ([CLS]).
 
 Reference: Dozat & Manning 2017, ICLR, "Deep biaffine attention for neural dependency parsing".
-Deviations: arcs only, no labels; each word picks its head by itself, with no tree constraint; the projections
-are one layer with a leaky ReLU of 64 units on top of a Transformer instead of an LSTM.
+Deviations: arcs only, no labels; each word picks its head by itself, with no tree constraint; the
+projections are one layer with a leaky ReLU of 64 units on top of a Transformer instead of an LSTM.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from core.models.loading.construction import MAKING_A_MODEL, import_transformers
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"
-"""Entry of config.json that says which head of ours is in the file, e.g. {"kind": "arc", "size": 64}."""
+"""Entry of config.json that says which head of ours is in the file: {"kind": "arc", "size": 64}."""
 
 AUTO_CLASSES = {
     "ForMaskedLM": "AutoModelForMaskedLM",
@@ -45,14 +46,18 @@ class ArcHead(nn.Module):
         self.pair = nn.Parameter(torch.zeros(size + 1, size))
         nn.init.xavier_uniform_(self.pair)
 
-    def forward(self, vectors: Float[Tensor, "sentence node d_model"]) -> Float[Tensor, "sentence word node"]:
+    def forward(
+        self, vectors: Float[Tensor, "sentence node d_model"]
+    ) -> Float[Tensor, "sentence word node"]:
         """Calculate logits that node h is the head of word w; word w is node w + 1, the root 0.
 
         A word's own node gets the lowest finite number: no word heads itself.
         """
         words = nn.functional.leaky_relu(self.word(vectors[:, 1:]), 0.1)
         heads = nn.functional.leaky_relu(self.head(vectors), 0.1)
-        words = torch.cat([words, torch.ones_like(words[..., :1])], dim=-1)  # the last row scores the head alone
+        words = torch.cat(
+            [words, torch.ones_like(words[..., :1])], dim=-1
+        )  # the last row scores the head alone
         scores = words @ self.pair @ heads.transpose(1, 2)
         place = torch.arange(words.shape[1], device=scores.device)
         itself = torch.zeros(scores.shape[1:], dtype=torch.bool, device=scores.device)
@@ -87,7 +92,9 @@ class ArcParser(nn.Module):
         return self.arc_scores(hidden, word_starts)
 
     def arc_scores(
-        self, hidden: Float[Tensor, "sentence subword d_model"], word_starts: Int[Tensor, "sentence word"]
+        self,
+        hidden: Float[Tensor, "sentence subword d_model"],
+        word_starts: Int[Tensor, "sentence word"],
     ) -> Float[Tensor, "sentence word node"]:
         """Apply the head to top-layer vectors; padded nodes get the lowest number."""
         padded = word_starts < 0
@@ -96,7 +103,9 @@ class ArcParser(nn.Module):
         nodes = hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
         scores = self.arc_head(nodes)
         nowhere = torch.cat([torch.zeros_like(padded[:, :1]), padded], dim=1)
-        return cast("Tensor", scores.masked_fill(nowhere[:, None, :], torch.finfo(scores.dtype).min))
+        return cast(
+            "Tensor", scores.masked_fill(nowhere[:, None, :], torch.finfo(scores.dtype).min)
+        )
 
 
 def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
@@ -107,7 +116,8 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
         attentions: Open it with eager attention, so that it can return attention probabilities.
 
     Raises:
-        ModelError: If the policy refuses the config, it names no head that is known here, or weights are missing.
+        ModelError: If the policy refuses the config, it names no head that is known here, or
+            weights are missing.
     """
     transformers = import_transformers()
     config = read_config(folder)
@@ -135,7 +145,11 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
 def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcParser:
     from safetensors import safe_open
 
-    if not isinstance(head, dict) or head.get("kind") != "arc" or not 1 <= head.get("size", 0) <= 65_536:
+    if (
+        not isinstance(head, dict)
+        or head.get("kind") != "arc"
+        or not 1 <= head.get("size", 0) <= 65_536
+    ):
         raise ModelError(
             f"{folder.name} has a head whose kind or size is not known here: arc, up to 65,536; "
             "choose another model."
@@ -147,7 +161,7 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
     _refuse_missing(folder, loading_info["missing_keys"])
     parser = ArcParser(body, int(head["size"]))
     with safe_open(folder / "model.safetensors", framework="pt") as handle:
-        names = [name for name in handle.keys() if name.startswith(ARC_PREFIX)]  # noqa: SIM118 - not a mapping
+        names = [name for name in handle.keys() if name.startswith(ARC_PREFIX)]  # noqa: SIM118
         weights = {name[len(ARC_PREFIX) :]: handle.get_tensor(name).float() for name in names}
     _refuse_missing(folder, set(parser.arc_head.state_dict()) - set(weights))
     parser.arc_head.load_state_dict(weights)
@@ -157,4 +171,6 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
 def _refuse_missing(folder: Path, missing: set[str] | list[str]) -> None:
     if missing:
         some = ", ".join(sorted(missing)[:3])
-        raise ModelError(f"{folder.name} lacks {len(missing)} weights ({some}); get the model again.")
+        raise ModelError(
+            f"{folder.name} lacks {len(missing)} weights ({some}); get the model again."
+        )

@@ -1,8 +1,9 @@
 """Running models layer by layer: states of all layers, entry at any layer, layer swap.
 
-Stitching and swapping need what the store does not keep: states of every subword, special tokens included, and the
-upper layers of a model fed with states that it did not make. Both are done by hooks on the model's own layers and by
-what stands in its list of layers, so that no forward pass is written again here.
+Stitching and swapping need what the store does not keep: states of every subword, special tokens
+included, and the upper layers of a model fed with states that it did not make. Both are done by
+hooks on the model's own layers and by what stands in its list of layers, so that no forward pass is
+written again here.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from core.models.architectures import describe_type
 class Batch:
     """Padded ids and mask (sentence, subword), and the sentences that they are.
 
-    `starts` (sentence, word) is the place of each word's first subword, -1 where padded; None where words do not
-    matter.
+    `starts` (sentence, word) is the place of each word's first subword, -1 where padded; None where
+    words do not matter.
     """
 
     ids: Tensor
@@ -39,7 +40,9 @@ class Passing(nn.Module):
 
     def __init__(self, layer: nn.Module, in_tuple: bool) -> None:
         super().__init__()
-        object.__setattr__(self, "stands_for", layer)  # no submodule: it is not to be run or counted
+        object.__setattr__(
+            self, "stands_for", layer
+        )  # no submodule: it is not to be run or counted
         self.in_tuple = in_tuple
 
     def forward(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -64,7 +67,8 @@ def layer_list(model: nn.Module) -> nn.ModuleList:
     architecture = describe_type(model_type, type(model).__name__)
     if architecture.inseparable:
         raise ModelError(
-            f"The layers of a {model_type} cannot be run one by one: {architecture.inseparable}. Choose another model."
+            f"The layers of a {model_type} cannot be run one by one: {architecture.inseparable}. "
+            f"Choose another model."
         )
     return stack_of(body, architecture)
 
@@ -72,7 +76,11 @@ def layer_list(model: nn.Module) -> nn.ModuleList:
 def body_of(model: nn.Module) -> Any:
     """Find the Transformer under a model's head; the model itself if it has none."""
     body = getattr(model, "body", None)  # of an arc parser
-    return body if isinstance(body, nn.Module) else getattr(model, str(getattr(model, "base_model_prefix", "")), model)
+    return (
+        body
+        if isinstance(body, nn.Module)
+        else getattr(model, str(getattr(model, "base_model_prefix", "")), model)
+    )
 
 
 def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:
@@ -84,8 +92,10 @@ def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:
     stack = module_at(body, architecture.stack)
     if not isinstance(stack, nn.ModuleList):
         raise ModelError(
-            f"{type(body).__name__} has no list of layers at {architecture.stack}, where its description says: "
-            "this version of transformers names it otherwise; install the version that Palimpsest asks for."
+            f"{type(body).__name__} has no list of layers at {architecture.stack}, where its "
+            f"description says: "
+            "this version of transformers names it otherwise; install the version that Palimpsest "
+            "asks for."
         )
     return stack
 
@@ -111,8 +121,14 @@ def run_seen(model: nn.Module, batch: Batch) -> tuple[list[Tensor], Any]:
     """Run the model; return the states of all layers and the output."""
     captured: list[Tensor] = []
     layers = layer_list(model)
-    handles = [layer.register_forward_pre_hook(_capture(captured), with_kwargs=True) for layer in layers]
-    handles.append(layers[-1].register_forward_hook(lambda module, inputs, output: captured.append(first_of(output))))
+    handles = [
+        layer.register_forward_pre_hook(_capture(captured), with_kwargs=True) for layer in layers
+    ]
+    handles.append(
+        layers[-1].register_forward_hook(
+            lambda module, inputs, output: captured.append(first_of(output))
+        )
+    )
     try:
         output = run_model(model, batch)
     finally:
@@ -135,7 +151,9 @@ def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
     """Whether this architecture's layers return their state in a tuple."""
     in_tuples: list[bool] = []
     layer = layer_list(model)[0]
-    handle = layer.register_forward_hook(lambda module, inputs, output: in_tuples.append(isinstance(output, tuple)))
+    handle = layer.register_forward_hook(
+        lambda module, inputs, output: in_tuples.append(isinstance(output, tuple))
+    )
     try:
         run_model(model, batch)
     finally:
@@ -144,12 +162,18 @@ def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
 
 
 def run_rebuilt(
-    model: nn.Module, batch: Batch, hidden: Tensor, layers: Sequence[nn.Module | None], *, in_tuple: bool
+    model: nn.Module,
+    batch: Batch,
+    hidden: Tensor,
+    layers: Sequence[nn.Module | None],
+    *,
+    in_tuple: bool,
 ) -> Any:
     """Run the model with `hidden` as input of the lowest layer and `layers` as its layers.
 
     Args:
-        model: Its embeddings run and are not used; what stands above its layers, the head with it, is its own.
+        model: Its embeddings run and are not used; what stands above its layers, the head with it,
+            is its own.
         batch: The sentences.
         hidden: The state that enters, (sentence, subword, d_model).
         layers: One for each of the model's; None hands the state on as it is.
@@ -188,7 +212,9 @@ def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tupl
     """
     blocks = list(layer_list(model))
     if not 0 <= layer <= len(blocks):
-        raise ModelError(f"The model has layers 0 to {len(blocks)}; it cannot be entered at {layer}.")
+        raise ModelError(
+            f"The model has layers 0 to {len(blocks)}; it cannot be entered at {layer}."
+        )
     return run_rebuilt(model, batch, hidden, [*[None] * layer, *blocks[layer:]], in_tuple=in_tuple)
 
 

@@ -1,7 +1,8 @@
 """One model in memory at a time: tasks wait for it, use it and release it.
 
-Two BERT-base forward passes at once do not fit a host of 1 GB, and share its cores anyway. A small model stays for
-half a minute after its last use, because a page often asks again; a large one goes at once.
+Two BERT-base forward passes at once do not fit a host of 1 GB, and share its cores anyway. A small
+model stays for half a minute after its last use, because a page often asks again; a large one goes
+at once.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
-SMALL_PARAMETERS = 10_000_000  # collected in its own time: a search through all objects takes longer than the model
+# collected in its own time: a search through all objects takes longer than the model
+SMALL_PARAMETERS = 10_000_000
 LOOK_UP_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 _turn = threading.RLock()
@@ -30,7 +32,11 @@ _farewell: list[threading.Timer] = []  # at most one
 
 @contextmanager
 def borrow_model(
-    ref: str | ModelRef, *, device: str | None = None, dtype: str = "float32", attentions: bool = False
+    ref: str | ModelRef,
+    *,
+    device: str | None = None,
+    dtype: str = "float32",
+    attentions: bool = False,
 ) -> Iterator[LoadedModel]:
     """Load a model for the length of the block; other models wait meanwhile.
 

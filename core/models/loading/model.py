@@ -1,8 +1,8 @@
 """Loading a model and its tokenizer from a reference.
 
 A model is read under the policy of `checkpoints`:
-safetensors first, `.bin` only as plain tensors, no code from a model ever, and weights that are missing are an error,
-because transformers would fill them with random numbers and say nothing.
+safetensors first, `.bin` only as plain tensors, no code from a model ever, and weights that are
+missing are an error, because transformers would fill them with random numbers and say nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, cast
 import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.describing import RANDOM_SEED, ModelInfo, Restoring, describe, how_to_restore, locate, too_large
+from core.models.describing import (
+    RANDOM_SEED,
+    ModelInfo,
+    Restoring,
+    describe,
+    how_to_restore,
+    locate,
+    too_large,
+)
 from core.models.loading.construction import (
     MAKING_A_MODEL,
     implied_numbers,
@@ -31,8 +39,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 DTYPES = ("float32", "bfloat16")
-UNEXPLAINED = 4  # a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
-EXPECTED_MISSING = re.compile(r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)")  # unused or computed, never learned
+# a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
+UNEXPLAINED = 4
+EXPECTED_MISSING = re.compile(
+    r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)"
+)  # unused or computed, never learned
 HEADS = (
     *("ForMaskedLM", "ForPreTraining", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration"),
     *("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"),
@@ -59,7 +70,11 @@ def choose_device() -> str:
 
 
 def load_model(
-    ref: str | ModelRef, *, device: str | None = None, attentions: bool = False, dtype: str = "float32"
+    ref: str | ModelRef,
+    *,
+    device: str | None = None,
+    attentions: bool = False,
+    dtype: str = "float32",
 ) -> LoadedModel:
     """Load a model without its head, and its tokenizer.
 
@@ -69,24 +84,31 @@ def load_model(
         dtype: "float32" or "bfloat16".
 
     Raises:
-        ModelError: If it cannot be found, read or trusted, or lacks weights other than an unused pooler.
+        ModelError: If it cannot be found, read or trusted, or lacks weights other than an unused
+            pooler.
     """
-    return _load(parse_ref(ref), import_transformers().AutoModel, device, attentions, dtype, EXPECTED_MISSING)
+    return _load(
+        parse_ref(ref), import_transformers().AutoModel, device, attentions, dtype, EXPECTED_MISSING
+    )
 
 
 def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedModel:
     """Load the task model that the configuration names, with its head.
 
     Raises:
-        ModelError: As `load_model`; also if the configuration names no task model or weights of its head are missing.
+        ModelError: As `load_model`; also if the configuration names no task model or weights of its
+            head are missing.
     """
     transformers = import_transformers()
     name = describe(ref).architecture
     if not name.endswith(HEADS) or not hasattr(transformers, name):
         raise ModelError(
-            f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of {', '.join(HEADS)}."
+            f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of "
+            f"{', '.join(HEADS)}."
         )
-    return _load(parse_ref(ref), getattr(transformers, name), device, False, "float32", EXPECTED_MISSING)
+    return _load(
+        parse_ref(ref), getattr(transformers, name), device, False, "float32", EXPECTED_MISSING
+    )
 
 
 def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
@@ -103,7 +125,9 @@ def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
     with Restoring(ref):
         config = checkpoints.read_config(folder)
     configs = [config, *(checkpoints.read_config(locate(model)) for model in beside)]
-    return open_tokenizer(ref, folder, min(map(checkpoints.longest_input, configs)), min(map(_rows, configs)))
+    return open_tokenizer(
+        ref, folder, min(map(checkpoints.longest_input, configs)), min(map(_rows, configs))
+    )
 
 
 def _rows(config: dict[str, Any]) -> int:
@@ -113,7 +137,12 @@ def _rows(config: dict[str, Any]) -> int:
 
 
 def _load(
-    ref: ModelRef, factory: Any, device: str | None, attentions: bool, dtype: str, expected: re.Pattern[str]
+    ref: ModelRef,
+    factory: Any,
+    device: str | None,
+    attentions: bool,
+    dtype: str,
+    expected: re.Pattern[str],
 ) -> LoadedModel:
     import torch
 
@@ -125,7 +154,10 @@ def _load(
     folder = locate(ref)
     tokenizer = load_tokenizer(ref)
     number = getattr(torch, dtype)
-    options: dict[str, Any] = {"dtype": number, **({"attn_implementation": "eager"} if attentions else {})}
+    options: dict[str, Any] = {
+        "dtype": number,
+        **({"attn_implementation": "eager"} if attentions else {}),
+    }
     pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
     try:
         config = open_config(folder)
@@ -135,13 +167,21 @@ def _load(
                 model = _draw(factory, config, options)
             else:
                 model, report = factory.from_pretrained(
-                    folder, config=config, use_safetensors=not pickled, weights_only=True, trust_remote_code=False,
-                    local_files_only=True, output_loading_info=True, **options,
-                )  # fmt: skip
+                    folder,
+                    config=config,
+                    use_safetensors=not pickled,
+                    weights_only=True,
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    output_loading_info=True,
+                    **options,
+                )
                 _check_complete(ref, report, expected)
     except ModelError:
         raise
-    except Exception as error:  # the library raises whatever its many loaders raise; each is this model's fault
+    except (
+        Exception
+    ) as error:  # the library raises whatever its many loaders raise; each is this model's fault
         raise _unreadable(ref, error) from error
     model.requires_grad_(False)
     chosen = device or choose_device()
@@ -157,7 +197,8 @@ def _check_implied(ref: ModelRef, implied: int, held: int) -> None:
         raise too_large(ref, implied, most)
     if implied > UNEXPLAINED * held + 1_000_000:
         raise ModelError(
-            f"The configuration of {ref} asks for {implied / 1e6:,.0f} million parameters, and its weights hold "
+            f"The configuration of {ref} asks for {implied / 1e6:,.0f} million parameters, and its "
+            f"weights hold "
             f"{held / 1e6:,.1f} million: they do not belong together; choose another."
         )
 
@@ -175,9 +216,14 @@ def _check_complete(ref: ModelRef, report: dict[str, Any], expected: re.Pattern[
     missing = sorted(name for name in report["missing_keys"] if not expected.search(name))
     misfits = sorted(str(entry) for entry in report.get("mismatched_keys", ()))
     if missing or misfits:
-        what = f"lacks {len(missing)} weights ({', '.join(missing[:3])})" if missing else f"has misfits ({misfits[0]})"
+        what = (
+            f"lacks {len(missing)} weights ({', '.join(missing[:3])})"
+            if missing
+            else f"has misfits ({misfits[0]})"
+        )
         raise ModelError(
-            f"{ref} {what}, which would be random numbers: choose a model whose weights fit its configuration."
+            f"{ref} {what}, which would be random numbers: choose a model whose weights fit its "
+            f"configuration."
         )
 
 

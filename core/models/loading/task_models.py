@@ -1,6 +1,7 @@
 """Models with a head that labels: its description from the configuration, and the model.
 
-Three kinds of heads are known: one label per sentence, one label per word, and one dependency head per word.
+Three kinds of heads are known: one label per sentence, one label per word, and one dependency head
+per word.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 HEAD_KEY = "palimpsest_head"  # as `core.models.loading.heads` has it, which needs torch
 Kind = Literal["sentence", "words", "arcs"]
-ENDINGS: dict[str, Kind] = {"ForSequenceClassification": "sentence", "ForTokenClassification": "words"}
+ENDINGS: dict[str, Kind] = {
+    "ForSequenceClassification": "sentence",
+    "ForTokenClassification": "words",
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Head:
     """The labels that a model's head predicts.
 
     Attributes:
-        kind: "sentence" (one label each), "words" (one label per word) or "arcs" (one dependency head per word).
+        kind: "sentence" (one label each), "words" (one label per word) or "arcs" (one dependency
+            head per word).
         labels: Names of the classes in order; none for arcs.
     """
 
@@ -53,7 +58,9 @@ def describe_head(ref: str) -> Head:
         ModelError: If the model cannot be found, or has no head of the known kinds.
     """
     if parse_ref(ref).random:
-        raise ModelError(f"{ref} has no head that was trained for a task: choose a fine-tuned model.")
+        raise ModelError(
+            f"{ref} has no head that was trained for a task: choose a fine-tuned model."
+        )
     architecture = describe(ref).architecture  # under the policy of all models
     config = read_config(locate(ref))
     if config.get(HEAD_KEY) is not None:
@@ -61,10 +68,15 @@ def describe_head(ref: str) -> Head:
     kind = next((kind for ending, kind in ENDINGS.items() if architecture.endswith(ending)), None)
     if kind is None:
         raise ModelError(
-            f"{ref} has no head that labels sentences or words ({architecture}): choose a model fine-tuned for that."
+            f"{ref} has no head that labels sentences or words ({architecture}): choose a model "
+            f"fine-tuned for that."
         )
     names = config.get("id2label")
-    if not isinstance(names, dict) or not names or not all(str(number) in names for number in range(len(names))):
+    if (
+        not isinstance(names, dict)
+        or not names
+        or not all(str(number) in names for number in range(len(names)))
+    ):
         return Head(kind, ("LABEL_0", "LABEL_1"))  # what transformers takes where nothing is said
     return Head(kind, tuple(str(names[str(number)]) for number in range(len(names))))
 

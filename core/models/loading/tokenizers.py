@@ -1,9 +1,10 @@
 """Tokenizers: those of included models run here, all others in a separate process.
 
-The library that runs a `tokenizer.json` allocates what the file asks for and aborts the process that cannot give it:
-four normalizers that replace a letter by a hundred are enough. So the files of a stranger are read and run in a process
-of their own, and nothing but lists of numbers and words comes back. Both ways give the same; a tokenizer whose content
-the manifest of the included models describes is run without that process.
+The library that runs a `tokenizer.json` allocates what the file asks for and aborts the process
+that cannot give it: four normalizers that replace a letter by a hundred are enough. So the files of
+a stranger are read and run in a process of their own, and nothing but lists of numbers and words
+comes back. Both ways give the same; a tokenizer whose content the manifest of the included models
+describes is run without that process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Pa
 MEMORY, MEMORY_SHARED = 2**31, 2**29  # bytes for an untrusted tokenizer
 SECONDS = 15.0  # of processor time to read a tokenizer and the first text
 SECONDS_A_TEXT = 0.005
-SILENCE = 120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
+SILENCE = (
+    120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
+)
 Words = Sequence[str]
 Ask = Callable[[dict[str, Any]], Iterator[Any]]
 
@@ -57,11 +60,13 @@ class Tokenizer:
         rows: Tokens that the model has vectors of; None does not look.
 
     Attributes:
-        pad, cls, unk: Ids of these tokens; None where there is none, or no vector of the one that pads.
+        pad, cls, unk: Ids of these tokens; None where there is none, or no vector of the one that
+            pads.
         longest: Subwords that a text may have, by the model and by the tokenizer.
 
     Raises:
-        ModelError: If it cannot be read; every method raises it too, where the tokenizer fails or breaks its limits.
+        ModelError: If it cannot be read; every method raises it too, where the tokenizer fails or
+            breaks its limits.
     """
 
     def __init__(self, ask: Ask, longest: int, rows: int | None = None) -> None:
@@ -91,7 +96,8 @@ class Tokenizer:
             texts: Strings, or the words of each.
             second: The texts that are joined to them, pair by pair.
             longest: Subwords that a text is cut off at, special tokens kept; None cuts nothing off.
-            spaced: Whether a byte-level tokenizer sees a space before every word, the first included.
+            spaced: Whether a byte-level tokenizer sees a space before every word, the first
+                included.
 
         Raises:
             ModelError: Also where the model has no vector of a token.
@@ -99,13 +105,24 @@ class Tokenizer:
         if not texts:
             return []
         split = not isinstance(texts[0], str)
-        sides = [[list(text) if split else text for text in side] for side in (texts, second) if side is not None]
-        request = {"what": "encodings", "sides": sides, "split": split, "longest": longest, "spaced": spaced}
+        sides = [
+            [list(text) if split else text for text in side]
+            for side in (texts, second)
+            if side is not None
+        ]
+        request = {
+            "what": "encodings",
+            "sides": sides,
+            "split": split,
+            "longest": longest,
+            "spaced": spaced,
+        }
         encodings = [Encoding(*row) for reply in self._ask(request) for row in reply]
         largest = max((max(encoding.ids, default=0) for encoding in encodings), default=0)
         if largest >= self._rows:
             raise ModelError(
-                f"The tokenizer names token {largest:,}, and the model has vectors of {self._rows:,} tokens: they "
+                f"The tokenizer names token {largest:,}, and the model has vectors of "
+                f"{self._rows:,} tokens: they "
                 "do not belong together; choose another model."
             )
         return encodings
@@ -146,26 +163,38 @@ class OutsideTokenizer:
         with self._turn:
             if self._process is None or not self._process.alive:
                 self._process = Apart(
-                    "core.models.loading.tokenizing", self._memory, HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false"
+                    "core.models.loading.tokenizing",
+                    self._memory,
+                    HF_HUB_OFFLINE="1",
+                    TOKENIZERS_PARALLELISM="false",
                 )
             try:
-                return iter(list(self._process.ask(asked, Patience(SILENCE, SILENCE + seconds, seconds), note)))
+                return iter(
+                    list(
+                        self._process.ask(
+                            asked, Patience(SILENCE, SILENCE + seconds, seconds), note
+                        )
+                    )
+                )
             except RefusedError as error:
                 raise ModelError(str(error)) from None
             except ApartTimeoutError:
                 raise ModelError(
-                    f"The tokenizer of {self._ref} takes longer than a tokenizer should ({seconds:.0f} s): choose "
+                    f"The tokenizer of {self._ref} takes longer than a tokenizer should "
+                    f"({seconds:.0f} s): choose "
                     "another model."
                 ) from None
             except ApartError:
                 raise ModelError(
-                    f"The tokenizer of {self._ref} crashed or took more memory than a tokenizer should "
+                    f"The tokenizer of {self._ref} crashed or took more memory than a tokenizer "
+                    f"should "
                     f"({self._memory // 2**20:,} MB): choose another model."
                 ) from None
 
 
 def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None = None) -> Tokenizer:
-    """The tokenizer of a model's folder; the model reads `longest` subwords and has vectors of `rows` tokens.
+    """The tokenizer of a model's folder; the model reads `longest` subwords and has vectors of
+    `rows` tokens.
 
     Raises:
         ModelError: If it cannot be read, is not a fast one, or breaks its limits.
@@ -183,5 +212,6 @@ def is_included(ref: ModelRef, folder: Path) -> bool:
     files: dict[str, str] = entries[0].get("files", {}) if entries else {}
     present = [name for name in checkpoints.TOKENIZER_FILES if (folder / name).is_file()]
     return bool(files) and all(
-        files.get(name) == checkpoints.content_hash(folder / name) for name in (checkpoints.CONFIG, *present)
+        files.get(name) == checkpoints.content_hash(folder / name)
+        for name in (checkpoints.CONFIG, *present)
     )

@@ -1,6 +1,7 @@
 """Requests to a tokenizer, answered by transformers in this or a separate process.
 
-`core.models.loading.tokenizers` asks. A reply is what JSON can say, and its size is bounded whatever the tokenizer
+`core.models.loading.tokenizers` asks. A reply is what JSON can say, and its size is bounded
+whatever the tokenizer
 makes of a text: a stranger's tokenizer may turn a letter into a million subwords.
 """
 
@@ -36,12 +37,15 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
     try:
         reader = import_transformers().AutoTokenizer
         options = {} if says_type(Path(folder)) else {"config": open_config(Path(folder))}
-        tokenizer = reader.from_pretrained(folder, trust_remote_code=False, local_files_only=True, **options)
+        tokenizer = reader.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True, **options
+        )
     except MemoryError:
         raise
     except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
         raise ModelError(
-            f"The tokenizer of {ref} cannot be read ({first_line(error)}): save it again beside the model."
+            f"The tokenizer of {ref} cannot be read ({first_line(error)}): save it again beside "
+            f"the model."
         ) from error
     if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
         raise ModelError(
@@ -51,7 +55,8 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
     added = tokenizer.num_special_tokens_to_add(pair=False)
     if added >= MAX_SUBWORDS:
         raise ModelError(
-            f"The tokenizer of {ref} adds {added:,} special tokens to every text, which leaves no room for the text: "
+            f"The tokenizer of {ref} adds {added:,} special tokens to every text, which leaves no "
+            f"room for the text: "
             "choose another model."
         )
     return cast("PreTrainedTokenizerFast", tokenizer)
@@ -79,7 +84,9 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
         ModelError: If the tokenizer cannot be read or used.
     """
     folder, ref = request["folder"], request["ref"]
-    sys.modules.setdefault("torch", cast(Any, None))  # never needed for text, and a second of every start
+    sys.modules.setdefault(
+        "torch", cast(Any, None)
+    )  # never needed for text, and a second of every start
     if folder not in _open:
         _open[folder] = read_tokenizer(folder, ref)
     try:
@@ -112,7 +119,9 @@ def _forms(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[str
     return [normaliser.normalize_str(word)[:LONGEST_FORM] for word in words]
 
 
-def _encodings(tokenizer: PreTrainedTokenizerFast, sides: list[list[Any]], request: dict[str, Any]) -> list[list[Any]]:
+def _encodings(
+    tokenizer: PreTrainedTokenizerFast, sides: list[list[Any]], request: dict[str, Any]
+) -> list[list[Any]]:
     """[ids, words, sides, segments, subwords] of each text: see `tokenizers.Encoding`."""
     encoded = tokenizer(
         *sides,
@@ -126,8 +135,12 @@ def _encodings(tokenizer: PreTrainedTokenizerFast, sides: list[list[Any]], reque
     made = []
     for place, ids in enumerate(encoded["input_ids"]):
         columns = (encoded.word_ids(place), encoded.sequence_ids(place))
-        words, which = ([-1 if at is None else at for at in column[:MOST_IDS]] for column in columns)
-        made.append([ids[:MOST_IDS], words, which, segments and segments[place][:MOST_IDS], len(ids)])
+        words, which = (
+            [-1 if at is None else at for at in column[:MOST_IDS]] for column in columns
+        )
+        made.append(
+            [ids[:MOST_IDS], words, which, segments and segments[place][:MOST_IDS], len(ids)]
+        )
     return made
 
 
@@ -142,7 +155,8 @@ def _spaced(texts: list[Any], space: str) -> list[Any]:
 
 
 def _needs_space(tokenizer: PreTrainedTokenizerFast) -> bool:
-    """Whether this tokenizer marks the beginning of a word by the space before it, and does not add one itself."""
+    """Whether this tokenizer marks the beginning of a word by the space before it, and does not add
+    one itself."""
     before = tokenizer.backend_tokenizer.pre_tokenizer
     if before is None:
         return False

@@ -1,10 +1,12 @@
 """Checks of a loaded model against its description, before any number is computed.
 
-Three things are asked. Shapes: every layer has every matrix, and they fit the width that the configuration says. The
-states of the last layer, through the norm, are what the model gives and what its head reads. Changing the lowest layer
-changes what comes out. The last two take two forward passes over eight random tokens, once for each model in a
-process: 0.16 s of processor time for BERT-base, in proportion to the parameters for others. The included models are of
-one type, which is tested, and are not asked. What cannot be checked is listed as the description's caveats.
+Three things are asked. Shapes: every layer has every matrix, and they fit the width that the
+configuration says. The states of the last layer, through the norm, are what the model gives and
+what its head reads. Changing the lowest layer changes what comes out. The last two take two forward
+passes over eight random tokens, once for each model in a
+process: 0.16 s of processor time for BERT-base, in proportion to the parameters for others. The
+included models are of one type, which is tested, and are not asked. What cannot be checked is
+listed as the description's caveats.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -
     width, depth = (_size(settings, name) for name in (architecture.width, architecture.layers))
     layers = {slot.layer for slot in slots if not slot.family.startswith(("decoder", "cross"))}
     if not architecture.shared and len(layers) != depth:
-        raise _differs(model_type, f"has matrices of {len(layers)} layers, and its configuration says {depth}")
+        raise _differs(
+            model_type, f"has matrices of {len(layers)} layers, and its configuration says {depth}"
+        )
     for slot in slots:
         rows, columns = slot.shape(shapes[slot.tensor])
         role = slot.family.rpartition(" ")[2]
@@ -92,7 +96,9 @@ def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -
             raise _differs(model_type, f"has vectors of {width} numbers, and the {where}")
     table: Any = module_at(body, architecture.embedding)
     if getattr(table, "weight", None) is None or len(table.weight) != _size(settings, "vocab_size"):
-        raise _differs(model_type, f"has no embedding of its vocabulary at {architecture.embedding}")
+        raise _differs(
+            model_type, f"has no embedding of its vocabulary at {architecture.embedding}"
+        )
 
 
 def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture) -> None:
@@ -103,17 +109,25 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
         return  # reported where they are read
     depth = _size(config.to_dict(), architecture.layers)
     if len(seen.entering) != depth or len(seen.given) != depth + 1:
-        what = f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, for {depth} layers"
+        what = (
+            f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, for {depth} "
+            f"layers"
+        )
         raise _differs(config.model_type, what)
     for layer, (entering, given) in enumerate(zip(seen.entering, seen.given, strict=False)):
         if not _alike(entering, given):
-            raise _differs(config.model_type, f"gives other states than enter its layer {layer + 1}")
+            raise _differs(
+                config.model_type, f"gives other states than enter its layer {layer + 1}"
+            )
     norm = module_at(body, architecture.norm) if architecture.norm else None
     leaving = seen.leaving
     if leaving is None or not _alike(leaving if norm is None else norm(leaving), seen.given[-1]):
         raise _differs(config.model_type, "gives other states at the top than leave its last layer")
     if seen.heard is not None and not _proportional(seen.heard, seen.given[-1]):
-        raise _differs(config.model_type, f"has a head ({architecture.head}) that reads other states than the last")
+        raise _differs(
+            config.model_type,
+            f"has a head ({architecture.head}) that reads other states than the last",
+        )
     handle = stack[0].register_forward_hook(_disturb)
     try:
         disturbed = _run(model, body, stack, architecture)
@@ -123,7 +137,9 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
         raise _differs(config.model_type, "gives the same states when its lowest layer is changed")
 
 
-def _run(model: nn.Module, body: nn.Module, stack: nn.ModuleList, architecture: Architecture) -> _Pass:
+def _run(
+    model: nn.Module, body: nn.Module, stack: nn.ModuleList, architecture: Architecture
+) -> _Pass:
     seen = _Pass()
 
     def enter(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -154,11 +170,15 @@ def _give(model: nn.Module, architecture: Architecture) -> list[Tensor]:
     config: Any = model.config
     device = next(model.parameters()).device
     drawn = torch.Generator().manual_seed(SEED)
-    ids = torch.randint(config.vocab_size // 2, config.vocab_size, (1, TOKENS), generator=drawn).to(device)
+    ids = torch.randint(config.vocab_size // 2, config.vocab_size, (1, TOKENS), generator=drawn).to(
+        device
+    )
     options: dict[str, Any] = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     options |= {"output_hidden_states": True, "return_dict": True}
     if architecture.family == "encoder-decoder":
-        return [_flat(state) for state in model(**options, decoder_input_ids=ids).encoder_hidden_states]
+        return [
+            _flat(state) for state in model(**options, decoder_input_ids=ids).encoder_hidden_states
+        ]
     return [_flat(state) for state in model(**options).hidden_states]
 
 

@@ -1,12 +1,12 @@
 """Deltas of LoRA adapters from their factors, scaling * B A, without merging them into the base.
 
-A product of factors of rank r has rank r at most, known exactly: its singular values come from the factors, not from
-a matrix with rounding in it. Where the base stores a matrix (input, output), as GPT-2 does, PEFT transposes the
-product whatever `fan_in_fan_out` says; in (output, input) it is B A for every architecture. What an adapter does not
-target has a delta of exactly zero.
+A product of factors of rank r has rank r at most, known exactly: its singular values come from the
+factors, not from a matrix with rounding in it. Where the base stores a matrix (input, output), as
+GPT-2 does, PEFT transposes the product whatever `fan_in_fan_out` says; in (output, input) it is B A
+for every architecture. What an adapter does not target has a delta of exactly zero.
 
-Reference: Hu et al. 2022, ICLR. Deviations: embeddings, heads and whatever else is no matrix of a layer is left out,
-as it is for every fine-tune.
+Reference: Hu et al. 2022, ICLR. Deviations: embeddings, heads and whatever else is no matrix of a
+layer is left out, as it is for every fine-tune.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         families: Keep these only; all when empty.
 
     Raises:
-        ModelError: If the factors are not those of this base's matrices, one of a pair is missing, a rank is not that
-            of the configuration, the adapter holds a layer's matrix whole, or a family is not there.
+        ModelError: If the factors are not those of this base's matrices, one of a pair is missing,
+            a rank is not that of the configuration, the adapter holds a layer's matrix whole, or a
+            family is not there.
     """
     ref, entries = adapter.factors.ref, adapter.factors.entries
     ours = find_slots(base.model_type, base.entries, base.config)
@@ -88,7 +89,10 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
             "base."
         )
     if not placed:
-        raise ModelError(f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its base.")
+        raise ModelError(
+            f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its "
+            f"base."
+        )
     targets: dict[str, Target] = {}
     for key, place in placed.items():
         slot = next((slot for slot in ours if (slot.family, slot.layer) == key), None)
@@ -102,8 +106,13 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         shapes = entries[target.upper].shape, entries[target.lower].shape
         if shapes != ((rows, target.rank), (target.rank, columns)):
             sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
-            text = f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in {base.ref}"
-            raise ModelError(f"{text} with rank {target.rank}: it is damaged, or an adapter of another base.")
+            text = (
+                f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in "
+                f"{base.ref}"
+            )
+            raise ModelError(
+                f"{text} with rank {target.rank}: it is damaged, or an adapter of another base."
+            )
         targets[slot.tensor] = target
     unknown = sorted(set(families) - {slot.family for slot in ours})
     if unknown:
@@ -112,7 +121,11 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     slots = tuple((slot, slot) for slot in ours if not families or slot.family in families)
     left_out = sorted({*modules} - {target.module for target in targets.values()})
     return AdapterPair(
-        base, adapter.factors, slots, _notices(base, adapter, targets, placed, left_out, whole_names), targets
+        base,
+        adapter.factors,
+        slots,
+        _notices(base, adapter, targets, placed, left_out, whole_names),
+        targets,
     )
 
 
@@ -123,7 +136,8 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
         skip: Indices of matrices that are known already.
 
     Raises:
-        ModelError: If a tensor cannot be read, or the first one is changed by more than a fine-tune's would be.
+        ModelError: If a tensor cannot be read, or the first one is changed by more than a
+            fine-tune's would be.
     """
     by_tensor: dict[str, list[tuple[int, Slot]]] = {}
     for index, (slot, _) in enumerate(pair.slots):
@@ -136,7 +150,9 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
         for index, slot in slots:
             weight = slot.cut(base)
             rows, columns = weight.shape
-            left, right = (np.zeros((rows, 0)), np.zeros((columns, 0))) if factors is None else factors
+            left, right = (
+                (np.zeros((rows, 0)), np.zeros((columns, 0))) if factors is None else factors
+            )
             left = slot.cut_rows(left) if factors is not None else left
             change = left @ right.T
             if first:
@@ -145,7 +161,9 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
             yield Delta(index, change, float(np.linalg.norm(weight)), 0.0, weight, (left, right))
 
 
-def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:
+def _read(
+    pair: AdapterPair, tensor: str
+) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:
     """Read the factors of one tensor, the first one scaled; None if the adapter skips it."""
     target = pair.targets.get(tensor)
     if target is None:
@@ -165,7 +183,9 @@ def _modules(adapter: Adapter) -> tuple[dict[str, dict[str, str]], list[str]]:
             continue
         sides = modules.setdefault(hit["module"].removeprefix(WRAPPER), {})
         if hit["side"] in sides:
-            raise ModelError(f"{adapter.factors.ref} holds two adapters in one file: save one of them alone.")
+            raise ModelError(
+                f"{adapter.factors.ref} holds two adapters in one file: save one of them alone."
+            )
         sides[hit["side"]] = name
     return modules, unfactored
 
@@ -174,7 +194,10 @@ def _target(adapter: Adapter, module: str, modules: dict[str, dict[str, str]]) -
     sides = modules[module]
     if len(sides) != 2:
         missing = "B" if "A" in sides else "A"
-        raise ModelError(f"{adapter.factors.ref} has no lora_{missing} for {module}: it is damaged, get it again.")
+        raise ModelError(
+            f"{adapter.factors.ref} has no lora_{missing} for {module}: it is damaged, get it "
+            f"again."
+        )
     config = adapter.config
     return Target(module, sides["A"], sides["B"], config.scaling(module), config.rank_of(module))
 

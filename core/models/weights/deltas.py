@@ -5,7 +5,8 @@ or vocabulary, or weights that are not a fine-tune of this base. Two unrelated m
 norm differ by sqrt(2) times the norm; fine-tuning changes a matrix by a few hundredths of it, in
 small models by a few tenths.
 
-Reference: Ilharco et al. 2023, ICLR (task vectors). Deviations: matrices of attention and feed-forward only.
+Reference: Ilharco et al. 2023, ICLR (task vectors). Deviations: matrices of attention and
+feed-forward only.
 """
 
 from __future__ import annotations
@@ -56,9 +57,11 @@ class Delta:
         index: Its place in `Pair.slots`.
         matrix: Fine-tuned minus base, shape (output, input), float64.
         weight_norm: Frobenius norm of the base's matrix.
-        floor: Relative size of the rounding error of the coarser of the two files; 0 for a product of factors.
+        floor: Relative size of the rounding error of the coarser of the two files; 0 for a product
+            of factors.
         weight: The base's matrix, float64.
-        factors: Two matrices, shapes (output, rank) and (input, rank), whose product it is, where that is known.
+        factors: Two matrices, shapes (output, rank) and (input, rank), whose product it is, where
+            that is known.
     """
 
     index: int
@@ -80,9 +83,18 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
     """
     name = f"{tuned.ref} is not a fine-tune of {base.ref}"
     if base.model_type != tuned.model_type:
-        raise ModelError(f"{name}: one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}.")
-    ours = {(slot.family, slot.layer): slot for slot in find_slots(base.model_type, base.entries, base.config)}
-    theirs = {(slot.family, slot.layer): slot for slot in find_slots(tuned.model_type, tuned.entries, tuned.config)}
+        raise ModelError(
+            f"{name}: one is a {tuned.model_type or 'nameless type'}, the other a "
+            f"{base.model_type}."
+        )
+    ours = {
+        (slot.family, slot.layer): slot
+        for slot in find_slots(base.model_type, base.entries, base.config)
+    }
+    theirs = {
+        (slot.family, slot.layer): slot
+        for slot in find_slots(tuned.model_type, tuned.entries, tuned.config)
+    }
     depth, tuned_depth = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
     if depth != tuned_depth:
         raise ModelError(f"{name}: it has {tuned_depth} layers, the base {depth}.")
@@ -92,15 +104,21 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
     for key, slot in ours.items():
         mine, its = base.entries[slot.tensor].shape, tuned.entries[theirs[key].tensor].shape
         if len(mine) < 2:
-            raise ModelError(f"{base.ref}: {slot.tensor} is no matrix ({_size(mine)}); the file is damaged.")
+            raise ModelError(
+                f"{base.ref}: {slot.tensor} is no matrix ({_size(mine)}); the file is damaged."
+            )
         if mine != its:
-            raise ModelError(f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}.")
+            raise ModelError(
+                f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}."
+            )
     notices = _check_vocabulary(base, tuned, name)
     unknown = sorted(set(families) - {family for family, _ in ours})
     if unknown:
         families_there = ", ".join(dict.fromkeys(family for family, _ in ours))
         raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {families_there}.")
-    slots = tuple((slot, theirs[key]) for key, slot in ours.items() if not families or key[0] in families)
+    slots = tuple(
+        (slot, theirs[key]) for key, slot in ours.items() if not families or key[0] in families
+    )
     return Pair(base, tuned, slots, notices)
 
 
@@ -111,7 +129,8 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         skip: Indices of matrices that are known already: what holds only these is not read.
 
     Raises:
-        ModelError: If a tensor cannot be read, or the first one shows that the two models are unrelated.
+        ModelError: If a tensor cannot be read, or the first one shows that the two models are
+            unrelated.
     """
     place = {ours: index for index, (ours, _) in enumerate(pair.slots)}
     by_tensor: dict[str, list[tuple[Slot, Slot]]] = {}
@@ -129,10 +148,18 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         floor = _rounding(pair, *slots[0])
         for ours, theirs in slots:
             weight = ours.cut(base)
-            yield Delta(place[ours], theirs.cut(tuned) - weight, float(np.linalg.norm(weight)), floor, weight)
+            yield Delta(
+                place[ours],
+                theirs.cut(tuned) - weight,
+                float(np.linalg.norm(weight)),
+                floor,
+                weight,
+            )
 
 
-def check_related(pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> None:
+def check_related(
+    pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]
+) -> None:
     """Refuse a model or adapter that does not come from the base, by one matrix.
 
     Raises:
@@ -141,8 +168,13 @@ def check_related(pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarr
     squares = [float((values**2).sum()) for values in (tuned - base, base, tuned)]
     if shares_no_start(apartness(*squares)):
         change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
-        text = f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta {change:.2g}"
-        raise ModelError(f"{text} (unrelated weights: about 1.4). Choose the base that it started from.")
+        text = (
+            f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative "
+            f"delta {change:.2g}"
+        )
+        raise ModelError(
+            f"{text} (unrelated weights: about 1.4). Choose the base that it started from."
+        )
 
 
 def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[str, ...]:
@@ -158,7 +190,10 @@ def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[s
 
 
 def _rounding(pair: Pair, ours: Slot, theirs: Slot) -> float:
-    return max(ROUNDING[pair.base.entries[ours.tensor].dtype], ROUNDING[pair.tuned.entries[theirs.tensor].dtype])
+    return max(
+        ROUNDING[pair.base.entries[ours.tensor].dtype],
+        ROUNDING[pair.tuned.entries[theirs.tensor].dtype],
+    )
 
 
 def _size(shape: tuple[int, ...]) -> str:

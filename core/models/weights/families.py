@@ -1,7 +1,7 @@
 """The roles of a checkpoint's tensors: query, key, value, output, feed-forward, by layer.
 
-The architecture's description says which names mean what. Whatever stands before a name ("bert.", "model.",
-"transformer.") is ignored, so a model with and without a head match.
+The architecture's description says which names mean what. Whatever stands before a name ("bert.",
+"model.", "transformer.") is ignored, so a model with and without a head match.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Part:
     Attributes:
         place: Which of them, from 0.
         sizes: Relative sizes of all of them.
-        groups: How many times the row of them is repeated, as where each attention head has its own three.
+        groups: How many times the row of them is repeated, as where each attention head has its own
+            three.
     """
 
     place: int
@@ -60,7 +61,10 @@ class Part:
     def _unit(self, rows: int) -> int:
         unit, rest = divmod(rows, self.groups * sum(self.sizes))
         if rest:
-            raise ModelError(f"A fused tensor of {rows} rows does not hold {len(self.sizes)} matrices; it is damaged.")
+            raise ModelError(
+                f"A fused tensor of {rows} rows does not hold {len(self.sizes)} matrices; it is "
+                f"damaged."
+            )
         return unit
 
 
@@ -69,7 +73,8 @@ class Slot:
     """One matrix of one layer, and its place in the checkpoint.
 
     Attributes:
-        family: Role, after its part in an encoder-decoder ("query", "decoder query", "cross query").
+        family: Role, after its part in an encoder-decoder ("query", "decoder query", "cross
+            query").
         layer: From 0.
         tensor: Name of the tensor that holds it.
         transposed: Whether the file stores (input, output) instead of (output, input).
@@ -108,7 +113,9 @@ class Slot:
         return math.prod(stored[: self.row_axes]), math.prod(stored[self.row_axes :])
 
 
-def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None) -> tuple[Slot, ...]:
+def find_slots(
+    model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None
+) -> tuple[Slot, ...]:
     """Find the matrices of a checkpoint, ordered by family and layer.
 
     Args:
@@ -117,7 +124,8 @@ def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] 
         config: The checkpoint's; some types need it to tell fused matrices apart.
 
     Raises:
-        ModelError: If the type is not known, nothing matches, two tensors play one role, or a layer lacks a role.
+        ModelError: If the type is not known, nothing matches, two tensors play one role, or a layer
+            lacks a role.
     """
     slots = match_names(model_type, names, config)
     if not slots:
@@ -138,7 +146,9 @@ def match_names(
         ModelError: If the type is not known, or two tensors play one role.
     """
     architecture = describe_type(model_type, "This model")
-    readings = [(tensor, tensor.pattern, _parts(tensor, config or {})) for tensor in architecture.matrices]
+    readings = [
+        (tensor, tensor.pattern, _parts(tensor, config or {})) for tensor in architecture.matrices
+    ]
     slots: dict[tuple[str, int], Slot] = {}
     for name in names:
         for tensor, pattern, parts in readings:
@@ -149,7 +159,10 @@ def match_names(
                 slot = Slot(role, int(hit["layer"]), name, tensor.transposed, part, tensor.row_axes)
                 earlier = slots.setdefault((role, slot.layer), slot)
                 if earlier is not slot:
-                    text = f"{earlier.tensor} and {name} both look like the {role} matrix of layer {slot.layer}"
+                    text = (
+                        f"{earlier.tensor} and {name} both look like the {role} matrix of layer "
+                        f"{slot.layer}"
+                    )
                     raise ModelError(
                         f"{text}; a model with two towers cannot be compared as one; choose "
                         "another."
@@ -169,7 +182,11 @@ def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | 
     if tensor.experts:
         experts = count(config, tensor.experts)
         sizes = (1,) * (experts * len(tensor.families))
-        families = [family.replace("@", str(expert)) for expert in range(experts) for family in tensor.families]
+        families = [
+            family.replace("@", str(expert))
+            for expert in range(experts)
+            for family in tensor.families
+        ]
         return [(family, Part(place, sizes)) for place, family in enumerate(families)]
     if tensor.sizes is None:
         return [(family, None) for family in tensor.families]
@@ -182,9 +199,13 @@ def _check_complete(slots: Mapping[tuple[str, int], Slot]) -> None:
     for family, layer in slots:
         layers.setdefault(family, set()).add(layer)
     for part in dict.fromkeys(family.rpartition(" ")[0] for family in layers):
-        families = {family: seen for family, seen in layers.items() if family.rpartition(" ")[0] == part}
+        families = {
+            family: seen for family, seen in layers.items() if family.rpartition(" ")[0] == part
+        }
         depth = max(max(seen) for seen in families.values()) + 1
         for family, seen in families.items():
             if len(seen) != depth:
                 missing = min(set(range(depth)) - seen)
-                raise ModelError(f"The file holds no {family} matrix for layer {missing}; it is incomplete.")
+                raise ModelError(
+                    f"The file holds no {family} matrix for layer {missing}; it is incomplete."
+                )

@@ -30,8 +30,9 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
         base_identity, other_identity: See `core.models.weights.sources.identify`; part of the key.
 
     Returns:
-        "distance" and "unrelated", both relative to the base's norm, NaN where nothing can be compared; "reason", ""
-        or why; "adapter"; "parameters" of the base, "types", "vocabularies" and "depths" of both.
+        "distance" and "unrelated", both relative to the base's norm, NaN where nothing can be
+        compared; "reason", "" or why; "adapter"; "parameters" of the base, "types", "vocabularies"
+        and "depths" of both.
 
     Raises:
         ModelError: If a model cannot be read.
@@ -39,12 +40,18 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
     ours, adapter = open_model(base, base_identity), open_adapter(other, other_identity)
     theirs = ours if adapter is not None else open_model(other, other_identity)
     value: Value = {
-        "distance": float("nan"), "unrelated": float("nan"), "reason": "", "adapter": adapter is not None,
+        "distance": float("nan"),
+        "unrelated": float("nan"),
+        "reason": "",
+        "adapter": adapter is not None,
         "parameters": sum(int(np.prod(entry.shape)) for entry in ours.entries.values()),
         "types": [ours.model_type, theirs.model_type],
         "vocabularies": [int(opened.config.get("vocab_size") or 0) for opened in (ours, theirs)],
-    }  # fmt: skip
-    slots = [{(s.family, s.layer): s for s in find_slots(c.model_type, c.entries, c.config)} for c in (ours, theirs)]
+    }
+    slots = [
+        {(s.family, s.layer): s for s in find_slots(c.model_type, c.entries, c.config)}
+        for c in (ours, theirs)
+    ]
     depths = [1 + max(layer for _, layer in placed) for placed in slots]
     shapes = [
         {key: slot.shape(checkpoint.entries[slot.tensor].shape) for key, slot in placed.items()}
@@ -74,7 +81,8 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
 
 
 def _change_of(pair: AdapterPair, layer: int) -> Value:
-    """ "distance" and "unrelated" of a base and what an adapter makes of it, by the matrices of one layer."""
+    """ "distance" and "unrelated" of a base and what an adapter makes of it, by the matrices of one
+    layer."""
     elsewhere = {index for index, (slot, _) in enumerate(pair.slots) if slot.layer != layer}
     squares = np.zeros(3)
     for delta in read_factors(pair, elsewhere):

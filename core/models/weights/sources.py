@@ -1,8 +1,9 @@
 """Open an included model, a folder or a Hub model as a checkpoint whose tensors are read on demand.
 
-A hub model that was downloaded earlier is read from the disk; any other through range requests, so that only the
-matrices that are needed travel. What a model is known by is asked once, before anything is read; a hub model is then
-read at the commit in it, so that nothing of a newer commit is kept under an older one.
+A hub model that was downloaded earlier is read from the disk; any other through range requests, so
+that only the matrices that are needed travel. What a model is known by is asked once, before
+anything is read; a hub model is then read at the commit in it, so that nothing of a newer commit is
+kept under an older one.
 """
 
 from __future__ import annotations
@@ -75,10 +76,12 @@ def open_model(ref: str, identity: str) -> Checkpoint:
 
     Args:
         ref: The reference.
-        identity: See `identify`. A hub model is read at the commit in it, whatever its name leads to by now.
+        identity: See `identify`. A hub model is read at the commit in it, whatever its name leads
+            to by now.
 
     Raises:
-        ModelError: If it cannot be found, read or trusted, or is a random control, which has no base.
+        ModelError: If it cannot be found, read or trusted, or is a random control, which has no
+            base.
     """
     parsed = parse_ref(ref)
     if parsed.random:
@@ -111,7 +114,9 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
     folder = _adapter_folder(ref)
     if folder is not None:
         config = adapters.read_adapter(folder)
-        return Adapter(config, open_checkpoint(ref, {}, [LocalFile(folder / adapters.ADAPTER_WEIGHTS)]))
+        return Adapter(
+            config, open_checkpoint(ref, {}, [LocalFile(folder / adapters.ADAPTER_WEIGHTS)])
+        )
     if not is_remote(ref, identity):
         return None
     on_hub = hub_listing.look_up(parsed.name, _commit(identity))
@@ -120,7 +125,10 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
     adapters.check_files(list(on_hub.files), ref)
     raw = hub_listing.read_small(parsed.name, on_hub.commit, checkpoints.ADAPTER)
     config = adapters.parse_adapter(raw, ref)
-    return Adapter(config, open_checkpoint(ref, {}, [RangeFile(parsed.name, on_hub.commit, adapters.ADAPTER_WEIGHTS)]))
+    return Adapter(
+        config,
+        open_checkpoint(ref, {}, [RangeFile(parsed.name, on_hub.commit, adapters.ADAPTER_WEIGHTS)]),
+    )
 
 
 def _commit(identity: str) -> str:
@@ -142,8 +150,12 @@ def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
     try:
         config = json.loads(hub_listing.read_small(name, on_hub.commit, checkpoints.CONFIG))
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
+        raise ModelError(
+            f"{name} has a damaged {checkpoints.CONFIG}: choose another model."
+        ) from error
     config = checkpoints.with_type(config if isinstance(config, dict) else {}, [], name)
     checkpoints.check_config(config, name)
-    files = safetensors_files(ref, on_hub.files, partial(hub_listing.read_small, name, on_hub.commit))
+    files = safetensors_files(
+        ref, on_hub.files, partial(hub_listing.read_small, name, on_hub.commit)
+    )
     return open_checkpoint(ref, config, [RangeFile(name, on_hub.commit, file) for file in files])

@@ -17,7 +17,14 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.models.files.checkpoints import SAFETENSORS, parse_json, shard_names
 from core.models.files.checkpoints import SAFETENSORS_INDEX as INDEX
-from core.models.files.safetensors import NUMBERS, ByteFile, Entry, LocalFile, fills_its_place, read_header
+from core.models.files.safetensors import (
+    NUMBERS,
+    ByteFile,
+    Entry,
+    LocalFile,
+    fills_its_place,
+    read_header,
+)
 
 # Relative size of the rounding error of a number stored in this type, root mean square.
 ROUNDING = {"F64": 1e-16, "F32": 3e-8, "F16": 2.1e-4, "BF16": 1.7e-3}
@@ -46,16 +53,21 @@ class Checkpoint:
         """Read one tensor in float32 (float64 if stored so).
 
         Raises:
-            ModelError: If it is missing, of a type that is no float, cut short, or holds a number that is not finite.
+            ModelError: If it is missing, of a type that is no float, cut short, or holds a number
+                that is not finite.
         """
         if name not in self.entries:
             raise ModelError(f"{self.ref} holds no tensor {name}.")
         entry = self.entries[name]
         if entry.dtype not in NUMBERS:
-            text = f"{self.ref} stores {name} as {entry.dtype}: quantized weights have no exact delta"
+            text = (
+                f"{self.ref} stores {name} as {entry.dtype}: quantized weights have no exact delta"
+            )
             raise ModelError(f"{text}; use the model in 16 or 32 bits.")
         if not fills_its_place(entry):
-            raise ModelError(f"{entry.file.name} is damaged: {name} has {entry.stop - entry.start} bytes.")
+            raise ModelError(
+                f"{entry.file.name} is damaged: {name} has {entry.stop - entry.start} bytes."
+            )
         tensor = entry.read()
         if not np.isfinite(tensor).all():
             count = int(np.count_nonzero(~np.isfinite(tensor)))
@@ -90,7 +102,9 @@ def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint
     return open_checkpoint(ref, config, [LocalFile(folder / name) for name in names])
 
 
-def safetensors_files(ref: str, present: Collection[str], read: Callable[[str], bytes]) -> list[str]:
+def safetensors_files(
+    ref: str, present: Collection[str], read: Callable[[str], bytes]
+) -> list[str]:
     """Choose the files that hold the weights.
 
     Args:
@@ -105,16 +119,25 @@ def safetensors_files(ref: str, present: Collection[str], read: Callable[[str], 
         names = shard_names(parse_json(read(INDEX), f"{ref}/{INDEX}"), f"{ref}/{INDEX}")
         for name in names:
             if name not in present or name.endswith(".bin"):
-                raise ModelError(f"{ref} is incomplete: {name} is missing or not in safetensors; choose another model.")
+                raise ModelError(
+                    f"{ref} is incomplete: {name} is missing or not in safetensors; choose another "
+                    f"model."
+                )
         return names
     if SAFETENSORS in present:
         return [SAFETENSORS]
-    tensors = [name for name in present if name.endswith(".safetensors") and not name.startswith("adapter")]
+    tensors = [
+        name for name in present if name.endswith(".safetensors") and not name.startswith("adapter")
+    ]
     if len(tensors) == 1:
         return tensors
     if any(name.startswith("adapter_model") for name in present):
-        raise ModelError(f"{ref} holds an adapter, not a model; merge it into its base and save that.")
+        raise ModelError(
+            f"{ref} holds an adapter, not a model; merge it into its base and save that."
+        )
     if any(name.endswith((".bin", ".pt", ".pth", ".ckpt")) for name in present):
         text = f"{ref} has pickled weights only, which are never opened here"
-        raise ModelError(f"{text}; ask for a safetensors version, or convert a copy that you trust.")
+        raise ModelError(
+            f"{text}; ask for a safetensors version, or convert a copy that you trust."
+        )
     raise ModelError(f"{ref} has no safetensors weights ({len(tensors)} candidate files).")

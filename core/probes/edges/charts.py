@@ -66,7 +66,9 @@ def edges_chart(
     names = short_names(dict.fromkeys(result.table["model"]))
     colours, shapes = colours_of(models), shapes_of(models)
     looks = {
-        names[ref]: Look(GREY, shapes[ref], (4, 3)) if ref.startswith("random:") else Look(colours[ref], shapes[ref])
+        names[ref]: Look(GREY, shapes[ref], (4, 3))
+        if ref.startswith("random:")
+        else Look(colours[ref], shapes[ref])
         for ref in models
     }
     parts = [scored]
@@ -83,7 +85,9 @@ def edges_chart(
             if (control["name"] == name).any()
         }
     drawn = pd.concat(parts)
-    ends = span_of(drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY)
+    ends = span_of(
+        drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY
+    )
     plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
     for line in rules.itertuples():
         name, dash = SHOWN[str(line.model)], DASHES[str(line.model)]
@@ -129,5 +133,8 @@ def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
         raise SpecError(f"This result has no {view!r} of {target!r}; its targets are {there}.")
     table = result.table[result.table["probe"] == target]
     wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
-    rows = table[table["labels"].isin(wanted) & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))]
+    rows = table[
+        table["labels"].isin(wanted)
+        & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))
+    ]
     return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))

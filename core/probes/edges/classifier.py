@@ -11,8 +11,8 @@ upper bound of the Hessian, half of X'X plus the penalty: one factorisation per 
 classes and label sets, and no line search is needed.
 
 References:
-    Böhning 1992, Multinomial logistic regression algorithm. Annals of the Institute of Statistical Mathematics 44.
-    O'Donoghue & Candès 2015, Adaptive restart for accelerated gradient schemes.
+    Böhning 1992, Multinomial logistic regression algorithm. Annals of the Institute of Statistical
+    Mathematics 44. O'Donoghue & Candès 2015, Adaptive restart for accelerated gradient schemes.
 Deviations: none in the model; the optimiser changes only the running time.
 """
 
@@ -56,7 +56,9 @@ def standardised(
         values -= values[:fitted].mean(axis=0)
         deviation = values[:fitted].std(axis=0)
         varies = deviation > 1e-6 * max(float(deviation.max()), 1e-12)
-        wide[layer, :, :width] = values * np.where(varies, scale / np.where(varies, deviation, 1.0), 0.0)
+        wide[layer, :, :width] = values * np.where(
+            varies, scale / np.where(varies, deviation, 1.0), 0.0
+        )
     return torch.from_numpy(wide)
 
 
@@ -90,16 +92,25 @@ def fit_classifiers(
 
     layers, items, width = features.shape
     if labels.ndim != 2 or labels.shape[1] != items or items == 0:
-        raise ShapeError(f"{items} items have {tuple(labels.shape)} labels; there must be one for each, in each set.")
+        raise ShapeError(
+            f"{items} items have {tuple(labels.shape)} labels; there must be one for each, in each "
+            f"set."
+        )
     if int(labels.min()) < 0 or int(labels.max()) >= classes or penalty <= 0:
-        raise ShapeError(f"Labels run from 0 to {classes - 1}, and the penalty is above 0; got {penalty}.")
+        raise ShapeError(
+            f"Labels run from 0 to {classes - 1}, and the penalty is above 0; got {penalty}."
+        )
     sets = len(labels)
-    columns = (labels + classes * torch.arange(sets)[:, None]).T.expand(layers, items, sets)  # of the true classes
+    columns = (labels + classes * torch.arange(sets)[:, None]).T.expand(
+        layers, items, sets
+    )  # of the true classes
     back = features.transpose(1, 2)
     inverse = _inverse_bound(features, penalty)
     weights = features.new_zeros(layers, width, sets * classes)
     if start is not None:
-        weights = start.permute(0, 2, 1, 3).reshape(layers, width, sets * classes).to(features.dtype)
+        weights = (
+            start.permute(0, 2, 1, 3).reshape(layers, width, sets * classes).to(features.dtype)
+        )
     ahead, speed = weights, features.new_ones(layers, sets)
     per_set = (layers, width, sets, classes)
     for step in range(most):
@@ -116,7 +127,9 @@ def fit_classifiers(
         # Where the last step increased the objective, the momentum of that classifier is reset.
         uphill = (gradient * (fresh - weights)).view(per_set).sum(dim=(1, 3)) > 0
         faster = torch.where(uphill, 1.0, (1 + torch.sqrt(1 + 4 * speed**2)) / 2)
-        momentum = torch.where(uphill, 0.0, (speed - 1) / faster).repeat_interleave(classes, dim=1)[:, None]
+        momentum = torch.where(uphill, 0.0, (speed - 1) / faster).repeat_interleave(classes, dim=1)[
+            :, None
+        ]
         ahead, weights, speed = fresh + momentum * (fresh - weights), fresh, faster
         if report is not None:
             report(step / most)

@@ -6,7 +6,8 @@ Labels that are easy to learn from a representation have a short code, even wher
 reach the same accuracy: the length measures both the accuracy of a probe and the number of examples
 that it needs, and therefore needs no control of the probe's size.
 
-Reference: Voita & Titov 2020, EMNLP, "Information-Theoretic Probing with Minimum Description Length", section 2.2.
+Reference: Voita & Titov 2020, EMNLP, "Information-Theoretic Probing with Minimum Description
+Length", section 2.2.
 Deviations: blocks end with a sentence, and the first has 1/64 of the sentences or eight of them
 (theirs: 0.1 % of larger data); the classifier is linear and fitted to convergence, so that the
 length has no noise from training.

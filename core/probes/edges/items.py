@@ -35,8 +35,17 @@ TARGETS = {
     "label": "dependency label of a head and its dependent",
     "distance": "distance of a word's head to the left or right",
 }
-BUCKETS = ("6 or more to the left", "3 to 5 to the left", "2 to the left", "1 to the left", "root",
-           "1 to the right", "2 to the right", "3 to 5 to the right", "6 or more to the right")  # fmt: skip
+BUCKETS = (
+    "6 or more to the left",
+    "3 to 5 to the left",
+    "2 to the left",
+    "1 to the left",
+    "root",
+    "1 to the right",
+    "2 to the right",
+    "3 to 5 to the right",
+    "6 or more to the right",
+)
 _EDGES = (-5, -2, -1, 0, 1, 2, 3, 6)  # smallest offset in each bucket after the first
 
 Words = tuple[tuple[str, ...], ...]
@@ -63,7 +72,9 @@ class Items:
         return len(self.labels)
 
 
-def tags_of(treebank: Treebank, target: str) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[str, ...]]:
+def tags_of(
+    treebank: Treebank, target: str
+) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[str, ...]]:
     """Tags from which a target's labels are made, by words and heads; "_" is no tag.
 
     Raises:
@@ -72,7 +83,8 @@ def tags_of(treebank: Treebank, target: str) -> dict[tuple[tuple[str, ...], tupl
     if target == "distance":
         return {(s.words, cast("tuple[int, ...]", s.heads)): () for s in treebank.corpus.sentences}
     tags_by_sentence = {
-        (s.words, cast("tuple[int, ...]", s.heads)): _tags(s, target) for s in treebank.corpus.sentences
+        (s.words, cast("tuple[int, ...]", s.heads)): _tags(s, target)
+        for s in treebank.corpus.sentences
     }
     if all(label == "_" for labels in tags_by_sentence.values() for label in labels):
         what = "part-of-speech tags (UPOS)" if target == "pos" else "dependency labels"
@@ -84,7 +96,10 @@ def tags_of(treebank: Treebank, target: str) -> dict[tuple[tuple[str, ...], tupl
 
 
 def edge_items(
-    target: str, heads: Sequence[Sequence[int]], keep: Sequence[Sequence[bool]], tags: Sequence[Sequence[str]]
+    target: str,
+    heads: Sequence[Sequence[int]],
+    keep: Sequence[Sequence[bool]],
+    tags: Sequence[Sequence[str]],
 ) -> Items:
     """Items and labels of sentences.
 
@@ -107,7 +122,12 @@ def edge_items(
             elif target == "label" and tag[i] != "_" and up > 0 and kept[up - 1]:
                 rows.append((number, i, up - 1, tag[i].partition(":")[0]))
     sentence, word, above, labels = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return Items(np.array(sentence, dtype=int), np.array(word, dtype=int), np.array(above, dtype=int), tuple(labels))
+    return Items(
+        np.array(sentence, dtype=int),
+        np.array(word, dtype=int),
+        np.array(above, dtype=int),
+        tuple(labels),
+    )
 
 
 def numbered(labels: Sequence[str], classes: Sequence[str]) -> Int[np.ndarray, " item"]:

@@ -75,11 +75,17 @@ def word_contexts(items: Items, words: Sequence[Sequence[str]]) -> Contexts:
     for number, word, head in zip(items.sentence, items.word, items.head, strict=True):
         text = words[number][word]
         word_forms: tuple[Hashable, ...] = (text.casefold(), text)
-        contexts.append(word_forms if head < 0 else (*word_forms, (words[number][head].casefold(), text.casefold())))
+        contexts.append(
+            word_forms
+            if head < 0
+            else (*word_forms, (words[number][head].casefold(), text.casefold()))
+        )
     return contexts
 
 
-def place_features(items: Items, lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "item one feature"]:
+def place_features(
+    items: Items, lengths: Int[np.ndarray, " sentence"]
+) -> Float[np.ndarray, "item one feature"]:
     """One-hot positions of an item's words: from the left end, the right end and the head.
 
     A linear classifier of them has each word's position and, for edges, direction and length; no

@@ -75,13 +75,30 @@ class EdgeSpec(Spec):
     )
 
     def check(self) -> None:
-        object.__setattr__(self, "layers", self.as_probes.layers)  # the probes' own rules on splits and layers
+        object.__setattr__(
+            self, "layers", self.as_probes.layers
+        )  # the probes' own rules on splits and layers
 
     @property
     def as_probes(self) -> ProbeSpec:
         """The structural-probe study of the same models, text, trees and split."""
-        shared = ("models", "corpus", "genres", "sentences", "train", "dev", "test", "heads", "pipeline", "layers")
-        return ProbeSpec(**{name: getattr(self, name) for name in shared}, untrained=self.untrained, seed=self.seed)
+        shared = (
+            "models",
+            "corpus",
+            "genres",
+            "sentences",
+            "train",
+            "dev",
+            "test",
+            "heads",
+            "pipeline",
+            "layers",
+        )
+        return ProbeSpec(
+            **{name: getattr(self, name) for name in shared},
+            untrained=self.untrained,
+            seed=self.seed,
+        )
 
     @property
     def probed(self) -> tuple[str, ...]:

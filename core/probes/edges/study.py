@@ -5,8 +5,9 @@ task for each model and target, one for the baselines of each target. collect: a
 code length by layer with bands, control labels, differences from the base, margins over baselines,
 a headline, a methods paragraph.
 
-References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP. Deviations: see
-`edge_items` (single words, linear, layer by layer) and `codelength` (blocks end with a sentence).
+References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP.
+Deviations: see `edge_items` (single words, linear, layer by layer) and `codelength` (blocks end
+with a sentence).
 """
 
 from __future__ import annotations
@@ -83,11 +84,19 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
             controls = spec.controls if model in spec.models else 0
             tasks.append(
                 Task.of(
-                    f"{target}: {model}", probe_edges, role=(model, target), group=model, penalty=spec.penalty,
-                    controls=controls, seed=spec.seed, layers=chosen_layers(spec.as_probes, identified[model]),
-                    model=model, model_identity=identified[model].content, **common,
+                    f"{target}: {model}",
+                    probe_edges,
+                    role=(model, target),
+                    group=model,
+                    penalty=spec.penalty,
+                    controls=controls,
+                    seed=spec.seed,
+                    layers=chosen_layers(spec.as_probes, identified[model]),
+                    model=model,
+                    model_identity=identified[model].content,
+                    **common,
                 )
-            )  # fmt: skip
+            )
     return tasks
 
 
@@ -95,13 +104,18 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
-        A result with the tables `edges` (SCORES of `edge_tables`; accuracy and unseen in percent, bits a label),
-        `codes` (whole code lengths), `differences` and `edge_margins`.
+        A result with the tables `edges` (SCORES of `edge_tables`; accuracy and unseen in percent,
+        bits a label), `codes` (whole code lengths), `differences` and `edge_margins`.
     """
     treebank: Treebank = ready.values[TREEBANK]
     values = outputs.values
     models = [ref for ref in spec.probed if any((ref, target) in values for target in spec.targets)]
-    frames: dict[str, list[pd.DataFrame]] = {"edges": [], "codes": [], "differences": [], "edge_margins": []}
+    frames: dict[str, list[pd.DataFrame]] = {
+        "edges": [],
+        "codes": [],
+        "differences": [],
+        "edge_margins": [],
+    }
     for target in spec.targets:
         trained = {ref: values[ref, target] for ref in models if (ref, target) in values}
         _add_target(spec, target, trained, values.get((RIVALS, target)), frames)
@@ -150,7 +164,9 @@ def _add_target(
             control = tables.groups_of(value, sample, control=True)
             frames["edges"] += tables.score_rows(ref, target, CONTROL, control, sample)
             frames["edges"] += tables.selectivity_rows(ref, target, groups[ref], control, sample)
-    rivals_by_name: dict[str, Groups] = {ref: group for ref, group in groups.items() if parse_ref(ref).random}
+    rivals_by_name: dict[str, Groups] = {
+        ref: group for ref, group in groups.items() if parse_ref(ref).random
+    }
     if rivals is not None:
         plain = tables.split_rivals(tables.groups_of(rivals, sample))
         for name, scores in plain.items():
@@ -160,7 +176,12 @@ def _add_target(
     compared = {ref: group for ref, group in groups.items() if ref not in rivals_by_name}
     frames["differences"] += differences(groups, spec.models[0], sample, probe=target)
     frames["edge_margins"] += margins(
-        compared, rivals_by_name, sample, lambda metric: tables.ACCURACY, tables.RIVALS, probe=target
+        compared,
+        rivals_by_name,
+        sample,
+        lambda metric: tables.ACCURACY,
+        tables.RIVALS,
+        probe=target,
     )
 
 

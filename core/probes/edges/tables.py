@@ -22,10 +22,33 @@ if TYPE_CHECKING:
 
     from core.runs.store import Value
 
-SCORES = ("model", "layer", "probe", "labels", "metric", "value", "low", "high", "dev", "probes", "sd")
+SCORES = (
+    "model",
+    "layer",
+    "probe",
+    "labels",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "dev",
+    "probes",
+    "sd",
+)
 CODES = ("model", "layer", "probe", "labels", "kilobits", "uniform_kilobits", "compression")
 DIFFERENCES = ("model", "base", "layer", "probe", "metric", "difference", "low", "high")
-MARGINS = ("model", "layer", "probe", "metric", "rival", "rival_layer", "rival_value", "margin", "low", "high")
+MARGINS = (
+    "model",
+    "layer",
+    "probe",
+    "metric",
+    "rival",
+    "rival_layer",
+    "rival_value",
+    "margin",
+    "low",
+    "high",
+)
 ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
 REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"
 RIVALS = (MAJORITY, LOOKUP, PLACES)
@@ -40,7 +63,11 @@ Groups = dict[str, Group]
 def samples(value: Value, draws: int, seed: int) -> dict[str, Sample]:
     """Resamples of the sentences of each metric, the same for every row of a target."""
     test = draw_sample(np.asarray(value["items"]), draws, seed)
-    return {ACCURACY: test, UNSEEN: test, BITS: draw_sample(np.asarray(value["coded"]), draws, seed)}
+    return {
+        ACCURACY: test,
+        UNSEEN: test,
+        BITS: draw_sample(np.asarray(value["coded"]), draws, seed),
+    }
 
 
 def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False) -> Groups:
@@ -69,20 +96,34 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
 
 def split_rivals(groups: Groups) -> dict[str, Groups]:
     """The baselines of a target, each as one row."""
-    return {name: {m: group.only([row]) for m, group in groups.items()} for row, name in enumerate(RIVALS)}
+    return {
+        name: {m: group.only([row]) for m, group in groups.items()}
+        for row, name in enumerate(RIVALS)
+    }
 
 
 def score_rows(
-    model: str, probe: str, labels: str, groups: Groups, sample: Mapping[str, Sample], layered: bool = True
+    model: str,
+    probe: str,
+    labels: str,
+    groups: Groups,
+    sample: Mapping[str, Sample],
+    layered: bool = True,
 ) -> list[pd.DataFrame]:
     """Rows of SCORES for one model, or for a baseline, whose rows have no layer."""
     return [
         metric_rows(
-            sample[metric], (1, group), model=model, layer=group.layers if layered else None, probe=probe,
-            labels=labels, metric=metric, dev=group.dev if metric == ACCURACY else np.nan,
+            sample[metric],
+            (1, group),
+            model=model,
+            layer=group.layers if layered else None,
+            probe=probe,
+            labels=labels,
+            metric=metric,
+            dev=group.dev if metric == ACCURACY else np.nan,
         )
         for metric, group in groups.items()
-    ]  # fmt: skip
+    ]
 
 
 def selectivity_rows(
@@ -91,11 +132,18 @@ def selectivity_rows(
     """Accuracy minus that on control labels; bits of the control code minus the real bits."""
     return [
         metric_rows(
-            sample[metric], (sign, real[metric]), (-sign, control[metric]), model=model, layer=real[metric].layers,
-            probe=probe, labels=SELECTIVITY, metric=metric, dev=np.nan,
+            sample[metric],
+            (sign, real[metric]),
+            (-sign, control[metric]),
+            model=model,
+            layer=real[metric].layers,
+            probe=probe,
+            labels=SELECTIVITY,
+            metric=metric,
+            dev=np.nan,
         )
         for metric, sign in ((ACCURACY, 1), (BITS, -1))
-    ]  # fmt: skip
+    ]
 
 
 def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> list[pd.DataFrame]:
@@ -104,14 +152,20 @@ def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> lis
 
     bits = np.asarray(value["bits"], dtype=np.float64).sum(axis=-1)
     uniform = float(np.sum(value["coded"])) * np.log2(len(np.asarray(value["classes"])))
-    kinds = [(REAL, bits[:, 0])] + ([(CONTROL, bits[:, 1:].mean(axis=1))] if bits.shape[1] > 1 else [])
+    kinds = [(REAL, bits[:, 0])] + (
+        [(CONTROL, bits[:, 1:].mean(axis=1))] if bits.shape[1] > 1 else []
+    )
     frames = []
     for labels, total in kinds:
         rows = range(len(total)) if layered else range(len(RIVALS))
         columns = {
-            "model": model if layered else list(RIVALS), "layer": np.asarray(value["layers"]) if layered else None,
-            "probe": probe, "labels": labels, "kilobits": total / 1000, "uniform_kilobits": uniform / 1000,
+            "model": model if layered else list(RIVALS),
+            "layer": np.asarray(value["layers"]) if layered else None,
+            "probe": probe,
+            "labels": labels,
+            "kilobits": total / 1000,
+            "uniform_kilobits": uniform / 1000,
             "compression": uniform / np.maximum(total, 1e-9),
-        }  # fmt: skip
+        }
         frames.append(pd.DataFrame(columns, index=rows))
     return frames

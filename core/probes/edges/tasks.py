@@ -47,7 +47,8 @@ def probe_edges(
         model: Reference.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         target: Of `items.TARGETS`.
-        trees: Those of training, in the order in which their labels are coded, then development, then test.
+        trees: Those of training, in the order in which their labels are coded, then development,
+            then test.
         tags: Tags from which the labels are made.
         sizes: How many of the sentences are for training, development and test.
         layers: Layers to probe.
@@ -56,9 +57,10 @@ def probe_edges(
         seed: Of the control labels.
 
     Returns:
-        `layers`; for real labels and then each draw of the control: `correct` and `unseen_correct` (layer, set, test
-        sentence), `dev` (layer, set) shares, `bits` (layer, set, training sentence); `items` and `unseen` (test
-        sentence,), `coded` (training sentence,), `classes`; `notices`.
+        `layers`; for real labels and then each draw of the control: `correct` and `unseen_correct`
+        (layer, set, test sentence), `dev` (layer, set) shares, `bits` (layer, set, training
+        sentence); `items` and `unseen` (test sentence,), `coded` (training sentence,), `classes`;
+        `notices`.
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -72,7 +74,9 @@ def probe_edges(
     frame = _Frame(items, words, sizes)
     read = load_tokenizer(model).forms(words)
     types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
-    shares = np.bincount(frame.labels[: frame.training], minlength=len(frame.classes)) / frame.training
+    shares = (
+        np.bincount(frame.labels[: frame.training], minlength=len(frame.classes)) / frame.training
+    )
     drawn = [control_labels(types, shares.tolist(), target, seed, draw) for draw in range(controls)]
     labels = torch.from_numpy(np.stack([frame.labels, *drawn]))
     starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
@@ -88,12 +92,18 @@ def probe_edges(
         with span(low, low + 0.3 * (high - low)):
             vectors, said = read_vectors(model, words, chosen)
         notices += [notice for notice in said if notice not in notices]
-        wide = np.concatenate([vectors[starts[items.sentence] + items.head], vectors[rows]], 2) if pairs else None
+        wide = (
+            np.concatenate([vectors[starts[items.sentence] + items.head], vectors[rows]], 2)
+            if pairs
+            else None
+        )
         features = standardised(vectors[rows] if wide is None else wide, frame.training)
         del vectors, wide
         with span(low + 0.3 * (high - low), high):
             parts.append(_coded_and_scored(features, labels, penalty, frame))
-    joined: Value = {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
+    joined: Value = {
+        name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]
+    }
     return joined | frame.counted() | {"layers": np.array(layers), "notices": notices}
 
 
@@ -117,10 +127,15 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     tick(0.3, "position-only baseline")
     features = place_features(items, np.array([len(sentence) for sentence in trees.words]))
     constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
-    wide = torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
+    wide = (
+        torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
+    )
     with span(0.3, 1.0):
         places = _coded_and_scored(wide, torch.from_numpy(frame.labels[None]), PLACE_PENALTY, frame)
-    joined: Value = {name: np.concatenate([np.asarray(part[name]) for part in (*tables, places)]) for name in places}
+    joined: Value = {
+        name: np.concatenate([np.asarray(part[name]) for part in (*tables, places)])
+        for name in places
+    }
     return joined | frame.counted() | {"layers": np.arange(3), "notices": []}
 
 
@@ -134,7 +149,10 @@ class _Frame:
         self.sentence = items.sentence
         self.classes = sorted(set(items.labels[: self.training]))
         self.labels = numbered(items.labels, self.classes)
-        plain = [words[number][word].casefold() for number, word in zip(items.sentence, items.word, strict=True)]
+        plain = [
+            words[number][word].casefold()
+            for number, word in zip(items.sentence, items.word, strict=True)
+        ]
         self.unseen = unseen(plain, self.training)
         sentences = np.searchsorted(items.sentence, block_ends(sizes[0]), side="left").tolist()
         self.blocks = [end for end in dict.fromkeys(sentences) if end]
@@ -183,7 +201,12 @@ def _coded_and_scored(features: Tensor, labels: Tensor, penalty: float, frame: _
         number = frame.blocks.index(count)
         with span(float(done[number]), float(done[number + 1])):
             return fit_classifiers(
-                features[:, :count], labels[:, :count], classes, penalty, start=before, report=partial(tick, note="")
+                features[:, :count],
+                labels[:, :count],
+                classes,
+                penalty,
+                start=before,
+                report=partial(tick, note=""),
             )
 
     def code(weights: Tensor, start: int, end: int) -> np.ndarray:
@@ -219,6 +242,8 @@ def _counted(contexts: Contexts, frame: _Frame) -> Value:
 def _sums(values: np.ndarray, place: np.ndarray, sentences: int) -> np.ndarray:
     """Sums over items by sentence, (*set, sentence) float32; items are in sentence order."""
     starts = np.searchsorted(place, np.arange(sentences + 1))
-    totals = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1, dtype=np.float64)], axis=-1)
+    totals = np.concatenate(
+        [np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1, dtype=np.float64)], axis=-1
+    )
     sums: np.ndarray = (totals[..., starts[1:]] - totals[..., starts[:-1]]).astype(np.float32)
     return sums

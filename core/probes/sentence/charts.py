@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
-from core.probes.sentence.parts import AGREED, INVENTED, MISSED, dash, edge_fields, edge_tooltip, shown_words, status
+from core.probes.sentence.parts import (
+    AGREED,
+    INVENTED,
+    MISSED,
+    dash,
+    edge_fields,
+    edge_tooltip,
+    shown_words,
+    status,
+)
 from core.probes.structural.predict import Edges, SentenceView
 from core.results.drawing.style import BLUE, GREY
 from core.results.drawing.vega import Chart, channel, either, layered, vconcat
@@ -32,9 +41,15 @@ def arcs_chart(view: SentenceView) -> Chart:
     centres, width = _places(view.words)
     above = _arcs(view, sorted(view.agreed + view.missed), centres, 1.0)
     below = _arcs(view, sorted(view.agreed + view.invented), centres, -1.0)
-    top, bottom = (max([STEP, *(abs(row["y"]) - WORDS_BAND for row in rows)]) for rows in (above, below))
+    top, bottom = (
+        max([STEP, *(abs(row["y"]) - WORDS_BAND for row in rows)]) for rows in (above, below)
+    )
     x = channel("x:Q", scale={"domain": [0, width], "nice": False}, axis=None)
-    y = channel("y:Q", scale={"domain": [-bottom - WORDS_BAND - 16, top + WORDS_BAND + 16], "nice": False}, axis=None)
+    y = channel(
+        "y:Q",
+        scale={"domain": [-bottom - WORDS_BAND - 16, top + WORDS_BAND + 16], "nice": False},
+        axis=None,
+    )
     layers: list[Any] = []
     if above or below:
         layers += _arc_layers([*above, *below], x, y)
@@ -59,7 +74,9 @@ def arcs_chart(view: SentenceView) -> Chart:
     if view.depths is None:
         return arcs.properties(description=said).properties(config={"view": {"stroke": None}})
     both = vconcat(arcs, _depths(view, centres, width), spacing=6, description=said)
-    return both.scales(color="independent", strokeDash="independent").properties(config={"view": {"stroke": None}})
+    return both.scales(color="independent", strokeDash="independent").properties(
+        config={"view": {"stroke": None}}
+    )
 
 
 def arc_levels(edges: Edges) -> list[int]:
@@ -74,7 +91,9 @@ def arc_levels(edges: Edges) -> list[int]:
         if i == j:
             raise SpecError(f"An edge joins word {i + 1} to itself; an edge joins two words.")
         under = [
-            level for level, (a, b) in zip(levels, edges, strict=True) if level and max(a, b) > i and min(a, b) < j
+            level
+            for level, (a, b) in zip(levels, edges, strict=True)
+            if level and max(a, b) > i and min(a, b) < j
         ]
         levels[place] = 1 + max(under, default=0)
     return levels
@@ -90,7 +109,9 @@ def _places(words: tuple[str, ...]) -> tuple[list[float], float]:
     return centres, max(at + 24.0, 160.0)
 
 
-def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -> list[dict[str, Any]]:
+def _arcs(
+    view: SentenceView, edges: Edges, centres: list[float], sign: float
+) -> list[dict[str, Any]]:
     """Points of half ellipses, one arc per edge; arcs that meet at a word end a little apart."""
     rows = []
     angles = np.linspace(np.pi, 0.0, POINTS)
@@ -118,7 +139,9 @@ def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
 
     chart = Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
     return [
-        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(color=status(), strokeDash=dash()),
+        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(
+            color=status(), strokeDash=dash()
+        ),
         chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip()),
     ]
 
@@ -136,11 +159,15 @@ def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> li
     layers = []
     for heads, height, shape, what in marks:
         root = heads.index(0)
-        row = pd.DataFrame([{"x": centres[root], "y": height, "what": what, "word": view.words[root]}])
+        row = pd.DataFrame(
+            [{"x": centres[root], "y": height, "what": what, "word": view.words[root]}]
+        )
         layers.append(
             Chart(row)
             .mark_point(shape=shape, filled=True, size=70, color=GREY, opacity=1)
-            .encode(x=x, y=y, tooltip=[channel("what:N", title=" "), channel("word:N", title="Word")])
+            .encode(
+                x=x, y=y, tooltip=[channel("what:N", title=" "), channel("word:N", title="Word")]
+            )
         )
     return layers
 
@@ -149,7 +176,13 @@ def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
     import pandas as pd
 
     frame = pd.DataFrame(
-        {"x": centres, "y": 0.0, "word": view.words, "shown": shown_words(view.words), "kept": view.keep}
+        {
+            "x": centres,
+            "y": 0.0,
+            "word": view.words,
+            "shown": shown_words(view.words),
+            "kept": view.keep,
+        }
     )
     frame["depth"] = view.gold_depths
     if view.depths is not None:
@@ -165,7 +198,10 @@ def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
     frame = _words_frame(view, centres)
     parts = [
         pd.DataFrame({"x": frame["x"] + shift, "depth": values, "word": view.words, "kind": kind})
-        for shift, values, kind in ((-5, view.gold_depths, "parse"), (5, view.depths.astype(float), "predicted"))
+        for shift, values, kind in (
+            (-5, view.gold_depths, "parse"),
+            (5, view.depths.astype(float), "predicted"),
+        )
     ]
     colour = channel(
         "kind:N",

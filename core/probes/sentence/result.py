@@ -69,7 +69,9 @@ def words_table(view: SentenceView) -> pd.DataFrame:
             "parse_head": view.heads,
             "predicted_head": view.predicted_heads,
             "parse_depth": view.gold_depths,
-            "predicted_depth": np.full(count, np.nan) if view.depths is None else view.depths.astype(float),
+            "predicted_depth": np.full(count, np.nan)
+            if view.depths is None
+            else view.depths.astype(float),
             "x": view.points[:, 0].astype(float),
             "y": view.points[:, 1].astype(float),
         }

@@ -19,7 +19,10 @@ from core.runs.tasks import pure
 from core.vectors.vocabulary import unknown_share, with_unknown_share
 
 SENTENCE = "sentence"  # role of the task
-SENTENCE_SHOWN = "The keys that the old captain left on the kitchen table were gone before breakfast."  # at first
+# at first
+SENTENCE_SHOWN = (
+    "The keys that the old captain left on the kitchen table were gone before breakfast."
+)
 LONGEST = 200  # words; longer sentences are illegible in arcs and heatmaps
 
 
@@ -95,7 +98,9 @@ def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
         CorpusError: If there is no word, or a sentence is too long to draw or for the model.
         ModelError: If the model or the parser cannot be loaded.
     """
-    outputs = run([Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options)
+    outputs = run(
+        [Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options
+    )
     trees, vectors, share = outputs.need(SENTENCE)
     read = SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
     return with_unknown_share(read, (spec.model,), share, "sentence")
@@ -103,7 +108,8 @@ def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
 
 @pure("probes.sentence")
 def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...], float]:
-    """Trees and vectors of a `SentenceSpec`, and the share of unknown words; raises as `run_sentences`."""
+    """Trees and vectors of a `SentenceSpec`, and the share of unknown words; raises as
+    `run_sentences`."""
     from core.vectors.activations import fitting
 
     given = Tree(spec.words, spec.heads, spec.keep)
@@ -120,7 +126,9 @@ def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarr
     return tuple(trees), tuple(parts), unknown_share(spec.model, words)
 
 
-def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
+def draw_sentence(
+    result: ProbeResult, model: str, layer: int, tree: Tree, vectors: np.ndarray
+) -> SentenceView:
     """Apply the probes of one layer to one sentence.
 
     Args:
@@ -145,10 +153,14 @@ def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vecto
         spread = probes.centres[[place]], probes.deviations[[place]]
         read = beside_positions(read, np.array([len(tree.words)]), *spread)
     depth = None if probes.depth_maps is None else probes.depth_maps[place]
-    return view_sentence(tree.words, tree.heads, np.array(tree.keep), read[:, 0], probes.distance_maps[place], depth)
+    return view_sentence(
+        tree.words, tree.heads, np.array(tree.keep), read[:, 0], probes.distance_maps[place], depth
+    )
 
 
-def ranked_sentences(result: ProbeResult, model: str, layer: int, worst: bool = True, shortest: int = 6) -> list[int]:
+def ranked_sentences(
+    result: ProbeResult, model: str, layer: int, worst: bool = True, shortest: int = 6
+) -> list[int]:
     """Rank the test sentences of at least `shortest` words (not punctuation) by UUAS at a layer.
 
     Returns:

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from core.probes.sentence.parts import AGREED, INVENTED, MISSED, dash, edge_fields, edge_tooltip, shown_words, status
+from core.probes.sentence.parts import (
+    AGREED,
+    INVENTED,
+    MISSED,
+    dash,
+    edge_fields,
+    edge_tooltip,
+    shown_words,
+    status,
+)
 from core.probes.structural.predict import SentenceView
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
@@ -82,7 +91,13 @@ def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Cha
                 height=context.height(max(220, min(520, 20 * n + 60))),
                 title=heading(title),
                 description=cells_in_words(
-                    between, title, row="row", column="column", value=field, value_title="distance", kind="measure"
+                    between,
+                    title,
+                    row="row",
+                    column="column",
+                    value=field,
+                    value_title="distance",
+                    kind="measure",
                 ),
             )
         )
@@ -97,13 +112,16 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
     lines = pd.DataFrame(
         [
             {
-                "x": view.points[i, 0], "y": view.points[i, 1], "x2": view.points[j, 0], "y2": view.points[j, 1],
+                "x": view.points[i, 0],
+                "y": view.points[i, 1],
+                "x2": view.points[j, 0],
+                "y2": view.points[j, 1],
                 **edge_fields(view, i, j, status),
             }
             for status, edges in pairs.items()
             for i, j in edges
         ]
-    )  # fmt: skip
+    )
     reach = float(np.abs(view.points).max()) * 1.25 or 1.0
     letter, height = context.letter, context.height(PLANE)
     places = free_labels(
@@ -128,7 +146,9 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
         }
     )
     scale = {"domain": [-reach, reach], "nice": False}
-    titles = [share_of_variance(f"Component {k + 1}", share) for k, share in enumerate(view.explained)]
+    titles = [
+        share_of_variance(f"Component {k + 1}", share) for k, share in enumerate(view.explained)
+    ]
     axis = {"labels": False, "ticks": False, "grid": False}
     x = channel("x:Q", scale=scale, title=titles[0], axis=axis)
     y = channel("y:Q", scale=scale, title=titles[1], axis=axis)
@@ -137,7 +157,15 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
         layers.append(
             Chart(lines)
             .mark_rule(strokeWidth=2, opacity=0.85)
-            .encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=status(), strokeDash=dash(), tooltip=edge_tooltip())
+            .encode(
+                x=x,
+                y=y,
+                x2="x2:Q",
+                y2="y2:Q",
+                color=status(),
+                strokeDash=dash(),
+                tooltip=edge_tooltip(),
+            )
         )
     points = Chart(words).encode(x=x, y=y, tooltip=[channel("word:N", title="Word")])
     layers.append(points.mark_point(filled=True, size=36, color=GREY, opacity=1))

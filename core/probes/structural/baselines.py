@@ -5,7 +5,8 @@ the first word is the root). The random tree is the minimum spanning tree of ran
 a random word as root. A parser's trees are scored like a probe's, for comparison with scores on
 parses.
 
-Reference: Hewitt & Manning 2019, NAACL, section 3.3 (linear); random trees are added here. Deviations: none.
+Reference: Hewitt & Manning 2019, NAACL, section 3.3 (linear); random trees are added here.
+Deviations: none.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def linear_chain(gold: Gold) -> SentenceScores:
 
     Example:
         >>> from core.probes.structural.scores import score
-        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0,
+        ...     1]), np.full(3, True)
         >>> score(linear_chain(Gold([(2, 0, 2)], [apart], [depths], [keep])), "uuas").tolist()
         [1.0]
     """
@@ -43,13 +45,17 @@ def random_trees(gold: Gold, rng: np.random.Generator) -> SentenceScores:
     """Scores of random distances and random depths, one draw per sentence.
 
     Example:
-        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
-        >>> drawn = random_trees(Gold([(2, 0, 2)], [apart], [depths], [keep]), np.random.default_rng(0))
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0,
+        ...     1]), np.full(3, True)
+        >>> drawn = random_trees(Gold([(2, 0, 2)], [apart], [depths], [keep]),
+        ...     np.random.default_rng(0))
         >>> drawn.edges.tolist(), drawn.hits.shape
         ([2.0], (1, 1))
     """
     squares = [rng.random((n, n)) for n in gold.lengths]
-    return _both([square + square.T for square in squares], [rng.random(n) for n in gold.lengths], gold)
+    return _both(
+        [square + square.T for square in squares], [rng.random(n) for n in gold.lengths], gold
+    )
 
 
 def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
@@ -62,13 +68,16 @@ def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
 
     Example:
         >>> from core.probes.structural.scores import score
-        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0,
+        ...     1]), np.full(3, True)
         >>> gold = Gold([(2, 0, 2)], [apart], [depths], [keep])
         >>> score(parsed_trees([(0, 1, 1)], gold), "uuas").tolist()
         [0.5]
     """
     if len(heads) != len(gold.heads):
-        raise ShapeError(f"{len(heads)} parses for {len(gold.heads)} sentences; there must be one for each.")
+        raise ShapeError(
+            f"{len(heads)} parses for {len(gold.heads)} sentences; there must be one for each."
+        )
     distances = [tree_distances(row).astype(np.float64) for row in heads]
     scores = _both(distances, [tree_depths(row).astype(np.float64) for row in heads], gold)
     shared = [_shared_edges(*trees) for trees in zip(heads, gold.heads, gold.keep, strict=True)]
@@ -83,15 +92,23 @@ def attachment(heads: Sequence[Sequence[int]], gold: Gold) -> tuple[np.ndarray, 
         >>> [counts.tolist() for counts in attachment([(2, 0, 1)], gold)]
         [[2.0], [3.0]]
     """
-    right = [np.asarray(row) == np.asarray(true) for row, true in zip(heads, gold.heads, strict=True)]
+    right = [
+        np.asarray(row) == np.asarray(true) for row, true in zip(heads, gold.heads, strict=True)
+    ]
     hits = [float((ok & keep).sum()) for ok, keep in zip(right, gold.keep, strict=True)]
     return np.array(hits), np.array([float(keep.sum()) for keep in gold.keep])
 
 
-def _both(distances: Sequence[np.ndarray], depths: Sequence[np.ndarray], gold: Gold) -> SentenceScores:
+def _both(
+    distances: Sequence[np.ndarray], depths: Sequence[np.ndarray], gold: Gold
+) -> SentenceScores:
     """Distance and depth scores of one prediction per sentence."""
     shallow = score_depths([row[None] for row in depths], gold)
-    return replace(score_distances([square[None] for square in distances], gold), nspr=shallow.nspr, root=shallow.root)
+    return replace(
+        score_distances([square[None] for square in distances], gold),
+        nspr=shallow.nspr,
+        root=shallow.root,
+    )
 
 
 def _shared_edges(heads: Sequence[int], gold: Sequence[int], keep: np.ndarray) -> int:

@@ -5,7 +5,8 @@ they are sorted by length and packed in blocks of a few, each padded to its long
 changes no sum. (Fixed batches of similar lengths lowered the depth probe's root accuracy by 2 to 3
 points.)
 
-Reference: the published code's `data.py` (a shuffling loader, batches of 20). Deviations: the order in a batch.
+Reference: the published code's `data.py` (a shuffling loader, batches of 20). Deviations: the order
+in a batch.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class ProbeData:
             raise ShapeError("A probe needs at least one sentence; there are none.")
         words = sum(target.shape[-1] for target in self.gold)
         if self.vectors.ndim != 3 or len(self.vectors) != words:
-            raise ShapeError(f"Vectors {tuple(self.vectors.shape)} do not fit trees over {words} words.")
+            raise ShapeError(
+                f"Vectors {tuple(self.vectors.shape)} do not fit trees over {words} words."
+            )
         if len({len(target) for target in self.gold}) > 1:
             raise ShapeError("All sentences need the same number of targets.")
 
@@ -108,8 +111,13 @@ class Packer:
         return -(-len(self.lengths) // self.size)
 
     def epoch(self, rng: np.random.Generator | None = None, skip: int = 0) -> Iterator[Batch]:
-        """All sentences once, in an order drawn from `rng`; shortest first without one. `skip`: batches left out."""
-        order = np.argsort(self.lengths, kind="stable") if rng is None else rng.permutation(len(self.lengths))
+        """All sentences once, in an order drawn from `rng`; shortest first without one. `skip`:
+        batches left out."""
+        order = (
+            np.argsort(self.lengths, kind="stable")
+            if rng is None
+            else rng.permutation(len(self.lengths))
+        )
         for start in range(skip * self.size, len(order), self.size):
             yield self.pack(order[start : start + self.size])
 
@@ -132,10 +140,14 @@ class Packer:
         places = np.where(inside, self.starts[chosen][:, None] + step, 0)
         sample = self.gold[chosen[0]]
         pairs = sample.ndim == 3
-        gold = np.full((len(sample), len(chosen), *[longest] * (sample.ndim - 1)), PADDING, dtype=np.float32)
+        gold = np.full(
+            (len(sample), len(chosen), *[longest] * (sample.ndim - 1)), PADDING, dtype=np.float32
+        )
         for row, (sentence, n) in enumerate(zip(chosen, lengths, strict=True)):
             gold[:, row][(slice(None), *(slice(n),) * (sample.ndim - 1))] = self.gold[sentence]
         weights = inside[:, :, None] & inside[:, None, :] if pairs else inside
         sizes = (lengths**2)[:, None, None] if pairs else lengths[:, None]
         tensors = (gold, lengths, (weights / (sizes * sentences)).astype(np.float32))
-        return places.ravel(), Block(start, *(torch.from_numpy(array).to(self.device) for array in tensors))
+        return places.ravel(), Block(
+            start, *(torch.from_numpy(array).to(self.device) for array in tensors)
+        )

@@ -35,7 +35,9 @@ def position_code(lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "i
     places = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(n) for n in lengths)])
     angles = np.outer(places, np.pi / np.array(WAVES))
     sizes = WEIGHT * _amplitudes()
-    return np.concatenate([sizes * np.cos(angles), sizes * np.sin(angles)], axis=1).astype(np.float32)
+    return np.concatenate([sizes * np.cos(angles), sizes * np.sin(angles)], axis=1).astype(
+        np.float32
+    )
 
 
 def measure_vectors(
@@ -49,7 +51,10 @@ def measure_vectors(
         ([[2.0, 2.0]], [0.5])
     """
     _, layers, d_model = vectors.shape
-    centres, sizes = np.zeros((layers, d_model), dtype=np.float32), np.ones(layers, dtype=np.float32)
+    centres, sizes = (
+        np.zeros((layers, d_model), dtype=np.float32),
+        np.ones(layers, dtype=np.float32),
+    )
     for layer in range(layers):  # one at a time: in full precision all would be twice the memory
         values = vectors[:, layer].astype(np.float32)
         centres[layer] = values.mean(axis=0)
@@ -74,7 +79,9 @@ def beside_positions(
     _, layers, d_model = vectors.shape
     wider = np.empty((len(vectors), layers, d_model + SIZE), dtype=vectors.dtype)
     for layer in range(layers):
-        wider[:, layer, :d_model] = (vectors[:, layer].astype(np.float32) - centres[layer]) / sizes[layer]
+        wider[:, layer, :d_model] = (vectors[:, layer].astype(np.float32) - centres[layer]) / sizes[
+            layer
+        ]
     wider[:, :, d_model:] = position_code(lengths)[:, None]
     return wider
 

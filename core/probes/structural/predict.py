@@ -162,7 +162,8 @@ def predicted_trees(
 
     Example:
         >>> distances = np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]])
-        >>> predicted_trees([distances], [np.array([[1.0, 0.0, 2.0]])], [np.array([True, True, True])]).tolist()
+        >>> predicted_trees([distances], [np.array([[1.0, 0.0, 2.0]])], [np.array([True, True,
+        ...     True])]).tolist()
         [[2, 0, 2]]
     """
     lengths = np.array([len(mask) for mask in keep])
@@ -175,7 +176,9 @@ def predicted_trees(
             for row, i in enumerate(chosen):
                 arcs = [(int(a), int(b)) for a, b in edges[row] if a >= 0]
                 root = shallowest(depths[i][layer], keep[i])
-                heads[layer, starts[i] : starts[i] + n] = predicted_tree(distances[i][layer], keep[i], root, arcs)
+                heads[layer, starts[i] : starts[i] + n] = predicted_tree(
+                    distances[i][layer], keep[i], root, arcs
+                )
     return heads
 
 
@@ -212,7 +215,8 @@ def view_sentence(
 
     Example:
         >>> vectors = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
-        >>> view = view_sentence(["a", "b", "c"], [2, 0, 1], np.array([True, True, True]), vectors, np.eye(2), None)
+        >>> view = view_sentence(["a", "b", "c"], [2, 0, 1], np.array([True, True, True]), vectors,
+        ...     np.eye(2), None)
         >>> view.agreed, view.missed, view.invented, view.uuas
         ([(0, 1)], [(0, 2)], [(1, 2)], 0.5)
     """
@@ -242,7 +246,9 @@ def view_sentence(
     )
 
 
-def _project(projection: Float[np.ndarray, "rank d_model"], vectors: Float[np.ndarray, "word d_model"]) -> np.ndarray:
+def _project(
+    projection: Float[np.ndarray, "rank d_model"], vectors: Float[np.ndarray, "word d_model"]
+) -> np.ndarray:
     if projection.shape[1] != vectors.shape[1]:
         raise ShapeError(
             f"The map is for vectors of {projection.shape[1]} dimensions; these have "
@@ -279,7 +285,11 @@ def _predict(
     from core.probes.structural.probe import project
 
     read = list(range(len(maps))) if rows is None else list(rows)
-    if len(vectors) != int(lengths.sum()) or len(read) != len(maps) or max(read) >= vectors.shape[1]:
+    if (
+        len(vectors) != int(lengths.sum())
+        or len(read) != len(maps)
+        or max(read) >= vectors.shape[1]
+    ):
         raise ShapeError(
             f"{len(maps)} maps and {int(lengths.sum())} words do not fit vectors of shape "
             f"{vectors.shape}."
@@ -290,7 +300,9 @@ def _predict(
     for n, chosen in group_by_length(lengths):
         items = (starts[chosen][:, None] + np.arange(n)).ravel()
         of_items = torch.from_numpy(vectors[items].astype(np.float32).swapaxes(0, 1)[read])
-        values = measure(project(bank, of_items).view(len(maps), len(chosen), n, maps.shape[1])).numpy()
+        values = measure(
+            project(bank, of_items).view(len(maps), len(chosen), n, maps.shape[1])
+        ).numpy()
         for row, sentence in enumerate(chosen):
             results[sentence] = values[:, row]
     return results

@@ -5,9 +5,10 @@ length between words i and j, and the depth probe |B h_i|^2 for the number of ed
 and the root. A bank holds one map for each of several probes and applies them in one batched
 product.
 
-The losses are absolute errors, so their gradients need no graph. With s_ij the sign of the error between words i
-and j over squared length, and L the Laplacian diag(sum_j s_ij) - s, the gradient of the distance loss with respect
-to the projected words P is 4 L P; with s_i the sign of a word's error over length, that of the depth loss is 2 s_i P_i.
+The losses are absolute errors, so their gradients need no graph. With s_ij the sign of the error
+between words i and j over squared length, and L the Laplacian diag(sum_j s_ij) - s, the gradient of
+the distance loss with respect to the projected words P is 4 L P; with s_i the sign of a word's
+error over length, that of the depth loss is 2 s_i P_i.
 
 Reference: Hewitt & Manning 2019, NAACL, "A Structural Probe for Finding Syntax in Word
 Representations", section 2. Deviations: distances are computed from the Gram matrix of the
@@ -55,7 +56,8 @@ def project(
 def squared_distances(
     projected: Float[Tensor, "probe sentence word rank"],
 ) -> Float[Tensor, "probe sentence word word"]:
-    """Squared L2 distance between every two words of a sentence, after projection; exactly 0 on the diagonal.
+    """Squared L2 distance between every two words of a sentence, after projection; exactly 0 on the
+    diagonal.
 
     Example:
         >>> squared_distances(torch.tensor([[[[0.0], [1.0], [3.0]]]])).tolist()
@@ -86,7 +88,8 @@ def distance_loss(
 
     Args:
         predicted: Squared distances after projection (unitless).
-        gold: Path lengths in the tree, in edges; -1 where padded. One target for each probe, or one for all.
+        gold: Path lengths in the tree, in edges; -1 where padded. One target for each probe, or one
+            for all.
         lengths: Words in each sentence.
 
     Returns:
@@ -115,7 +118,8 @@ def depth_loss(
 
     Args:
         predicted: Squared norms after projection (unitless).
-        gold: Edges between each word and the root; -1 where padded. One target for each probe, or one for all.
+        gold: Edges between each word and the root; -1 where padded. One target for each probe, or
+            one for all.
         lengths: Words in each sentence.
 
     Raises:
@@ -137,7 +141,8 @@ def distance_gradient(
     gold: Float[Tensor, "target sentence word word"],
     weights: Float[Tensor, "sentence word word"],
 ) -> Float[Tensor, "probe sentence word rank"]:
-    """Gradient of the weighted absolute error of squared distances, with respect to the projected words.
+    """Gradient of the weighted absolute error of squared distances, with respect to the projected
+    words.
 
     Args:
         projected: Words after projection, near the origin (see `squared_distances`).
@@ -146,7 +151,8 @@ def distance_gradient(
             where padded.
 
     Example:
-        >>> words, gold = torch.tensor([[[[0.0], [2.0]]]]), torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]])
+        >>> words, gold = torch.tensor([[[[0.0], [2.0]]]]), torch.tensor([[[[0.0, 1.0], [1.0,
+        ...     0.0]]]])
         >>> distance_gradient(words, gold, torch.ones(1, 2, 2)).tolist()
         [[[[-8.0], [8.0]]]]
     """
@@ -164,7 +170,8 @@ def depth_gradient(
     gold: Float[Tensor, "target item"],
     weights: Float[Tensor, " item"],
 ) -> Float[Tensor, "probe item rank"]:
-    """Gradient of the weighted absolute error of squared norms, with respect to the projected words.
+    """Gradient of the weighted absolute error of squared norms, with respect to the projected
+    words.
 
     Args:
         projected: Words after projection.
@@ -188,7 +195,11 @@ def _pairwise(flat: Float[Tensor, "set word rank"]) -> Float[Tensor, "set word w
 
 def _normalised_error(predicted: Tensor, gold: Tensor, lengths: Tensor, sizes: Tensor) -> Tensor:
     """Absolute errors without padding, weighted so that each sentence counts once."""
-    if predicted.shape[1:] != gold.shape[1:] or len(gold) not in (1, len(predicted)) or len(lengths) != gold.shape[1]:
+    if (
+        predicted.shape[1:] != gold.shape[1:]
+        or len(gold) not in (1, len(predicted))
+        or len(lengths) != gold.shape[1]
+    ):
         raise ShapeError(
             f"Predictions {tuple(predicted.shape)}, gold {tuple(gold.shape)} and {len(lengths)} "
             "lengths must describe the same sentences and words, one target for each probe or one "

@@ -101,7 +101,8 @@ def correlate_rows(
         Correlations; 0 where the prediction is constant, NaN where the gold is constant.
 
     Example:
-        >>> correlate_rows(np.array([[1.0, 2.0, 4.0], [4.0, 2.0, 1.0]]), np.array([[1.0, 2.0, 3.0]])).round(2).tolist()
+        >>> correlate_rows(np.array([[1.0, 2.0, 4.0], [4.0, 2.0, 1.0]]), np.array([[1.0, 2.0,
+        ...     3.0]])).round(2).tolist()
         [1.0, -1.0]
     """
     from scipy.stats import rankdata
@@ -115,7 +116,9 @@ def correlate_rows(
     return np.where(np.broadcast_to(spread[1], scale.shape) > 0, result, np.nan)
 
 
-def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], gold: Gold) -> SentenceScores:
+def score_distances(
+    predicted: Sequence[Float[np.ndarray, "layer word word"]], gold: Gold
+) -> SentenceScores:
     """UUAS counts and DSpr. of every sentence and layer.
 
     Args:
@@ -123,11 +126,14 @@ def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], g
         gold: The gold trees.
 
     Raises:
-        ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
+        ShapeError: If predictions and sentences differ in number or length, or a prediction is not
+            finite.
 
     Example:
-        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
-        >>> scored = score_distances([apart[None] * 1.0], Gold([(2, 0, 2)], [apart], [depths], [keep]))
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0,
+        ...     1]), np.full(3, True)
+        >>> scored = score_distances([apart[None] * 1.0], Gold([(2, 0, 2)], [apart], [depths],
+        ...     [keep]))
         >>> scored.hits.tolist(), scored.edges.tolist()
         ([[2.0]], [2.0])
     """
@@ -147,19 +153,26 @@ def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], g
         tree, edge = np.nonzero(links[..., 0] >= 0)
         i, j = links[tree, edge].T
         right = true_edges[tree % len(chosen), i, j]
-        hits[:, chosen] = np.bincount(tree, weights=right, minlength=layers * len(chosen)).reshape(layers, -1)
+        hits[:, chosen] = np.bincount(tree, weights=right, minlength=layers * len(chosen)).reshape(
+            layers, -1
+        )
     return SentenceScores(lengths, edges, hits=hits, dspr=dspr)
 
 
-def score_depths(predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gold) -> SentenceScores:
+def score_depths(
+    predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gold
+) -> SentenceScores:
     """NSpr. and root accuracy of every sentence and layer.
 
     Raises:
-        ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
+        ShapeError: If predictions and sentences differ in number or length, or a prediction is not
+            finite.
 
     Example:
-        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
-        >>> score_depths([np.array([[0.5, 0.1, 0.9]])], Gold([(2, 0, 2)], [apart], [depths], [keep])).root.tolist()
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0,
+        ...     1]), np.full(3, True)
+        >>> score_depths([np.array([[0.5, 0.1, 0.9]])], Gold([(2, 0, 2)], [apart], [depths],
+        ...     [keep])).root.tolist()
         [[1.0]]
     """
     lengths = _checked(predicted, gold, 2)
@@ -182,7 +195,8 @@ def candidates(keep: Bool[np.ndarray, " word"]) -> Bool[np.ndarray, " word"]:
     """Words that may be the root: those that are kept, or all where none is.
 
     Example:
-        >>> candidates(np.array([True, False])).tolist(), candidates(np.array([False, False])).tolist()
+        >>> candidates(np.array([True, False])).tolist(), candidates(np.array([False,
+        ...     False])).tolist()
         ([True, False], [True, True])
     """
     return keep if keep.any() else np.ones_like(keep)
@@ -214,20 +228,32 @@ def mean_by_length(
     for length in range(SHORTEST, LONGEST + 1):
         chosen = lengths == length
         if chosen.any():
-            total, count = (_weighed(part[..., chosen], weights, chosen) for part in (filled, counted))
-            means.append(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))
+            total, count = (
+                _weighed(part[..., chosen], weights, chosen) for part in (filled, counted)
+            )
+            means.append(
+                np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
+            )
     if not means:
         return np.full(np.shape(_weighed(filled, weights, slice(None))), np.nan)
     seen = np.sum(np.isfinite(means), axis=0)
     return cast(
         np.ndarray,
-        np.divide(np.nansum(means, axis=0), seen, out=np.full(np.shape(seen), np.nan), where=seen > 0),
+        np.divide(
+            np.nansum(means, axis=0), seen, out=np.full(np.shape(seen), np.nan), where=seen > 0
+        ),
     )
 
 
-def _weighed(values: np.ndarray, weights: np.ndarray | None, chosen: np.ndarray | slice) -> np.ndarray:
+def _weighed(
+    values: np.ndarray, weights: np.ndarray | None, chosen: np.ndarray | slice
+) -> np.ndarray:
     """Sum over sentences; with weights, a sum for each draw, draws first."""
-    return values.sum(axis=-1) if weights is None else np.moveaxis(values @ weights[:, chosen].T, -1, 0)
+    return (
+        values.sum(axis=-1)
+        if weights is None
+        else np.moveaxis(values @ weights[:, chosen].T, -1, 0)
+    )
 
 
 def ratio(
@@ -244,10 +270,14 @@ def ratio(
     counted = np.isfinite(parts)
     parts, wholes = np.where(counted, parts, 0.0), np.where(counted, wholes, 0.0)
     above, below = (_weighed(part, weights, slice(None)) for part in (parts, wholes))
-    return cast(np.ndarray, np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0))
+    return cast(
+        np.ndarray, np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0)
+    )
 
 
-def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw sentence"] | None = None) -> np.ndarray:
+def score(
+    scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw sentence"] | None = None
+) -> np.ndarray:
     """One metric for each layer (or draw and layer) from the contributions of the sentences.
 
     Args:
@@ -257,10 +287,16 @@ def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw 
         ShapeError: If the scores lack that metric.
 
     Example:
-        >>> score(SentenceScores(np.array([3, 4]), np.array([2.0, 3.0]), hits=np.array([[2.0, 1.0]])), "uuas").tolist()
+        >>> score(SentenceScores(np.array([3, 4]), np.array([2.0, 3.0]), hits=np.array([[2.0,
+        ...     1.0]])), "uuas").tolist()
         [0.6]
     """
-    values = {"uuas": scores.hits, "dspr": scores.dspr, "nspr": scores.nspr, "root": scores.root}.get(metric)
+    values = {
+        "uuas": scores.hits,
+        "dspr": scores.dspr,
+        "nspr": scores.nspr,
+        "root": scores.root,
+    }.get(metric)
     if values is None:
         raise ShapeError(f"These scores lack {metric!r}; metrics are uuas, dspr, nspr and root.")
     if metric == "uuas":
@@ -270,7 +306,9 @@ def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw 
     return mean_by_length(values, scores.lengths, weights)
 
 
-def _adjacency(heads: Sequence[int], keep: Bool[np.ndarray, " word"]) -> Bool[np.ndarray, "word word"]:
+def _adjacency(
+    heads: Sequence[int], keep: Bool[np.ndarray, " word"]
+) -> Bool[np.ndarray, "word word"]:
     """Adjacency matrix (upper triangle) of the tree's edges between kept words."""
     edges = np.zeros((len(heads), len(heads)), dtype=bool)
     child = np.flatnonzero(np.asarray(heads) > 0)
@@ -279,14 +317,23 @@ def _adjacency(heads: Sequence[int], keep: Bool[np.ndarray, " word"]) -> Bool[np
     return edges
 
 
-def _checked(predicted: Sequence[np.ndarray], gold: Gold, dimensions: int) -> Int[np.ndarray, " sentence"]:
+def _checked(
+    predicted: Sequence[np.ndarray], gold: Gold, dimensions: int
+) -> Int[np.ndarray, " sentence"]:
     """Lengths of the sentences, after checking that the predictions fit them."""
     lengths = gold.lengths
     if len(predicted) != len(lengths) or len(lengths) == 0:
-        raise ShapeError(f"{len(predicted)} predictions for {len(lengths)} sentences; there must be one for each.")
+        raise ShapeError(
+            f"{len(predicted)} predictions for {len(lengths)} sentences; there must be one for "
+            f"each."
+        )
     for number, (values, n) in enumerate(zip(predicted, lengths, strict=True)):
         if values.ndim != dimensions or values.shape[1:] != (n,) * (dimensions - 1):
-            raise ShapeError(f"Sentence {number + 1} has {n} words; its prediction has shape {values.shape}.")
+            raise ShapeError(
+                f"Sentence {number + 1} has {n} words; its prediction has shape {values.shape}."
+            )
         if not np.isfinite(values).all():
-            raise ShapeError(f"The prediction for sentence {number + 1} has NaN or infinite values.")
+            raise ShapeError(
+                f"The prediction for sentence {number + 1} has NaN or infinite values."
+            )
     return lengths

@@ -10,8 +10,8 @@ at 1e-3, batches of 20 sentences shuffled each epoch, at most 40 epochs, B drawn
 after an epoch without a new minimum of the development loss (by more than 1e-4) the learning rate
 is divided by ten and the moments are reset; a probe stops once its minimum is five epochs old, and
 the parameters of the minimum are kept.
-Deviations: the plateau test uses the same absolute 1e-4 as the minimum test, where the code's scheduler takes a
-relative 1e-4.
+Deviations: the plateau test uses the same absolute 1e-4 as the minimum test, where the code's
+scheduler takes a relative 1e-4.
 """
 
 from __future__ import annotations
@@ -116,14 +116,17 @@ def train_bank(
 
     Raises:
         SpecError: For an unknown kind, a rank outside 1 to d_model, or an unknown layer or target.
-        ShapeError: If training and development vectors differ in layers or d_model, or gold does not fit the kind.
+        ShapeError: If training and development vectors differ in layers or d_model, or gold does
+            not fit the kind.
 
     Example:
         >>> chain = np.array([[[0, 1, 2], [1, 0, 1], [2, 1, 0]]])
         >>> vectors = torch.tensor([[[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 1.0]]])
         >>> data = ProbeData(vectors.repeat(4, 1, 1), [chain] * 4)
-        >>> bank = train_bank(data, data, [Probe(layer=0, rank=2), Probe(layer=0, rank=1)], epochs=3)
-        >>> bank.maps.shape, bank.dev_losses.shape, bool((bank.dev_losses[-1] < bank.dev_losses[0]).all())
+        >>> bank = train_bank(data, data, [Probe(layer=0, rank=2), Probe(layer=0, rank=1)],
+        ...     epochs=3)
+        >>> losses = bank.dev_losses
+        >>> bank.maps.shape, losses.shape, bool((losses[-1] < losses[0]).all())
         ((2, 2, 2), (3, 2), True)
     """
     numbers = tuple(range(train.vectors.shape[1])) if layers is None else tuple(layers)
@@ -133,24 +136,41 @@ def train_bank(
     rows = [numbers.index(probe.layer) for probe in ordered]
     maps = _initial(ordered, train.vectors.shape[2], seed).to(device)
     run = _Run(maps, rows, [probe.target for probe in ordered], kind)
-    rng, packer, held = np.random.default_rng(seed), Packer(train, batch, device), Packer(dev, DEV_BATCH, device)
-    vectors, dev_vectors, dev_batches = train.vectors.to(device), dev.vectors.to(device), list(held.epoch())
+    rng, packer, held = (
+        np.random.default_rng(seed),
+        Packer(train, batch, device),
+        Packer(dev, DEV_BATCH, device),
+    )
+    vectors, dev_vectors, dev_batches = (
+        train.vectors.to(device),
+        dev.vectors.to(device),
+        list(held.epoch()),
+    )
     history: list[np.ndarray] = []
     kept, begun, skip = checkpoint(FORM), 0, 0
     with torch.inference_mode():
         if (resumed := kept.find()) is not None:
             run.restore(resumed)
-            history, begun, skip = list(resumed["history"]), int(resumed["epoch"]), int(resumed["step"])
+            history, begun, skip = (
+                list(resumed["history"]),
+                int(resumed["epoch"]),
+                int(resumed["step"]),
+            )
             rng.bit_generator.state = resumed["drawn"]
         for epoch in range(begun, epochs if run.active else 0):
             drawn = rng.bit_generator.state
             for step, chosen in enumerate(packer.epoch(rng, skip), start=skip):
                 if kept.due:
                     done = np.stack(history) if history else np.zeros((0, len(probes)))
-                    kept.keep(run.state() | {"history": done, "epoch": epoch, "step": step, "drawn": drawn})
+                    kept.keep(
+                        run.state()
+                        | {"history": done, "epoch": epoch, "step": step, "drawn": drawn}
+                    )
                 run.step(vectors, chosen)
                 if report is not None and step % 10 == 0:
-                    report((epoch + step / len(packer)) / epochs, f"{kind} probes, epoch {epoch + 1}")
+                    report(
+                        (epoch + step / len(packer)) / epochs, f"{kind} probes, epoch {epoch + 1}"
+                    )
             skip = 0
             history.append(run.end_epoch(epoch, run.mean_loss(dev_vectors, dev_batches)))
             if not run.active:
@@ -201,14 +221,18 @@ class _Run:
             part = projected[:, block.places]
             gold = self._own(block.gold)
             if self.pairs:
-                part.copy_(distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2))
+                part.copy_(
+                    distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2)
+                )
             else:
                 part.copy_(depth_gradient(part, gold.flatten(1), block.weights.flatten()))
         gradient = torch.empty_like(self.maps)
         for row, mine in self._by_layer():
             # All probes of a layer read the same vectors without a copy.
             torch.bmm(
-                projected[mine].transpose(1, 2), read[:, row].expand(mine.stop - mine.start, -1, -1), out=gradient[mine]
+                projected[mine].transpose(1, 2),
+                read[:, row].expand(mine.stop - mine.start, -1, -1),
+                out=gradient[mine],
             )
         self._adam(gradient)
 
@@ -247,12 +271,16 @@ class _Run:
             self._shrink(keep)
         return row
 
-    def _project(self, read: Float[Tensor, "item layer d_model"]) -> Float[Tensor, "probe item rank"]:
+    def _project(
+        self, read: Float[Tensor, "item layer d_model"]
+    ) -> Float[Tensor, "probe item rank"]:
         """Words projected by every active probe, each from its layer."""
         projected = torch.empty(len(self.maps), len(read), self.maps.shape[1], device=read.device)
         for row, mine in self._by_layer():
             maps = self.maps[mine]
-            torch.bmm(read[:, row].expand(len(maps), -1, -1), maps.transpose(1, 2), out=projected[mine])
+            torch.bmm(
+                read[:, row].expand(len(maps), -1, -1), maps.transpose(1, 2), out=projected[mine]
+            )
         return projected
 
     def _own(self, gold: Float[Tensor, "target ..."]) -> Float[Tensor, "probe ..."]:
@@ -274,24 +302,33 @@ class _Run:
         self.first.lerp_(gradient, 1 - BETAS[0])
         self.second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
         root = (1 - BETAS[1] ** self.steps).sqrt()
-        scale = (BETAS[0] ** self.steps - 1) / (self.rate * root)  # of the denominator: -rate * root / (1 - beta^t)
-        self.maps.addcdiv_(self.first, torch.addcmul(scale * root * EPSILON, self.second.sqrt(), scale))
+        scale = (BETAS[0] ** self.steps - 1) / (
+            self.rate * root
+        )  # of the denominator: -rate * root / (1 - beta^t)
+        self.maps.addcdiv_(
+            self.first, torch.addcmul(scale * root * EPSILON, self.second.sqrt(), scale)
+        )
 
     def _shrink(self, keep: list[int]) -> None:
         """Shrink the bank to these slots."""
         self.active = [self.active[slot] for slot in keep]
         self.rows = [self.rows[slot] for slot in keep]
         self.targets, self.maps, self.first, self.second, self.steps, self.rate = (
-            state[keep] for state in (self.targets, self.maps, self.first, self.second, self.steps, self.rate)
+            state[keep]
+            for state in (self.targets, self.maps, self.first, self.second, self.steps, self.rate)
         )
 
 
-def _in_sentences(part: Float[Tensor, "probe item rank"], block: Block) -> Float[Tensor, "probe sentence word rank"]:
+def _in_sentences(
+    part: Float[Tensor, "probe item rank"], block: Block
+) -> Float[Tensor, "probe sentence word rank"]:
     """Reshape a block's words by sentence."""
     return part.reshape(len(part), *block.shape, part.shape[2])
 
 
-def _check(train: ProbeData, dev: ProbeData, probes: Sequence[Probe], kind: str, numbers: tuple[int, ...]) -> None:
+def _check(
+    train: ProbeData, dev: ProbeData, probes: Sequence[Probe], kind: str, numbers: tuple[int, ...]
+) -> None:
     """Refuse requests that do not fit the data."""
     if kind not in KINDS:
         raise SpecError(f"There is no {kind!r} probe. Choose {' or '.join(KINDS)}.")
@@ -306,17 +343,25 @@ def _check(train: ProbeData, dev: ProbeData, probes: Sequence[Probe], kind: str,
         raise SpecError(f"A probe's rank is 1 to d_model, here {d_model}; got {asked}.")
     if any(not 0 <= probe.target < train.targets for probe in probes):
         raise SpecError(f"A probe's target is 0 to {train.targets - 1}, one of the sets of trees.")
-    if dev.vectors.shape[1] != count or dev.vectors.shape[2] != d_model or dev.targets != train.targets:
+    if (
+        dev.vectors.shape[1] != count
+        or dev.vectors.shape[2] != d_model
+        or dev.targets != train.targets
+    ):
         raise ShapeError("Training and development data differ in layers, dimensions or targets.")
     for target in (*train.gold, *dev.gold):
         if target.ndim != (3 if kind == "distance" else 2):
             raise ShapeError(f"Gold of shape {target.shape} does not fit a {kind} probe.")
 
 
-def _initial(probes: Sequence[Probe], d_model: int, seed: int) -> Float[Tensor, "probe rank d_model"]:
+def _initial(
+    probes: Sequence[Probe], d_model: int, seed: int
+) -> Float[Tensor, "probe rank d_model"]:
     """Maps drawn from U(-.05, .05), each with its own generator; zeros beyond a probe's rank."""
     maps = torch.zeros(len(probes), max(probe.rank for probe in probes), d_model)
     for row, probe in enumerate(probes):
         rng = np.random.default_rng((seed, probe.draw, probe.layer, probe.rank))
-        maps[row, : probe.rank] = torch.from_numpy(rng.uniform(-SPREAD, SPREAD, (probe.rank, d_model)))
+        maps[row, : probe.rank] = torch.from_numpy(
+            rng.uniform(-SPREAD, SPREAD, (probe.rank, d_model))
+        )
     return maps

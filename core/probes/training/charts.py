@@ -11,7 +11,13 @@ from core.results.drawing.axes import rule, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.style import BLUE, GREY
-from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
+from core.results.drawing.training import (
+    along_training,
+    loss_chart,
+    named_steps,
+    step_tips,
+    stepped,
+)
 from core.results.drawing.vega import Chart
 from core.results.names import short_name
 from core.results.numbers import Kind
@@ -43,9 +49,17 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
     best = best[best["metric"] == metric]
     if best.empty:
         raise SpecError(f"This result has no scores of {metric!r}: no step could be probed.")
-    control = scores[(scores["metric"] == metric) & scores["probe"].str.endswith(CONTROL) & scores["layer"].notna()]
+    control = scores[
+        (scores["metric"] == metric)
+        & scores["probe"].str.endswith(CONTROL)
+        & scores["layer"].notna()
+    ]
     control = control.merge(best[["model", "layer"]], on=["model", "layer"])
-    plain = scores[(scores["metric"] == metric) & scores["layer"].isna() & ~scores["probe"].str.endswith(CONTROL)]
+    plain = scores[
+        (scores["metric"] == metric)
+        & scores["layer"].isna()
+        & ~scores["probe"].str.endswith(CONTROL)
+    ]
     plain = plain[plain["model"].isin([CHAIN, POSITION])]
     label, kind = metric_label(metric), kind_of(metric)
     parts = [best.assign(name=BEST), control.assign(name=UNREAL)]
@@ -60,7 +74,9 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
     rules = []
     for line in plain.itertuples():
         name = baseline_label(str(line.model))
-        rules.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high, step=name))
+        rules.append(
+            rule(plane, name, float(line.value)).assign(low=line.low, high=line.high, step=name)
+        )
         looks[name] = Look(GREY, "circle", DASHES[str(line.model)], False, 1.5, band=False)
     drawn = pd.concat([rows, *rules], ignore_index=True)
     numbers = _numbers(rows[rows["name"] == BEST], plane)
@@ -78,7 +94,9 @@ def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
         metric: "uuas" or "dspr".
     """
     scores = result.table
-    rows = scores[(scores["metric"] == metric) & scores["layer"].notna() & (scores["probe"] == "distance")]
+    rows = scores[
+        (scores["metric"] == metric) & scores["layer"].notna() & (scores["probe"] == "distance")
+    ]
     label, kind = metric_label(metric), kind_of(metric)
     layers = sorted({int(layer) for layer in rows["layer"]})
     rows = named_steps(rows).assign(name=[f"layer {layer}" for layer in rows["layer"]])
@@ -128,7 +146,9 @@ def _rings(rows: pd.DataFrame, plane: Plane) -> Any:
     """A ring at each row's place, for `under` of `curves`."""
 
     def make(x: dict[str, Any]) -> Any:
-        rings = Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
+        rings = Chart(rows).mark_point(
+            size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1
+        )
         return rings.encode(x=x, y=plane.y_of())
 
     return make

@@ -44,7 +44,9 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
             estimate, lead_over_rest = summary(sample, (1, group)), lead(group, place, sample)
             every = lead(group, place, sample, together)
             where = [layer for at, layer in enumerate(group.layers) if at != place]
-            ahead = {name: (every[name][where.index(last)] if last in where else 0.0) for name in every}
+            ahead = {
+                name: (every[name][where.index(last)] if last in where else 0.0) for name in every
+            }
             rows.append(
                 (
                     *(model, metric, group.layers[place]),

@@ -8,8 +8,10 @@ sentences, not by overlapping bands.
 
 Reference:
     Hewitt & Manning 2019, NAACL (probes); Saphra & Lopez 2019, NAACL (layers through training).
-    Liu, Wang, Kasai, Hajishirzi & Smith 2021, EMNLP Findings, Probing Across Time (probes through training).
-Deviations: structural probes where Liu et al. have classifiers; the loss is the one that the model's card has.
+    Liu, Wang, Kasai, Hajishirzi & Smith 2021, EMNLP Findings, Probing Across Time (probes through
+    training).
+Deviations: structural probes where Liu et al. have classifiers; the loss is the one that the
+model's card has.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     tasks = rival_tasks(probes, treebank, common)
     for model in (*spec.checkpoints, spec.end):
         if model in identified:
-            tasks += model_tasks(probes, identified[model], common, controls=spec.controls, maps=False)
+            tasks += model_tasks(
+                probes, identified[model], common, controls=spec.controls, maps=False
+            )
     return tasks
 
 
@@ -87,7 +91,9 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         where that is untrained) and `loss`.
     """
     treebank: Treebank = ready.values[TREEBANK]
-    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
+    sample = draw_sample(
+        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
+    )
     values = outputs.values
     there = [ref for ref in (*spec.checkpoints, spec.end) if ("model", ref) in values]
     groups = {ref: probe_groups(values["model", ref], sample) for ref in there}

@@ -79,7 +79,9 @@ def scores_chart(
         }
     lines = rows[rows["layer"].isna() & rows["model"].isin(list(DASHES)) & ~learned]
     bare = pd.concat(parts)
-    ends = span_of(bare["value"], bare["low"], bare["high"], lines["value"], zero=metric.endswith(SELECTIVITY))
+    ends = span_of(
+        bare["value"], bare["low"], bare["high"], lines["value"], zero=metric.endswith(SELECTIVITY)
+    )
     plane = layer_plane(
         bare, "value", label, ends, kind=_kind(metric), height=HEIGHT, context=context
     )
@@ -114,9 +116,7 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
     label += " (points)" if metric in PERCENT else ""
     looks = _looks([rows["base"].iloc[0], *result.table["model"]], rows["model"])
     ends = span_of(rows["difference"], rows["low"], rows["high"], zero=True)
-    plane = layer_plane(
-        rows, "difference", label, ends, kind=kind, height=HEIGHT, context=context
-    )
+    plane = layer_plane(rows, "difference", label, ends, kind=kind, height=HEIGHT, context=context)
     zero = rule(plane, base, 0.0)
     table = pd.concat([rows, zero], ignore_index=True)
     looks[base] = Look(GREY, dash=(1, 0), point=False, width=1.2)
@@ -135,20 +135,35 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
     """
     rows = sweep[sweep["metric"] == metric]
     short = short_names(dict.fromkeys(rows["model"]))
-    names = [f"{short[model]}, layer {layer}" for model, layer in zip(rows["model"], rows["layer"], strict=True)]
+    names = [
+        f"{short[model]}, layer {layer}"
+        for model, layer in zip(rows["model"], rows["layer"], strict=True)
+    ]
     rows = rows.assign(name=names, who=rows["model"].map(short))
     lines = rows.drop_duplicates("name")
     styles = _looks(lines["model"], lines["model"])
-    looks = {name: styles[short[model]] for name, model in zip(lines["name"], lines["model"], strict=True)}
+    looks = {
+        name: styles[short[model]]
+        for name, model in zip(lines["name"], lines["model"], strict=True)
+    }
     ranks = sorted({int(rank) for rank in rows["rank"]})
     label, kind = metric_label(metric), _kind(metric)
     low, high = span_of(rows["value"], rows["low"], rows["high"])
     plane = Plane(
-        *("rank", "value", "Rank of the probe", label, low, high, (ranks[0], max(ranks[-1], ranks[0] + 1))),
+        *(
+            "rank",
+            "value",
+            "Rank of the probe",
+            label,
+            low,
+            high,
+            (ranks[0], max(ranks[-1], ranks[0] + 1)),
+        ),
         kind=kind,
         height=HEIGHT,
         x_axis={"values": ranks, "format": "d"},
-        x_log=True, context=context,
+        x_log=True,
+        context=context,
     )
     tips = (
         Tip("name", "Model"),
@@ -207,7 +222,9 @@ def _looks(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
     refs = list(dict.fromkeys(ref for ref in (*company, *models) if ref not in DASHES))
     names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
     return {
-        names[ref]: Look(GREY, shapes[ref], (4, 3)) if ref.startswith("random:") else Look(colours[ref], shapes[ref])
+        names[ref]: Look(GREY, shapes[ref], (4, 3))
+        if ref.startswith("random:")
+        else Look(colours[ref], shapes[ref])
         for ref in dict.fromkeys(models)
     }
 

@@ -7,13 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.probes.trees.tables import METRICS, POSITION, PROBE_OF, WINDOW, Group, Sample, as_table, summary
+from core.probes.trees.tables import (
+    METRICS,
+    POSITION,
+    PROBE_OF,
+    WINDOW,
+    Group,
+    Sample,
+    as_table,
+    summary,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
-MARGINS = ("model", "layer", "metric", "rival", "rival_layer", "rival_value", "margin", "low", "high")
+MARGINS = (
+    "model",
+    "layer",
+    "metric",
+    "rival",
+    "rival_layer",
+    "rival_value",
+    "margin",
+    "low",
+    "high",
+)
 Scores = Mapping[str, Mapping[str, Group]]  # by model and metric
 
 
@@ -23,7 +42,8 @@ def difference_rows(groups: Scores, base: str, sample: Sample) -> pd.DataFrame:
 
 
 def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
-    """Every model minus the position-only baseline, the static window, and untrained models at their best layer.
+    """Every model minus the position-only baseline, the static window, and untrained models at
+    their best layer.
 
     Args:
         groups: Scores of the models.
@@ -31,11 +51,15 @@ def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
         sample: The test sentences.
     """
     choosers = {metric: METRICS[probe][0] for metric, probe in PROBE_OF.items()}
-    frames = margins(groups, rivals, dict.fromkeys(PROBE_OF, sample), choosers.__getitem__, (POSITION, WINDOW))
+    frames = margins(
+        groups, rivals, dict.fromkeys(PROBE_OF, sample), choosers.__getitem__, (POSITION, WINDOW)
+    )
     return as_table(frames, MARGINS)
 
 
-def differences(groups: Scores, base: str, samples: Mapping[str, Sample], **named: Any) -> list[pd.DataFrame]:
+def differences(
+    groups: Scores, base: str, samples: Mapping[str, Sample], **named: Any
+) -> list[pd.DataFrame]:
     """Every model minus the base at each layer that both have, a frame per model and metric.
 
     Probes of one draw start from the same map, so that their differences are paired.
@@ -56,7 +80,9 @@ def differences(groups: Scores, base: str, samples: Mapping[str, Sample], **name
             shared = [layer for layer in group.layers if layer in groups[base][metric].layers]
             tuned, start = group.only(shared), groups[base][metric].only(shared)
             points, resampled = tuned.points - start.points, tuned.resampled - start.resampled
-            estimate = summary(samples[metric], (1, Group(tuned.layers, tuned.ranks, points, resampled, tuned.dev)))
+            estimate = summary(
+                samples[metric], (1, Group(tuned.layers, tuned.ranks, points, resampled, tuned.dev))
+            )
             columns = {"model": model, "base": base, "layer": shared, "metric": metric, **named}
             frames.append(pd.DataFrame(columns | {"difference": estimate.pop("value")} | estimate))
     return frames
@@ -88,11 +114,18 @@ def margins(
                 dev = theirs[chooser(metric)].dev
                 place = int(np.nanargmax(dev)) if np.isfinite(dev).any() else 0
                 best = theirs[metric].only([theirs[metric].layers[place]])
-                estimate = summary(samples[metric], (1, group), (-1, best.only(best.layers * len(group.layers))))
+                estimate = summary(
+                    samples[metric], (1, group), (-1, best.only(best.layers * len(group.layers)))
+                )
                 columns = {
-                    "model": model, "layer": group.layers, "metric": metric, "rival": rival,
+                    "model": model,
+                    "layer": group.layers,
+                    "metric": metric,
+                    "rival": rival,
                     "rival_layer": None if rival in unlayered else best.layers[0],
-                    "rival_value": float(best.points.mean()), "margin": estimate.pop("value"), **named,
-                }  # fmt: skip
+                    "rival_value": float(best.points.mean()),
+                    "margin": estimate.pop("value"),
+                    **named,
+                }
                 frames.append(pd.DataFrame(columns | estimate))
     return frames

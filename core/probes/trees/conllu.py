@@ -1,6 +1,7 @@
 """Predicted trees of a study's test sentences as CoNLL-U.
 
-Reference: https://universaldependencies.org/format.html. Deviations: predicted trees have no labels (_).
+Reference: https://universaldependencies.org/format.html. Deviations: predicted trees have no labels
+(_).
 """
 
 from __future__ import annotations
@@ -42,7 +43,20 @@ def conllu_block(words: Sequence[str], heads: Iterable[int], comments: dict[str,
     head = [f"# {name} = {' '.join(value.split())}" for name, value in comments.items()]
     head.append(f"# text = {' '.join(' '.join(words).split())}")
     rows = [
-        "\t".join([str(i), _cell(word), "_", "_", "_", "_", str(int(parent)), "root" if parent == 0 else "_", "_", "_"])
+        "\t".join(
+            [
+                str(i),
+                _cell(word),
+                "_",
+                "_",
+                "_",
+                "_",
+                str(int(parent)),
+                "root" if parent == 0 else "_",
+                "_",
+                "_",
+            ]
+        )
         for i, (word, parent) in enumerate(zip(words, heads, strict=True), start=1)
     ]
     return [*head, *rows, ""]

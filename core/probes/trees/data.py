@@ -53,7 +53,9 @@ class Trees:
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Trees:
         """These trees."""
-        return cls(*(tuple(getattr(tree, name) for tree in trees) for name in ("words", "heads", "keep")))
+        return cls(
+            *(tuple(getattr(tree, name) for tree in trees) for name in ("words", "heads", "keep"))
+        )
 
     @property
     def rows(self) -> list[Tree]:
@@ -123,7 +125,9 @@ def read_treebank(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> T
     readable, notices = _readable(spec, [sentence.words for sentence in whole.sentences])
     parts: dict[str, list[Tree]] = {part: [] for part in PARTS}
     gold: list[Tree] = []
-    for label, true, sentence, fits in zip(labels, whole.sentences, trees.sentences, readable, strict=True):
+    for label, true, sentence, fits in zip(
+        labels, whole.sentences, trees.sentences, readable, strict=True
+    ):
         if fits:
             parts[label].append(as_tree(sentence))
             if label == "test" and true.heads is not None:
@@ -158,14 +162,20 @@ def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> N
             )
 
 
-def _judge(spec: ProbeSpec, gold: list[Tree] | None, ref: str) -> tuple[tuple[Tree, ...] | None, str, list[str]]:
+def _judge(
+    spec: ProbeSpec, gold: list[Tree] | None, ref: str
+) -> tuple[tuple[Tree, ...] | None, str, list[str]]:
     """The sentences on which the parser is scored, its fingerprint, and a notice about them."""
     from core.text.parsing import BOX, pipeline_fingerprint
 
     try:
         pipeline = pipeline_fingerprint(spec.pipeline)
         if gold is None:
-            return tuple(as_tree(sentence) for sentence in read_corpus(OWN_GOLD).sentences), pipeline, []
+            return (
+                tuple(as_tree(sentence) for sentence in read_corpus(OWN_GOLD).sentences),
+                pipeline,
+                [],
+            )
     except (ModelError, CorpusError):
         return None, "", []  # no parser or no gold heads; `make_notices` has a sentence for it
     if ref.startswith(OWN_GOLD) and spec.pipeline == BOX:
@@ -213,13 +223,21 @@ def part_of(words: Sequence[str]) -> str:
     """The part of the 80/10/10 split to which a sentence belongs, by a hash of its words."""
     digest = hashlib.sha256("\x1f".join(words).encode("utf8", "surrogatepass")).digest()
     place = int.from_bytes(digest[:8], "big") % sum(SHARES.values())
-    return "train" if place < SHARES["train"] else "dev" if place < SHARES["train"] + SHARES["dev"] else "test"
+    return (
+        "train"
+        if place < SHARES["train"]
+        else "dev"
+        if place < SHARES["train"] + SHARES["dev"]
+        else "test"
+    )
 
 
 def as_tree(sentence: Sentence) -> Tree:
     """A sentence with heads as plain values."""
     assert sentence.heads is not None  # callers parse sentences without heads
-    return Tree(sentence.words, sentence.heads, tuple(bool(mark) for mark in ~is_punctuation(sentence)))
+    return Tree(
+        sentence.words, sentence.heads, tuple(bool(mark) for mark in ~is_punctuation(sentence))
+    )
 
 
 def gold_of(trees: Sequence[Tree], heads: Sequence[Sequence[int]] | None = None) -> Gold:
@@ -236,11 +254,17 @@ def gold_of(trees: Sequence[Tree], heads: Sequence[Sequence[int]] | None = None)
 def _sources(spec: ProbeSpec) -> dict[str, tuple[str, int | None]]:
     """Part -> (CorpusRef, limit); a single entry "train" where the corpus is to be split."""
     if spec.given_splits:
-        return {"train": (spec.train, spec.sentences), "dev": (spec.dev, None), "test": (spec.test, None)}
+        return {
+            "train": (spec.train, spec.sentences),
+            "dev": (spec.dev, None),
+            "test": (spec.test, None),
+        }
     return {"train": (spec.corpus, spec.sentences)}
 
 
-def _readable(spec: ProbeSpec, sentences: Sequence[tuple[str, ...]]) -> tuple[np.ndarray, list[str]]:
+def _readable(
+    spec: ProbeSpec, sentences: Sequence[tuple[str, ...]]
+) -> tuple[np.ndarray, list[str]]:
     """Which sentences every model reads whole. A model not found fails in its own task."""
     from core.vectors.activations import fitting
 

@@ -15,7 +15,12 @@ from core.models.changes import change_tasks
 from core.models.files import checkpoints
 from core.models.identity import Identity, identity_tasks
 from core.probes.trees.data import Treebank, Trees, read_treebank
-from core.probes.trees.rival_tasks import score_baselines, score_parser, score_positions, score_window
+from core.probes.trees.rival_tasks import (
+    score_baselines,
+    score_parser,
+    score_positions,
+    score_window,
+)
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import PARSED, POSITION, WINDOW
 from core.probes.trees.tasks import Regime, score_probes, train_probes
@@ -35,7 +40,9 @@ def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
         texts: Texts that came with the request (an upload), by CorpusRef.
     """
     return [
-        Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, spec=spec, texts=texts),
+        Task.of(
+            "read the text", read_treebank, role=TREEBANK, fleeting=True, spec=spec, texts=texts
+        ),
         *identity_tasks(spec.probed),
         *change_tasks(spec.models[0], spec.models[1:]),
     ]
@@ -49,7 +56,9 @@ def training_arguments(treebank: Treebank) -> dict[str, Any]:
 
 def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
     """The arguments that all training tasks of one model share."""
-    coded = spec.position == "on" or (spec.position == "auto" and not checkpoints.adds_positions(model.model_type))
+    coded = spec.position == "on" or (
+        spec.position == "auto" and not checkpoints.adds_positions(model.model_type)
+    )
     return {"model": model.ref, "model_identity": model.content, "position": coded}
 
 
@@ -75,7 +84,11 @@ def model_tasks(
     tasks = [Task.of(ref, real, role=("model", ref), group=ref, how=how, **arguments)]
     if controls:
         arguments["how"] = replace(how, draws=controls, control=True)
-        tasks.append(Task.of(f"control trees: {ref}", train_probes, role=("control", ref), group=ref, **arguments))
+        tasks.append(
+            Task.of(
+                f"control trees: {ref}", train_probes, role=("control", ref), group=ref, **arguments
+            )
+        )
     return tasks
 
 
@@ -89,21 +102,31 @@ def window_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> 
 def _alone(spec: ProbeSpec) -> dict[str, Any]:
     """How probes of one layer are trained that is no layer of a model."""
     return {
-        "rank": spec.rank, "draws": spec.seeds, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs
-    }  # fmt: skip
+        "rank": spec.rank,
+        "draws": spec.seeds,
+        "probes": spec.probes,
+        "seed": spec.seed,
+        "epochs": spec.epochs,
+    }
 
 
 def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:
     """The tasks of the baselines, and of the parser where there are gold heads."""
     tasks = [
         Task.of(
-            "baselines", score_baselines, role=BASELINES, seed=spec.seed, trees=Trees.of(treebank.parts["test"])
+            "baselines",
+            score_baselines,
+            role=BASELINES,
+            seed=spec.seed,
+            trees=Trees.of(treebank.parts["test"]),
         ),
         Task.of("position-only baseline", score_positions, role=POSITION, **_alone(spec), **common),
     ]
     if treebank.judged is not None:
         parser: dict[str, Any] = {"pipeline": spec.pipeline, "pipeline_identity": treebank.parser}
-        tasks.append(Task.of("parser", score_parser, role=PARSED, trees=Trees.of(treebank.judged), **parser))
+        tasks.append(
+            Task.of("parser", score_parser, role=PARSED, trees=Trees.of(treebank.judged), **parser)
+        )
     return tasks
 
 
@@ -115,6 +138,10 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
     """
     missing = [layer for layer in spec.layers if layer > model.layers]
     if missing:
-        named = f"layer {missing[0]} is" if len(missing) == 1 else f"layers {', '.join(map(str, missing))} are"
+        named = (
+            f"layer {missing[0]} is"
+            if len(missing) == 1
+            else f"layers {', '.join(map(str, missing))} are"
+        )
         raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not among them.")
     return spec.layers or tuple(range(model.layers + 1))

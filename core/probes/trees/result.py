@@ -26,7 +26,8 @@ class ModelProbes:
         depth_maps: The same for depth.
         uuas: Share of edges predicted, (layer, sentence), NaN where a sentence has none; None
             without distances.
-        heads: Predicted heads, (layer, word), test sentences one after another; None unless both were trained.
+        heads: Predicted heads, (layer, word), test sentences one after another; None unless both
+            were trained.
         centres: Mean of each layer's vectors, (layer, d_model), where position codes are appended;
             else None.
         deviations: Mean absolute deviation of each layer's vectors, (layer,); None where `centres`

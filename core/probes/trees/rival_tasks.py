@@ -18,7 +18,13 @@ from core.vectors.window import static_window
 
 @pure("probes.positions")
 def score_positions(
-    trees: Trees, sizes: tuple[int, int, int], probes: tuple[str, ...], rank: int, draws: int, seed: int, epochs: int
+    trees: Trees,
+    sizes: tuple[int, int, int],
+    probes: tuple[str, ...],
+    rank: int,
+    draws: int,
+    seed: int,
+    epochs: int,
 ) -> Value:
     """Train probes on position codes alone: the score that word order reaches without a model.
 
@@ -45,7 +51,8 @@ def score_window(
     seed: int,
     epochs: int,
 ) -> Value:
-    """Train probes on the model's embedding table read through a window of words: what a score owes to no layer.
+    """Train probes on the model's embedding table read through a window of words: what a score owes
+    to no layer.
 
     Args: as in `train_probes`; `rank` is lowered to the width of the window.
 
@@ -60,14 +67,18 @@ def score_window(
         vectors, notices = read_vectors(model, trees.words, (0,))
     sentence = np.repeat(np.arange(len(gold.lengths)), gold.lengths)
     starts = np.repeat(np.cumsum(gold.lengths) - gold.lengths, gold.lengths)
-    window = static_window(vectors[:, 0], sentence, np.arange(len(sentence)) - starts, WINDOW_REACH)[:, None]
+    window = static_window(
+        vectors[:, 0], sentence, np.arange(len(sentence)) - starts, WINDOW_REACH
+    )[:, None]
     if position:
         centres, deviations = measure_vectors(window[: int(gold.lengths[: sizes[0]].sum())])
         window = beside_positions(window, gold.lengths, centres, deviations)
     regime = Regime(probes, (min(rank, window.shape[-1]),), draws, seed, epochs)
     with span(0.2, 1.0):
         scored = train_and_score(window, (0,), [gold], sizes, regime)
-    return {name: part for name, part in scored.items() if not name.endswith("_maps")} | {"notices": notices}
+    return {name: part for name, part in scored.items() if not name.endswith("_maps")} | {
+        "notices": notices
+    }
 
 
 @pure("probes.baselines")
@@ -75,7 +86,8 @@ def score_baselines(trees: Trees, seed: int) -> Value:
     """Scores of the linear chain and of random trees on the test sentences.
 
     Returns:
-        `edges` (sentence,), and for "chain" and "random" `..._hits`, `..._dspr`, `..._nspr`, `..._root` (1, sentence).
+        `edges` (sentence,), and for "chain" and "random" `..._hits`, `..._dspr`, `..._nspr`,
+        `..._root` (1, sentence).
     """
     gold = gold_of(trees.rows)
     tick(0.1, "baselines")
@@ -93,8 +105,8 @@ def score_parser(trees: Trees, pipeline: str, pipeline_identity: str) -> Value:
         pipeline_identity: Fingerprint of its files; part of the key.
 
     Returns:
-        `lengths`, `edges` (sentence,), `hits`, `dspr`, `nspr`, `root` (1, sentence); `attached` and `words` (sentence,)
-        for unlabelled attachment.
+        `lengths`, `edges` (sentence,), `hits`, `dspr`, `nspr`, `root` (1, sentence); `attached` and
+        `words` (sentence,) for unlabelled attachment.
 
     Raises:
         ModelError: If the parser is not there.
@@ -106,4 +118,10 @@ def score_parser(trees: Trees, pipeline: str, pipeline_identity: str) -> Value:
     scores = parsed_trees(parses, gold)
     attached, counted = attachment(parses, gold)
     scored = columns("", scores)
-    return {"lengths": scores.lengths, "edges": scores.edges, **scored, "attached": attached, "words": counted}
+    return {
+        "lengths": scores.lengths,
+        "edges": scores.edges,
+        **scored,
+        "attached": attached,
+        "words": counted,
+    }

@@ -19,7 +19,9 @@ HEADS = {
     "corpus": "the text's own heads",
     "parser": "a parser's heads, even where the text has its own",
 }
-WINDOW_REACH = 1  # words on either side: a wider window gives a linear probe more to overfit than to read
+WINDOW_REACH = (
+    1  # words on either side: a wider window gives a linear probe more to overfit than to read
+)
 POSITIONS = {
     "auto": "for models without positions in their vectors, such as those with rotary positions",
     "on": "for every model",

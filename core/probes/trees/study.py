@@ -94,7 +94,12 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     for model in spec.probed:
         if model in identified:
             # The untrained model that is added needs no control trees: no claim is made about it.
-            tasks += model_tasks(spec, identified[model], common, controls=spec.controls if model in spec.models else 0)
+            tasks += model_tasks(
+                spec,
+                identified[model],
+                common,
+                controls=spec.controls if model in spec.models else 0,
+            )
             tasks += [window_task(spec, identified[model], common)] if model in spec.models else []
     return tasks
 
@@ -108,7 +113,9 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         position-only baseline, and minus the untrained model).
     """
     treebank: Treebank = ready.values[TREEBANK]
-    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
+    sample = draw_sample(
+        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
+    )
     values = outputs.values
     real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
     groups = {ref: probe_groups(value, sample) for ref, value in real.items()}
@@ -160,23 +167,35 @@ def score_table(
             frames.append(score_rows(ref, CONTROL, control, sample))
             frames.append(score_rows(ref, "", of_model, sample, control=control))
     if POSITION in values:
-        frames.append(score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False))
+        frames.append(
+            score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False)
+        )
     if (WINDOW, spec.models[0]) in values:
         window = probe_groups(values[WINDOW, spec.models[0]], sample)
         frames.append(score_rows(WINDOW, "", window, sample, layered=False))
     if BASELINES in values:
         for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
             baselines = baseline_groups(values[BASELINES], sample, prefix)
-            wanted = {metric: group for metric, group in baselines.items() if PROBE_OF[metric] in spec.probes}
+            wanted = {
+                metric: group
+                for metric, group in baselines.items()
+                if PROBE_OF[metric] in spec.probes
+            }
             frames.append(score_rows(name, "", wanted, sample, layered=False))
     controlled = next((ref for ref in groups if ("control", ref) in values), None)
     if controlled:  # word types of the first model; others may distinguish fewer
         chain = baseline_groups(values["control", controlled], sample, "chain_")
-        wanted = {metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes}
+        wanted = {
+            metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes
+        }
         frames.append(score_rows(CHAIN, CONTROL, wanted, sample, layered=False))
     if PARSED in values:
         lengths = np.asarray(values[PARSED]["lengths"])
-        own_sample = sample if len(lengths) == len(sample.lengths) else draw_sample(lengths, spec.draws, spec.seed)
+        own_sample = (
+            sample
+            if len(lengths) == len(sample.lengths)
+            else draw_sample(lengths, spec.draws, spec.seed)
+        )
         judged = baseline_groups(values[PARSED], own_sample)
         frames += [
             score_rows(PARSED, "", judged, own_sample, layered=False),
@@ -185,8 +204,11 @@ def score_table(
     return as_table(frames, COLUMNS)
 
 
-def _margins(groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample) -> pd.DataFrame:
-    """Trained models minus the baselines, each with the window of its own embedding table among them."""
+def _margins(
+    groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
+) -> pd.DataFrame:
+    """Trained models minus the baselines, each with the window of its own embedding table among
+    them."""
     untrained = {ref: group for ref, group in groups.items() if parse_ref(ref).random}
     rivals: dict[str, Mapping[str, Group]] = dict(untrained)
     if POSITION in outputs.values:
@@ -224,7 +246,9 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
     layers = {ref: result.best_layer(ref) for ref in result.probes}
     swept = run(plan_sweep(spec, layers, ready), **options)
     table = collect_sweep(spec, ready, swept)
-    return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.sentences)
+    return replace(
+        result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.sentences
+    )
 
 
 STUDY = Study(

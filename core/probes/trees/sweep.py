@@ -13,7 +13,13 @@ import numpy as np
 
 from core.models.identity import identities
 from core.probes.trees.data import Treebank
-from core.probes.trees.planning import TREEBANK, chosen_layers, model_arguments, prepare, training_arguments
+from core.probes.trees.planning import (
+    TREEBANK,
+    chosen_layers,
+    model_arguments,
+    prepare,
+    training_arguments,
+)
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import sweep_statements
 from core.probes.trees.tables import draw_sample, probe_groups, summary
@@ -60,7 +66,14 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
         ranks = sweep_ranks(identified[model].d_model, spec.rank)
         how = Regime(("distance",), ranks, spec.seeds, spec.seed, spec.epochs)
         tasks.append(
-            Task.of(f"rank sweep: {model}", train_probes, role=("sweep", model), group=model, how=how, **arguments)
+            Task.of(
+                f"rank sweep: {model}",
+                train_probes,
+                role=("sweep", model),
+                group=model,
+                how=how,
+                **arguments,
+            )
         )
     return tasks
 
@@ -70,7 +83,9 @@ def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataF
     import pandas as pd
 
     treebank: Treebank = ready.need(TREEBANK)
-    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
+    sample = draw_sample(
+        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
+    )
     frames = []
     for (_, model), value in outputs.values.items():
         for metric, group in probe_groups(value, sample).items():
@@ -80,7 +95,10 @@ def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataF
 
 
 def run_sweep(
-    spec: ProbeSpec, layers: Mapping[str, int], texts: Mapping[str, Text] | None = None, **options: Any
+    spec: ProbeSpec,
+    layers: Mapping[str, int],
+    texts: Mapping[str, Text] | None = None,
+    **options: Any,
 ) -> Result:
     """Prepare, plan, run and collect a sweep.
 

@@ -108,18 +108,27 @@ def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
 def probe_groups(value: Value, sample: Sample) -> dict[str, Group]:
     """Scores of trained probes by metric, as percentages or correlations."""
     count = int(np.max(value["draws"])) + 1
-    layers, ranks = (tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks"))
+    layers, ranks = (
+        tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks")
+    )
     return _groups(value, sample, "", layers, ranks, count)
 
 
 def baseline_groups(value: Value, sample: Sample, prefix: str = "") -> dict[str, Group]:
     """Scores of trees that come from no layer; several rows are draws of the gold trees."""
     first = next(metrics_of(value, prefix))
-    return _groups(value, sample, prefix, (0,), (0,), len(np.asarray(value[prefix + _stored(first)])))
+    return _groups(
+        value, sample, prefix, (0,), (0,), len(np.asarray(value[prefix + _stored(first)]))
+    )
 
 
 def _groups(
-    value: Value, sample: Sample, prefix: str, layers: tuple[int, ...], ranks: tuple[int, ...], count: int
+    value: Value,
+    sample: Sample,
+    prefix: str,
+    layers: tuple[int, ...],
+    ranks: tuple[int, ...],
+    count: int,
 ) -> dict[str, Group]:
     scores = as_scores(value, sample.lengths, prefix)
     groups = {}
@@ -128,7 +137,9 @@ def _groups(
         points = (score(scores, metric) * scale).reshape(len(layers), count)
         resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, len(layers), count)
         dev = np.asarray(value.get(f"dev_{metric}", points * np.nan)) * scale
-        groups[metric] = Group(layers, ranks, points, resampled, dev.reshape(len(layers), count).mean(axis=1))
+        groups[metric] = Group(
+            layers, ranks, points, resampled, dev.reshape(len(layers), count).mean(axis=1)
+        )
     return groups
 
 
@@ -140,7 +151,9 @@ def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceSc
         if prefix + name in value
     }
     edges = value.get("edges")
-    return SentenceScores(lengths, np.zeros(len(lengths)) if edges is None else np.asarray(edges, np.float64), **parts)
+    return SentenceScores(
+        lengths, np.zeros(len(lengths)) if edges is None else np.asarray(edges, np.float64), **parts
+    )
 
 
 def metrics_of(value: Value, prefix: str = "") -> Iterator[str]:
@@ -153,7 +166,9 @@ def _stored(metric: str) -> str:
     return "hits" if metric == "uuas" else metric
 
 
-def summary(sample: Sample, *terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.ndarray]:
+def summary(
+    sample: Sample, *terms: tuple[int, Group], level: float = LEVEL
+) -> dict[str, np.ndarray]:
     """Compute a signed sum of scores with its band, one entry per layer.
 
     Args:
@@ -180,11 +195,14 @@ def spread(group: Group) -> dict[str, Any]:
 
 
 def metric_rows(sample: Sample, *terms: tuple[int, Group], **columns: Any) -> pd.DataFrame:
-    """Rows of one metric, a layer each: a signed sum of scores with its band, and the spread of its last term."""
+    """Rows of one metric, a layer each: a signed sum of scores with its band, and the spread of its
+    last term."""
     import pandas as pd
 
     group = terms[-1][1]
-    return pd.DataFrame({**columns, **summary(sample, *terms), **spread(group)}, index=range(len(group.points)))
+    return pd.DataFrame(
+        {**columns, **summary(sample, *terms), **spread(group)}, index=range(len(group.points))
+    )
 
 
 def score_rows(
@@ -198,7 +216,8 @@ def score_rows(
 ) -> pd.DataFrame:
     """Rows of the table of scores for one model, or for a baseline, whose rows have no layer.
 
-    With `control` the rows are selectivity: scores less those on control trees; `sd` is that of the control's draws.
+    With `control` the rows are selectivity: scores less those on control trees; `sd` is that of the
+    control's draws.
     """
     frames = [
         metric_rows(
@@ -235,7 +254,10 @@ def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFra
 
     filled = [frame for frame in frames if len(frame)]
     table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
-    text, whole = {"model", "base", "probe", "labels", "metric", "rival"}, {"layer", "probes", "rival_layer"}
+    text, whole = (
+        {"model", "base", "probe", "labels", "metric", "rival"},
+        {"layer", "probes", "rival_layer"},
+    )
     kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
     return table[list(columns)].astype(kinds)
 
@@ -246,4 +268,7 @@ def _probe_error(points: np.ndarray, draws: int, rng: np.random.Generator) -> np
     if count < 2:
         return np.zeros((draws, layers))
     variance = float(np.nanmean(points.var(axis=1, ddof=1))) if np.isfinite(points).any() else 0.0
-    return cast(np.ndarray, rng.standard_t(layers * (count - 1), (draws, layers)) * np.sqrt(variance / count))
+    return cast(
+        np.ndarray,
+        rng.standard_t(layers * (count - 1), (draws, layers)) * np.sqrt(variance / count),
+    )

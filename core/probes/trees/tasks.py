@@ -41,8 +41,8 @@ class Regime:
     Attributes:
         probes: "distance", "depth" or both.
         ranks: One rank for all layers, or several for a sweep.
-        draws: Probes of each layer and rank: with different initial maps, or each on its own draw of
-            control trees.
+        draws: Probes of each layer and rank: with different initial maps, or each on its own draw
+            of control trees.
         seed: Of maps, the order of sentences and the control rules.
         epochs: Most epochs.
         control: Whether the trees are draws of control trees.
@@ -78,19 +78,24 @@ def train_probes(
         how: Which probes, and how they are trained.
 
     Returns:
-        `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`, `dspr`, `nspr`,
-        `root` (probe, sentence); for each kind of probe `..._dev` (epoch, probe) development losses and `..._best`
-        (probe,) the epoch kept; `notices`. On the trees given also `dev_uuas` and `dev_root` (probe,), shares on the
-        development sentences; of the first draw `distance_maps` and `depth_maps` (layer and rank, rank, d_model)
-        float32 and, where both kinds were trained on one rank, `heads` (layer, word) of the predicted trees; with
-        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors. On control trees
-        `chain_...` (draw, sentence), the scores of the linear chain on them.
+        `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`,
+        `dspr`, `nspr`, `root` (probe, sentence); for each kind of probe `..._dev` (epoch, probe)
+        development losses and `..._best` (probe,) the epoch kept; `notices`. On the trees given
+        also `dev_uuas` and `dev_root` (probe,), shares on the development sentences; of the first
+        draw `distance_maps` and `depth_maps` (layer and rank, rank, d_model) float32 and, where
+        both kinds were trained on one rank, `heads` (layer, word) of the predicted trees; with
+        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors. On
+        control trees `chain_...` (draw, sentence), the scores of the linear chain on them.
 
     Raises:
         ModelError: If the model cannot be loaded.
         SpecError: If it has no such layer or fewer dimensions than the rank.
     """
-    golds = _control_golds(model, trees.rows, how.draws, how.seed) if how.control else [gold_of(trees.rows)]
+    golds = (
+        _control_golds(model, trees.rows, how.draws, how.seed)
+        if how.control
+        else [gold_of(trees.rows)]
+    )
     lengths = golds[0].lengths
     with span(0.0, 0.2):
         vectors, notices = read_vectors(model, trees.words, layers)
@@ -111,11 +116,16 @@ def train_probes(
 @pure("probes.scored", guard=as_identified)
 def score_probes(**arguments: Any) -> Value:
     """What `train_probes` returns without the maps, for studies that apply them to no sentence."""
-    return {name: part for name, part in train_probes(**arguments).items() if not name.endswith("_maps")}
+    return {
+        name: part for name, part in train_probes(**arguments).items() if not name.endswith("_maps")
+    }
 
 
-def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[int]) -> tuple[np.ndarray, list[str]]:
-    """Vectors of all words, (item, layer, d_model): float16, or float32 where a value would overflow.
+def read_vectors(
+    model: str, words: Sequence[Sequence[str]], layers: Sequence[int]
+) -> tuple[np.ndarray, list[str]]:
+    """Vectors of all words, (item, layer, d_model): float16, or float32 where a value would
+    overflow.
 
     A word for which the model's tokenizer gives no token has the vector 0, so that sentences stay
     whole; a notice counts such words.
@@ -141,7 +151,11 @@ def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[in
 
 
 def train_and_score(
-    vectors: np.ndarray, layers: tuple[int, ...], golds: Sequence[Gold], sizes: tuple[int, int, int], how: Regime
+    vectors: np.ndarray,
+    layers: tuple[int, ...],
+    golds: Sequence[Gold],
+    sizes: tuple[int, int, int],
+    how: Regime,
 ) -> Value:
     """Train each kind of probe on the training vectors and score it on the test vectors."""
     import torch
@@ -167,49 +181,74 @@ def train_and_score(
         trees = [gold.distances if kind == "distance" else gold.depths for gold in golds]
         targets = [np.stack(rows) for rows in zip(*trees, strict=True)]
         train, dev = (
-            ProbeData(torch.from_numpy(vectors[cuts[part] : cuts[part + 1]]), targets[ends[part] : ends[part + 1]])
+            ProbeData(
+                torch.from_numpy(vectors[cuts[part] : cuts[part + 1]]),
+                targets[ends[part] : ends[part + 1]],
+            )
             for part in (0, 1)
         )
         with span(0.9 * number / len(how.probes), 0.9 * (number + 1) / len(how.probes)):
             bank = train_bank(
-                train, dev, probes, kind=kind, layers=layers, seed=how.seed, epochs=how.epochs, device=_device(),
+                train,
+                dev,
+                probes,
+                kind=kind,
+                layers=layers,
+                seed=how.seed,
+                epochs=how.epochs,
+                device=_device(),
                 report=tick,
-            )  # fmt: skip
+            )
         value |= {f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
         rows = [layers.index(probe.layer) for probe in probes]
         for part in (2,) if how.control else (1, 2):
             held = [gold.part(ends[part], ends[part + 1]) for gold in golds]
             predict = predict_distances if kind == "distance" else predict_depths
-            predictions = predict(bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows)
+            predictions = predict(
+                bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows
+            )
             scores = _score(kind, predictions, held, [probe.target for probe in probes])
             if part == 1:
                 metric = "uuas" if kind == "distance" else "root"
                 value[f"dev_{metric}"] = score(scores, metric)
             else:
-                value |= columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
+                value |= columns("", scores) | (
+                    {"edges": scores.edges} if kind == "distance" else {}
+                )
                 predicted[kind] = [values[first] for values in predictions]
         if not how.control:
             value[f"{kind}_maps"] = bank.maps[first]
     if not how.control and len(predicted) == 2 and len(how.ranks) == 1:
         tick(0.95, "predicted trees")
-        value["heads"] = predicted_trees(predicted["distance"], predicted["depth"], golds[0].part(*ends[2:]).keep)
+        value["heads"] = predicted_trees(
+            predicted["distance"], predicted["depth"], golds[0].part(*ends[2:]).keep
+        )
     return value
 
 
-def _score(kind: str, predicted: Sequence[np.ndarray], golds: Sequence[Gold], targets: Sequence[int]) -> SentenceScores:
+def _score(
+    kind: str, predicted: Sequence[np.ndarray], golds: Sequence[Gold], targets: Sequence[int]
+) -> SentenceScores:
     """Scores of every probe against its own trees."""
     measure = score_distances if kind == "distance" else score_depths
     if len(golds) == 1:
         return measure(predicted, golds[0])
     place = np.array(targets)
-    parts = [measure([rows[place == target] for rows in predicted], gold) for target, gold in enumerate(golds)]
-    back = np.argsort(np.concatenate([np.flatnonzero(place == target) for target in range(len(golds))]))
+    parts = [
+        measure([rows[place == target] for rows in predicted], gold)
+        for target, gold in enumerate(golds)
+    ]
+    back = np.argsort(
+        np.concatenate([np.flatnonzero(place == target) for target in range(len(golds))])
+    )
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])[back]
         for name in ("hits", "dspr", "nspr", "root")
         if getattr(parts[0], name) is not None
     }
-    return SentenceScores(parts[0].lengths, parts[0].edges, **joined)  # control trees of a sentence have equal edges
+    return SentenceScores(
+        parts[0].lengths, parts[0].edges, **joined
+    )  # control trees of a sentence have equal edges
 
 
 def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> list[Gold]:
@@ -225,7 +264,11 @@ def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> 
 def columns(prefix: str, scores: SentenceScores) -> Value:
     """The scores that were computed, by name."""
     scored = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
-    return {prefix + name: values.astype(np.float32) for name, values in scored.items() if values is not None}
+    return {
+        prefix + name: values.astype(np.float32)
+        for name, values in scored.items()
+        if values is not None
+    }
 
 
 def _device() -> str:

@@ -90,8 +90,13 @@ class Plane:
             more = {"format": "~g", "labelExpr": label_expr("share")}
         if self.kind == "whole":
             step = max(1, round((self.high - self.low) / 5))
-            more = {"values": list(range(ceil(self.low), floor(self.high) + 1, step)), "format": "d"}
-        return channel(f"{column or self.y}:Q", title=self.y_title, scale=scale, axis={"tickCount": 5, **more})
+            more = {
+                "values": list(range(ceil(self.low), floor(self.high) + 1, step)),
+                "format": "d",
+            }
+        return channel(
+            f"{column or self.y}:Q", title=self.y_title, scale=scale, axis={"tickCount": 5, **more}
+        )
 
 
 def _beside_names(room: int) -> OfWidth:
@@ -102,15 +107,27 @@ def _beside_names(room: int) -> OfWidth:
     )
 
 
-def layer_plane(table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], **more: Any) -> Plane:
+def layer_plane(
+    table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], **more: Any
+) -> Plane:
     """Make a plane over layers; 0 is the embeddings."""
     layers = table["layer"].dropna()
     bottom, top = (float(layers.min()), float(layers.max())) if len(layers) else (0.0, 1.0)
     more = {"x_title": LAYER_TITLE, **more}
-    return Plane("layer", y, y_title=y_title, low=ends[0], high=ends[1], x_ends=(bottom, max(top, bottom + 1)), **more)
+    return Plane(
+        "layer",
+        y,
+        y_title=y_title,
+        low=ends[0],
+        high=ends[1],
+        x_ends=(bottom, max(top, bottom + 1)),
+        **more,
+    )
 
 
-def span_of(*columns: Any, zero: bool = False, top: float | None = None, pad: float = 0.06) -> tuple[float, float]:
+def span_of(
+    *columns: Any, zero: bool = False, top: float | None = None, pad: float = 0.06
+) -> tuple[float, float]:
     """Compute the ends of an axis that holds these values, with a little room.
 
     Args:
@@ -119,7 +136,11 @@ def span_of(*columns: Any, zero: bool = False, top: float | None = None, pad: fl
         top: Its upper end, where it is fixed.
         pad: Room beyond the values, as a share of their range.
     """
-    values = np.concatenate([np.asarray(column, dtype=float).ravel() for column in columns]) if columns else np.zeros(0)
+    values = (
+        np.concatenate([np.asarray(column, dtype=float).ravel() for column in columns])
+        if columns
+        else np.zeros(0)
+    )
     values = values[np.isfinite(values)]
     if not len(values):
         return 0.0, 1.0 if top is None else top

@@ -13,10 +13,12 @@ class Context:
     """How charts are drawn.
 
     Attributes:
-        letter: Size of all letters but titles, in the chart's units (pixels; points in a figure of a paper).
+        letter: Size of all letters but titles, in the chart's units (pixels; points in a figure of
+            a paper).
         stretch: What heights are multiplied by.
         thin: What the thickness of lines is multiplied by.
-        roomy: What the room for names beside a plot is multiplied by, where letters grow afterwards.
+        roomy: What the room for names beside a plot is multiplied by, where letters grow
+            afterwards.
         legend: Whether lines are named in a legend below the plot rather than at their right ends.
         dashed: Whether every line has a dash of its own, to be told apart in grey.
         unnamed: Whether lines have no names in the plot: a legend above several plots has them.

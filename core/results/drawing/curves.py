@@ -1,8 +1,9 @@
-"""Lines in a plot, the same on every page: bands, lines, points, and each line's name at its right end.
+"""Lines in a plot, the same on every page: bands, lines, points, and each line's name at its right
+end.
 
-Names stand apart from each other, joined to their lines; lines that coincide share a name and are drawn one in the
-gaps of the other; a line that leaves the axis ends in a break mark. Where there are more names than the plot is high,
-or a figure asks for it, a legend below names them.
+Names stand apart from each other, joined to their lines; lines that coincide share a name and are
+drawn one in the gaps of the other; a line that leaves the axis ends in a break mark. Where there
+are more names than the plot is high, or a figure asks for it, a legend below names them.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 21  # letters of a line of a name
 WIDE = 0.56  # mean width of a letter, of its height
-BREAK = "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
+BREAK = (
+    "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
+)
 SAME = 1.5  # pixels within which two lines are one to the eye
 GREY_DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 2], [10, 3], [5, 2, 1, 2, 1, 2])
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a line looks, and whether its band is drawn. Reference lines are grey, dashed and without points."""
+    """How a line looks, and whether its band is drawn. Reference lines are grey, dashed and without
+    points."""
 
     colour: str = GREY
     shape: str = "circle"
@@ -42,7 +46,8 @@ class Look:
 
 
 def graded(names: Sequence[str], **more: Any) -> dict[str, Look]:
-    """Looks of lines in an order, such as layers: from blue to orange, and a dash of its own for neighbours.
+    """Looks of lines in an order, such as layers: from blue to orange, and a dash of its own for
+    neighbours.
 
     Args:
         names: In their order.
@@ -69,8 +74,8 @@ def curves(
     """Lines by name, with bands where the table has `low` and `high`.
 
     Args:
-        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines are one model's,
-            which stand out together on a page when one of them is pointed at.
+        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines
+            are one model's, which stand out together on a page when one of them is pointed at.
         plane: The axes.
         looks: Name -> how its line looks, in the order of the legend.
         tips: What a tooltip says.
@@ -91,7 +96,9 @@ def curves(
     longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
     room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
     x, y = plane.x_of(room), plane.y_of()
-    colour, dash, shape = (_scale(kind, shown, looks, direct) for kind in ("colour", "dash", "shape"))
+    colour, dash, shape = (
+        _scale(kind, shown, looks, direct) for kind in ("colour", "dash", "shape")
+    )
     rows, tooltip = told(table, tips)
     rows = rows.assign(
         who=owners(table),
@@ -104,18 +111,24 @@ def curves(
     base = Chart(rows).encode(x=x)
     layers: list[Any] = [make(x) for make in under]
     if "low" in table.columns and table["low"].notna().any():
-        bands = base.filtered("datum.banded && isValid(datum.low)").mark_area(opacity=opacity, clip=True)
+        bands = base.filtered("datum.banded && isValid(datum.low)").mark_area(
+            opacity=opacity, clip=True
+        )
         layers.append(bands.encode(y=plane.y_of("low"), y2="high:Q", color=colour))
     lines = base.mark_line(clip=True)
     broad = channel("broad:Q", scale=None, legend=None)
     layers.append(
-        lines.filtered("!datum.twin").encode(y=y, color=colour, strokeDash=dash, strokeWidth=broad, tooltip=tooltip)
+        lines.filtered("!datum.twin").encode(
+            y=y, color=colour, strokeDash=dash, strokeWidth=broad, tooltip=tooltip
+        )
     )
     if rows["twin"].any():
         above = base.filtered("datum.twin").mark_line(clip=True, strokeDash=[5, 7], strokeWidth=2)
         layers.append(above.encode(y=y, color=colour, detail="name:N", tooltip=tooltip))
     if rows["pointed"].any():
-        points = base.filtered("datum.pointed && !datum.out").mark_point(size=55, filled=True, opacity=1)
+        points = base.filtered("datum.pointed && !datum.out").mark_point(
+            size=55, filled=True, opacity=1
+        )
         layers.append(points.encode(y=y, color=colour, shape=shape, tooltip=tooltip))
     layers += _breaks(table, plane, x, y, looks)
     layers += [*_names(text, plane, x, looks, shown), *(make(x) for make in over)]
@@ -153,7 +166,10 @@ def owners(table: pd.DataFrame) -> list[str]:
     if "who" not in table.columns:
         return [str(name) for name in table["name"]]
     pairs = zip(table["who"], table["name"], strict=True)
-    return [f"{name}\n{who}" if isinstance(who, str) and who != name else str(name) for who, name in pairs]
+    return [
+        f"{name}\n{who}" if isinstance(who, str) and who != name else str(name)
+        for who, name in pairs
+    ]
 
 
 def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str) -> Any:
@@ -165,7 +181,9 @@ def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str
         base = Chart(rows).encode(x=x, y=plane.y_of("low"), tooltip=tooltip)
         area = base.mark_area(opacity=0.3, color=GREY, clip=True).encode(y2="high:Q")
         edges = [
-            Chart(rows).mark_line(color=GREY, strokeWidth=1, opacity=0.6, clip=True).encode(x=x, y=plane.y_of(edge))
+            Chart(rows)
+            .mark_line(color=GREY, strokeWidth=1, opacity=0.6, clip=True)
+            .encode(x=x, y=plane.y_of(edge))
             for edge in ("low", "high")
         ]
         return layered(area, *edges)
@@ -188,7 +206,9 @@ def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str,
     """Each name with that of the first line which it lies on."""
     if not shown:
         return {}
-    wide = table.drop_duplicates(["name", plane.x]).pivot(index=plane.x, columns="name", values=plane.y)
+    wide = table.drop_duplicates(["name", plane.x]).pivot(
+        index=plane.x, columns="name", values=plane.y
+    )
     lines = [plane.up(wide[name].to_numpy(dtype=float)) for name in shown]
     first = coinciding(lines, SAME)
     return {name: shown[first[number]] for number, name in enumerate(shown)}
@@ -210,8 +230,19 @@ def _end_names(
         if value > plane.high:
             words += f" {text_of(value, plane.kind)}"
         whose = "\n".join(dict.fromkeys(owners(table[table["name"].map(twins.get) == name])))
-        rows.append({"text": words, "name": name, "who": whose, "x": x, "y": min(max(value, plane.low), plane.high)})
-    rows += [{"text": text, "name": "", "who": "", "x": plane.x_ends[1], "y": value} for text, value in named]
+        rows.append(
+            {
+                "text": words,
+                "name": name,
+                "who": whose,
+                "x": x,
+                "y": min(max(value, plane.low), plane.high),
+            }
+        )
+    rows += [
+        {"text": text, "name": "", "who": "", "x": plane.x_ends[1], "y": value}
+        for text, value in named
+    ]
     if rows:
         wrapped = [textwrap.wrap(row["text"], LONGEST_NAME) for row in rows]
         sizes = [plane.context.row * len(lines) for lines in wrapped]
@@ -224,9 +255,14 @@ def _end_names(
 
 
 def _names(
-    rows: Sequence[dict[str, Any]], plane: Plane, x: Any, looks: Mapping[str, Look], shown: Sequence[str]
+    rows: Sequence[dict[str, Any]],
+    plane: Plane,
+    x: Any,
+    looks: Mapping[str, Look],
+    shown: Sequence[str],
 ) -> list[Any]:
-    """Names at the right ends of their lines, in ink, each joined to its line by a stroke of its colour."""
+    """Names at the right ends of their lines, in ink, each joined to its line by a stroke of its
+    colour."""
     import pandas as pd
 
     if not rows:
@@ -252,7 +288,9 @@ def _names(
     return [*strokes, words.encode(x={**x, "field": "end"}, y=at, text="text:N")]
 
 
-def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]) -> list[Any]:
+def _breaks(
+    table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]
+) -> list[Any]:
     """Two strokes across a line where it leaves the axis at the top."""
     import pandas as pd
 
@@ -264,24 +302,40 @@ def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[st
         if len(values) and (values > plane.high).all():  # nothing of it is in the plot
             at = [float(places[-1])]
         who = owners(line.head(1))[0] if len(line) else name
-        marks += [{"name": name, "who": who, plane.x: float(place), plane.y: plane.high} for place in at]
+        marks += [
+            {"name": name, "who": who, plane.x: float(place), plane.y: plane.high} for place in at
+        ]
     if not marks:
         return []
     rows = pd.DataFrame(marks)
     chart = Chart(rows)
     return [
         chart.filtered(equals("name", name))
-        .mark_point(shape=BREAK, size=130, filled=False, strokeWidth=1.6, opacity=1, color=looks[name].colour)
+        .mark_point(
+            shape=BREAK,
+            size=130,
+            filled=False,
+            strokeWidth=1.6,
+            opacity=1,
+            color=looks[name].colour,
+        )
         .encode(x=x, y=y)
         for name in dict.fromkeys(rows["name"])
     ]
 
 
 def _scale(kind: str, shown: Sequence[str], looks: Mapping[str, Look], direct: bool) -> Any:
-    """Colour, dash or shape by name; one legend for all three where names do not stand at the lines."""
+    """Colour, dash or shape by name; one legend for all three where names do not stand at the
+    lines."""
     below = None if direct else legend()
     values: list[Any] = [
-        looks[name].colour if kind == "colour" else list(looks[name].dash) if kind == "dash" else looks[name].shape
+        looks[name].colour
+        if kind == "colour"
+        else list(looks[name].dash)
+        if kind == "dash"
+        else looks[name].shape
         for name in shown
     ]
-    return channel("name:N", title=None, scale={"domain": list(shown), "range": values}, legend=below)
+    return channel(
+        "name:N", title=None, scale={"domain": list(shown), "range": values}, legend=below
+    )

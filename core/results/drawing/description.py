@@ -1,4 +1,5 @@
-"""Text descriptions of charts, for screen readers: the kind of chart, its axes, its values, the highest and lowest."""
+"""Text descriptions of charts, for screen readers: the kind of chart, its axes, its values, the
+highest and lowest."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ from core.results.numbers import Kind, text_of
 if TYPE_CHECKING:
     import pandas as pd
 
-SIDES = (("left", "x", np.argmin), ("right", "x", np.argmax), ("top", "y", np.argmax), ("bottom", "y", np.argmin))
+SIDES = (
+    ("left", "x", np.argmin),
+    ("right", "x", np.argmax),
+    ("top", "y", np.argmax),
+    ("bottom", "y", np.argmin),
+)
 MOST_NAMED = 12  # lines or points that are named one by one
 
 
@@ -27,7 +33,8 @@ def lines_in_words(
     kind: Kind = "share",
     names: Sequence[str] = (),
 ) -> str:
-    """Describe a line chart: where each line begins and ends, and which value is highest and lowest.
+    """Describe a line chart: where each line begins and ends, and which value is highest and
+    lowest.
 
     Args:
         table: Columns `name`, x and y.
@@ -38,7 +45,9 @@ def lines_in_words(
         names: The lines to describe; all where empty.
     """
     rows = table[table[y].notna()]
-    names = [name for name in (names or dict.fromkeys(rows["name"])) if (rows["name"] == name).any()]
+    names = [
+        name for name in (names or dict.fromkeys(rows["name"])) if (rows["name"] == name).any()
+    ]
     rows = rows[rows["name"].isin(names)].reset_index(drop=True)
     if rows.empty:
         return f"{what}: nothing could be drawn."
@@ -60,7 +69,14 @@ def lines_in_words(
 
 
 def cells_in_words(
-    table: pd.DataFrame, what: str, *, row: str, column: str, value: str, value_title: str, kind: Kind = "share"
+    table: pd.DataFrame,
+    what: str,
+    *,
+    row: str,
+    column: str,
+    value: str,
+    value_title: str,
+    kind: Kind = "share",
 ) -> str:
     """Describe a heatmap: its size, the highest and the lowest cell."""
     rows = table[table[value].notna()].reset_index(drop=True)
@@ -72,8 +88,11 @@ def cells_in_words(
     )
 
 
-def points_in_words(table: pd.DataFrame, what: str, *, name: str, group: str = "", point: str = "point") -> str:
-    """Describe a scatter plot: how many points, in which groups, the outermost ones, and all names where they are few.
+def points_in_words(
+    table: pd.DataFrame, what: str, *, name: str, group: str = "", point: str = "point"
+) -> str:
+    """Describe a scatter plot: how many points, in which groups, the outermost ones, and all names
+    where they are few.
 
     Args:
         table: Columns x and y, the names, and the groups where there are any.
@@ -84,27 +103,38 @@ def points_in_words(table: pd.DataFrame, what: str, *, name: str, group: str = "
     if table.empty:
         return f"{what}: nothing could be drawn."
     text = [f"{what}. Scatter plot of {len(table)} {point}{'s' if len(table) > 1 else ''}."]
-    ends = [f"{side} {table[name].iloc[place(table[axis].to_numpy())]}" for side, axis, place in SIDES]
+    ends = [
+        f"{side} {table[name].iloc[place(table[axis].to_numpy())]}" for side, axis, place in SIDES
+    ]
     text.append(f"Outermost: {', '.join(ends)}.")
     if group:
         counts = table.groupby(group, sort=False).size()
-        text.append("Groups: " + ", ".join(f"{label} ({count})" for label, count in counts.items()) + ".")
+        text.append(
+            "Groups: " + ", ".join(f"{label} ({count})" for label, count in counts.items()) + "."
+        )
     if len(table) <= 2 * MOST_NAMED:
         text.append("Points: " + ", ".join(str(label) for label in table[name]) + ".")
     return " ".join(text)
 
 
-def bars_in_words(table: pd.DataFrame, what: str, *, name: str, value: str, kind: Kind = "share") -> str:
+def bars_in_words(
+    table: pd.DataFrame, what: str, *, name: str, value: str, kind: Kind = "share"
+) -> str:
     """Describe a chart with one value per name, in its order."""
     rows = table[table[value].notna()]
-    listed = ", ".join(f"{row[name]} {text_of(float(row[value]), kind)}" for _, row in rows.iterrows())
+    listed = ", ".join(
+        f"{row[name]} {text_of(float(row[value]), kind)}" for _, row in rows.iterrows()
+    )
     return f"{what}. {listed}." if listed else f"{what}: nothing could be drawn."
 
 
 def _extremes(rows: pd.DataFrame, y: str, kind: Kind, where: object) -> str:
     low, high = rows.loc[rows[y].idxmin()], rows.loc[rows[y].idxmax()]
     at = where if callable(where) else str
-    return f"Highest {text_of(float(high[y]), kind)} ({at(high)}), lowest {text_of(float(low[y]), kind)} ({at(low)})."
+    return (
+        f"Highest {text_of(float(high[y]), kind)} ({at(high)}), lowest "
+        f"{text_of(float(low[y]), kind)} ({at(low)})."
+    )
 
 
 def _plain(value: object) -> str:

@@ -1,4 +1,5 @@
-"""Charts as files: on white, at a width in pixels or inches, with wrapped titles and one font size."""
+"""Charts as files: on white, at a width in pixels or inches, with wrapped titles and one font
+size."""
 
 from __future__ import annotations
 
@@ -44,9 +45,14 @@ def sheet(
         thin: Factor for the thickness of lines and the diameter of points.
         padding: Around the figure.
     """
-    spec: dict[str, Any] = chart.to_dict(open_widths=True) if isinstance(chart, Chart) else chart.to_dict()
+    spec: dict[str, Any] = (
+        chart.to_dict(open_widths=True) if isinstance(chart, Chart) else chart.to_dict()
+    )
     if spec.get("width") == "container":
-        spec["width"], spec["autosize"] = width - 2 * padding, {"type": "fit-x", "contains": "content"}
+        spec["width"], spec["autosize"] = (
+            width - 2 * padding,
+            {"type": "fit-x", "contains": "content"},
+        )
     spec |= {"background": "white", "padding": padding}
     config = spec.get("config", {})
     spec["config"] = config | {name: config.get(name, {}) | part if isinstance(part, dict) else part
@@ -75,14 +81,18 @@ def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
     if inches:
         wide, high = _size(text)
         text = re.sub(
-            r'width="[\d.]+" height="[\d.]+"', f'width="{wide / 72:.3f}in" height="{high / 72:.3f}in"', text, count=1
+            r'width="[\d.]+" height="[\d.]+"',
+            f'width="{wide / 72:.3f}in" height="{high / 72:.3f}in"',
+            text,
+            count=1,
         )
     return text.encode("utf8")
 
 
 @lru_cache(maxsize=4)
 def _svg_text(spec: str) -> str:
-    """The SVG of a specification; cached, because a sheet of panels is drawn before to be measured."""
+    """The SVG of a specification; cached, because a sheet of panels is drawn before to be
+    measured."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(spec))
@@ -103,7 +113,8 @@ def pdf(spec: dict[str, Any]) -> bytes:
 
 
 def title_of(spec: dict[str, Any]) -> tuple[str, str]:
-    """Read title and subtitle of a chart's specification, each in one line; "" where there is none."""
+    """Read title and subtitle of a chart's specification, each in one line; "" where there is
+    none."""
     title = spec.get("title") or {}
     if isinstance(title, str):
         return title, ""
@@ -114,7 +125,10 @@ def title_of(spec: dict[str, Any]) -> tuple[str, str]:
 
 def words_of(spec: dict[str, Any]) -> str:
     """Read the description of a chart, or those of its panels."""
-    descriptions = [spec.get("description", ""), *(panel.get("description", "") for panel in panels_of(spec))]
+    descriptions = [
+        spec.get("description", ""),
+        *(panel.get("description", "") for panel in panels_of(spec)),
+    ]
     return " ".join(text for text in descriptions if text)
 
 
@@ -129,7 +143,12 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
             "offset": 8,
             "anchor": "start",
         },
-        "axis": {"labelFontSize": letter, "titleFontSize": letter, "titleFontWeight": "normal", "gridColor": "#e4e4e4"},
+        "axis": {
+            "labelFontSize": letter,
+            "titleFontSize": letter,
+            "titleFontWeight": "normal",
+            "gridColor": "#e4e4e4",
+        },
         "legend": {
             "labelFontSize": letter,
             "titleFontSize": letter,
@@ -165,7 +184,9 @@ def _wrap_title(spec: dict[str, Any], width: float, letter: float) -> None:
     if isinstance(title, str):
         title = spec["title"] = {"text": title, "anchor": "start"}
     text, below = title_of(spec)
-    title["text"] = textwrap.wrap(text, max(int(width / (1.12 * NARROW * (letter + 1))), 12)) or [""]
+    title["text"] = textwrap.wrap(text, max(int(width / (1.12 * NARROW * (letter + 1))), 12)) or [
+        ""
+    ]
     if below:
         title["subtitle"] = textwrap.wrap(below, max(int(width / (NARROW * letter)), 12))
 
@@ -178,7 +199,10 @@ def _thinned(node: Any, thin: float) -> None:
     elif isinstance(node, dict):
         mark = node.get("mark")
         if isinstance(mark, dict):
-            for name, power in (("strokeWidth", 1), ("size", 2 if mark.get("type") == "point" else 1)):
+            for name, power in (
+                ("strokeWidth", 1),
+                ("size", 2 if mark.get("type") == "point" else 1),
+            ):
                 if isinstance(mark.get(name), (int, float)):
                     mark[name] *= thin**power
             if isinstance(mark.get("strokeDash"), list):
@@ -207,7 +231,8 @@ def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]
 
 
 def _at_widths(spec: dict[str, Any], more: float, strip: float, letter: float) -> dict[str, Any]:
-    """The sheet with its panels wider by `more` and the strip above them by `strip`; open widths are resolved."""
+    """The sheet with its panels wider by `more` and the strip above them by `strip`; open widths
+    are resolved."""
     made = {name: each for name, each in spec.items() if name not in JOINED}
     for way in JOINED:
         for each in spec.get(way, ()):

@@ -1,4 +1,5 @@
-"""Cells of a table as colours: numbers in the cells where there are few, the same ends of the scale every time."""
+"""Cells of a table as colours: numbers in the cells where there are few, the same ends of the scale
+every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Positions of names at lines and points: without overlap, and as close to what they name as possible."""
+"""Positions of names at lines and points: without overlap, and as close to what they name as
+possible."""
 
 from __future__ import annotations
 
@@ -76,14 +77,22 @@ def crossings(x: ArrayLike, y: ArrayLike, top: float) -> NDArray[np.float64]:
     through = (before > top) != (after > top)
     through &= np.isfinite(before) & np.isfinite(after)
     share = (top - before[through]) / (after[through] - before[through])
-    crossed: NDArray[np.float64] = places[:-1][through] + share * (places[1:][through] - places[:-1][through])
+    crossed: NDArray[np.float64] = places[:-1][through] + share * (
+        places[1:][through] - places[:-1][through]
+    )
     return crossed
 
 
 def free_labels(
-    x: ArrayLike, y: ArrayLike, widths: ArrayLike, height: float, size: tuple[float, float], radius: float
+    x: ArrayLike,
+    y: ArrayLike,
+    widths: ArrayLike,
+    height: float,
+    size: tuple[float, float],
+    radius: float,
 ) -> list[tuple[float, float] | None]:
-    """Place the names of points above, below, right or left of each, without overlap with names or points, in pixels.
+    """Place the names of points above, below, right or left of each, without overlap with names or
+    points, in pixels.
 
     Points are placed in order, so the more important ones come first; a name without a free place
     gets None.
@@ -112,7 +121,12 @@ def free_labels(
         for dx, dy in tried:
             centre = (xs[i] + dx, ys[i] + dy)
             box = np.array(
-                [centre[0] - wide[i] / 2, centre[1] - height / 2, centre[0] + wide[i] / 2, centre[1] + height / 2]
+                [
+                    centre[0] - wide[i] / 2,
+                    centre[1] - height / 2,
+                    centre[0] + wide[i] / 2,
+                    centre[1] + height / 2,
+                ]
             )
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
             rest = np.delete(dots, i, axis=0)
@@ -127,5 +141,10 @@ def free_labels(
 def _overlaps(box: NDArray[np.float64], boxes: NDArray[np.float64]) -> bool:
     if not len(boxes):
         return False
-    apart = (boxes[:, 0] >= box[2]) | (boxes[:, 2] <= box[0]) | (boxes[:, 1] >= box[3]) | (boxes[:, 3] <= box[1])
+    apart = (
+        (boxes[:, 0] >= box[2])
+        | (boxes[:, 2] <= box[0])
+        | (boxes[:, 1] >= box[3])
+        | (boxes[:, 3] <= box[1])
+    )
     return bool((~apart).any())

@@ -1,4 +1,5 @@
-"""Several plots in one figure: in rows, at widths that add up, under one legend where they share one."""
+"""Several plots in one figure: in rows, at widths that add up, under one legend where they share
+one."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 FULL = 640  # pixels across a figure that is not made to a measure
 MARGIN = 78  # of a panel: axis, its title, the gap to the next
-ALONE, STACKED = 230.0, 112.0  # height of a plot in one row of panels, and in several: two fit a screen of 720
+ALONE, STACKED = (
+    230.0,
+    112.0,
+)  # height of a plot in one row of panels, and in several: two fit a screen of 720
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ def beside(
 
 
 def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
-    """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches, in two where long."""
+    """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches,
+    in two where long."""
     import pandas as pd
 
     letter = context.letter
@@ -119,7 +124,9 @@ def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
         for place, look in enumerate(looks.values())
     ]
     words = chart.mark_text(align="left", baseline="middle", dx=5, fontSize=letter).encode(
-        x=channel("to:Q", scale={"domain": [0, columns], "nice": False}, axis=None), y=y, text="name:N"
+        x=channel("to:Q", scale={"domain": [0, columns], "nice": False}, axis=None),
+        y=y,
+        text="name:N",
     )
     strip = layered(*strokes, words).properties(
         width="container",

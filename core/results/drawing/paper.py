@@ -1,6 +1,7 @@
 """A figure for a paper: as wide as a column or two, letters of 8 points, with its caption.
 
-Widths are those of most two-column journals. Nothing in a figure is smaller than 7 points at its printed size.
+Widths are those of most two-column journals. Nothing in a figure is smaller than 7 points at its
+printed size.
 """
 
 from __future__ import annotations
@@ -53,7 +54,11 @@ class Paper:
         """What it is drawn for."""
         stretch = 0.56 if self.columns == 1 else 0.62
         return Context(
-            LETTER, stretch, THIN, legend=self.legend, dashed=self.grey,
+            LETTER,
+            stretch,
+            THIN,
+            legend=self.legend,
+            dashed=self.grey,
             across=1 if self.columns == 1 else 0,
         )
 
@@ -81,7 +86,9 @@ def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
 def caption(draw: Drawing, result: Result) -> str:
     """Title, what stands below it, and how the numbers were made."""
     spec = one_chart(draw).to_dict()
-    parts = [drawn.title_of(each) for each in (spec, *drawn.panels_of(spec)) if any(drawn.title_of(each))]
+    parts = [
+        drawn.title_of(each) for each in (spec, *drawn.panels_of(spec)) if any(drawn.title_of(each))
+    ]
     titles = "; ".join(dict.fromkeys(title for title, _ in parts if title))
     below = "; ".join(dict.fromkeys(text for _, text in parts if text))
     begun = f"{titles}. " if titles else ""

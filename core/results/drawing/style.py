@@ -1,8 +1,11 @@
-"""What charts of all rooms have in common: colours, shapes, legends, titles, the axis of layers. Said here once.
+"""What charts of all rooms have in common: colours, shapes, legends, titles, the axis of layers.
+Said here once.
 
-Colours are Okabe and Ito's, told apart by colour-blind readers, and every model has a point shape as well. A task has
-one colour on all pages, base models are ink, reference models grey. No chart sets a background or a text colour, so
-a light and a dark theme both fit: the page swaps each colour for its counterpart (`ui/study/figures.py`).
+Colours are Okabe and Ito's, told apart by colour-blind readers, and every model has a point shape
+as well. A task has one colour on all pages, base models are ink, reference models grey. No chart
+sets a background or a text colour, so
+a light and a dark theme both fit: the page swaps each colour for its counterpart
+(`ui/study/figures.py`).
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ def task_of(ref: str) -> str:
 
 
 def colours_of(refs: Iterable[str]) -> dict[str, str]:
-    """A colour for each model: its task's, ink for a base model of the box, else one that no task here has."""
+    """A colour for each model: its task's, ink for a base model of the box, else one that no task
+    here has."""
     colours: dict[str, str] = {}
     wanted = list(dict.fromkeys(refs))
     taken = {TASK_COLOURS[task_of(ref)] for ref in wanted if task_of(ref)}
@@ -57,12 +61,16 @@ def colours_of(refs: Iterable[str]) -> dict[str, str]:
 def colour_between(share: float) -> str:
     """Interpolate between blue (0) and orange (1), for ordered lines such as layers."""
     ends = [[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in (BLUE, ORANGE)]
-    mixed = [((1 - share) * start**2.2 + share * end**2.2) ** (1 / 2.2) for start, end in zip(*ends, strict=True)]
+    mixed = [
+        ((1 - share) * start**2.2 + share * end**2.2) ** (1 / 2.2)
+        for start, end in zip(*ends, strict=True)
+    ]
     return "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
 
 
 def shapes_of(refs: Iterable[str]) -> dict[str, str]:
-    """A point shape for each model, in turn: models of one task have one colour and are told apart by it."""
+    """A point shape for each model, in turn: models of one task have one colour and are told apart
+    by it."""
     return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
 
 
@@ -72,7 +80,8 @@ def heading(text: str, subtitle: str | list[str] = "") -> dict[str, Any]:
 
 
 def columns_for(names: Iterable[str], *, context: Context) -> OfWidth:
-    """As many columns of a legend as the chart's width has room for, all in one row where that is wide enough."""
+    """As many columns of a legend as the chart's width has room for, all in one row where that is
+    wide enough."""
     listed = [str(name) for name in names]
     longest = max(map(len, listed), default=1)
     each = 0.58 * context.letter * longest + 28  # letters, the symbol and the gap
@@ -84,7 +93,9 @@ def columns_for(names: Iterable[str], *, context: Context) -> OfWidth:
     )
 
 
-def legend(columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **more: Any) -> dict[str, Any]:
+def legend(
+    columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **more: Any
+) -> dict[str, Any]:
     """Below the chart; several legends of one chart stand below each other.
 
     Args:
@@ -93,7 +104,9 @@ def legend(columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **
         lines: Whether entries are strokes, for dashes, rather than points.
         more: As Vega-Lite names it.
     """
-    stroke: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if lines else {}
+    stroke: dict[str, Any] = (
+        {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if lines else {}
+    )
     return {
         "orient": "bottom",
         "columns": columns,

@@ -1,7 +1,8 @@
-"""Training on an axis: tables say how far each step is, plots share one axis of tokens seen, the loss has its plot.
+"""Training on an axis: tables say how far each step is, plots share one axis of tokens seen, the
+loss has its plot.
 
-Tokens are on a logarithmic axis, on which a model that has seen none has no place: it stands at the left end, a
-stretch apart from the first that has seen any, and its tick says 0.
+Tokens are on a logarithmic axis, on which a model that has seen none has no place: it stands at the
+left end, a stretch apart from the first that has seen any, and its tick says 0.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 LOSS = ("model", "steps", "tokens", "loss")
 LOW = 260
-APART = 4.0  # how many times nearer to 0 than the first step the place of a model that has seen nothing is
+# how many times nearer to 0 than the first step the place of a model that has seen nothing is
+APART = 4.0
 
 
 def with_progress(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with `steps` and `tokens` after its column `model`; missing where no card and no name says them."""
+    """The table with `steps` and `tokens` after its column `model`; missing where no card and no
+    name says them."""
     progress = {ref: progress_of(str(ref)) for ref in dict.fromkeys(table["model"])}
     made = table.copy()
     at = list(made.columns).index("model") + 1
@@ -75,22 +78,44 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
 
 
 def along_training(
-    table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], *, kind: Kind = "share",
-    height: float = LOW, context: Context
+    table: pd.DataFrame,
+    y: str,
+    y_title: str,
+    ends: tuple[float, float],
+    *,
+    kind: Kind = "share",
+    height: float = LOW,
+    context: Context,
 ) -> tuple[pd.DataFrame, Plane]:
-    """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or else names.
+    """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or
+    else names.
 
     Args:
         table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
         y, y_title, ends, kind, height: As for `Plane`.
     """
-    counts = {name: table[name].astype(float) for name in ("steps", "tokens", "layer") if name in table.columns}
+    counts = {
+        name: table[name].astype(float)
+        for name in ("steps", "tokens", "layer")
+        if name in table.columns
+    }
     if table["steps"].isna().all():
-        order = {model: float(number) for number, model in enumerate(dict.fromkeys(table["model"]), start=1)}
+        order = {
+            model: float(number)
+            for number, model in enumerate(dict.fromkeys(table["model"]), start=1)
+        }
         plane = Plane(
-            "place", y, "Checkpoints, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
-            height=height, context=context,
-        )  # fmt: skip
+            "place",
+            y,
+            "Checkpoints, by name",
+            y_title,
+            ends[0],
+            ends[1],
+            (1.0, max(2.0, len(order))),
+            kind=kind,
+            height=height,
+            context=context,
+        )
         return table.assign(place=table["model"].map(order), **counts), plane
     counted = table[table["steps"].notna()]
     field = "tokens" if len(counted) and counted["tokens"].notna().all() else "steps"
@@ -102,14 +127,26 @@ def along_training(
     ticks = [max(value, bottom) for value in seen]
     axis = {
         "values": ticks,
-        "labelExpr": f"datum.value < {first} ? '0' : replace(format(datum.value, '.2~s'), 'G', 'B')",
+        "labelExpr": (
+            f"datum.value < {first} ? '0' : replace(format(datum.value, '.2~s'), 'G', 'B')"
+        ),
         "labelOverlap": True,
     }
     title = "Tokens seen" if field == "tokens" else "Steps"
     plane = Plane(
-        "place", y, f"{title} (logarithmic)", y_title, ends[0], ends[1], (left, max(right, 2 * left)), kind=kind,
-        height=height, x_axis=axis, x_log=True, context=context,
-    )  # fmt: skip
+        "place",
+        y,
+        f"{title} (logarithmic)",
+        y_title,
+        ends[0],
+        ends[1],
+        (left, max(right, 2 * left)),
+        kind=kind,
+        height=height,
+        x_axis=axis,
+        x_log=True,
+        context=context,
+    )
     return table.assign(place=place, **counts), plane
 
 
@@ -134,15 +171,26 @@ def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
         table: Of `loss_table`.
     """
     rows, plane = along_training(
-        table, "loss", "Held-out loss (nats)", span_of(table["loss"]), kind="measure", context=context
+        table,
+        "loss",
+        "Held-out loss (nats)",
+        span_of(table["loss"]),
+        kind="measure",
+        context=context,
     )
     rows = named_steps(rows).assign(name="loss")
-    tips = (Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
+    tips = (
+        Tip("step", "Step"),
+        Tip("tokens", "Tokens seen", "whole"),
+        Tip("loss", "Loss (nats)", "measure"),
+    )
     chart = curves(rows, plane, {"loss": Look(GREY)}, tips)
     return stepped(chart, rows, plane, "Held-out loss", "from the models' cards", ["loss"])
 
 
-def stepped(chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]) -> Chart:
+def stepped(
+    chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
+) -> Chart:
     """The chart with its size, its title and its words, which count tokens (or steps) from 0."""
     field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
     counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))

@@ -61,7 +61,10 @@ class Chart:
 
     def encode(self, **channels: Any) -> Chart:
         """Set channels: each a dictionary, a list of dictionaries, or a short "column:Q"."""
-        encoding = {**self._parts.get("encoding", {}), **{name: _channel(name, channels[name]) for name in channels}}
+        encoding = {
+            **self._parts.get("encoding", {}),
+            **{name: _channel(name, channels[name]) for name in channels},
+        }
         return self.properties(encoding=encoding)
 
     def filtered(self, test: str) -> Chart:
@@ -132,10 +135,20 @@ class Chart:
         datasets: dict[str, list[dict[str, Any]]] = {}
         names: dict[int, str] = {}
         spec = self._spec(datasets, names)
-        config = {"view": {"continuousWidth": 300, "continuousHeight": 300}, **spec.pop("config", {})}
-        return {"$schema": SCHEMA, "config": config, **spec, **({"datasets": datasets} if datasets else {})}
+        config = {
+            "view": {"continuousWidth": 300, "continuousHeight": 300},
+            **spec.pop("config", {}),
+        }
+        return {
+            "$schema": SCHEMA,
+            "config": config,
+            **spec,
+            **({"datasets": datasets} if datasets else {}),
+        }
 
-    def _spec(self, datasets: dict[str, list[dict[str, Any]]], names: dict[int, str]) -> dict[str, Any]:
+    def _spec(
+        self, datasets: dict[str, list[dict[str, Any]]], names: dict[int, str]
+    ) -> dict[str, Any]:
         spec: dict[str, Any] = {}
         if self._table is not None:
             if id(self._table) not in names:
@@ -156,7 +169,11 @@ class Chart:
         import altair as alt
 
         spec = self.to_dict()
-        classes: dict[str, Any] = {"layer": alt.LayerChart, "concat": alt.ConcatChart, "vconcat": alt.VConcatChart}
+        classes: dict[str, Any] = {
+            "layer": alt.LayerChart,
+            "concat": alt.ConcatChart,
+            "vconcat": alt.VConcatChart,
+        }
         kind: Any = next((made for name, made in classes.items() if name in spec), alt.Chart)
         chart: alt.TopLevelMixin = kind.from_dict(spec)
         return chart

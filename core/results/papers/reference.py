@@ -8,9 +8,18 @@ from dataclasses import dataclass
 
 from core import __version__
 
-VENUE = {"inproceedings": "booktitle", "article": "journal", "book": "publisher", "misc": "howpublished"}
+VENUE = {
+    "inproceedings": "booktitle",
+    "article": "journal",
+    "book": "publisher",
+    "misc": "howpublished",
+}
 MOST_NAMED = 4  # largest number of authors in a line; of more, only the first is named
-ACCENTS = {"\N{COMBINING ACUTE ACCENT}": "'", "\N{COMBINING GRAVE ACCENT}": "`", "\N{COMBINING DIAERESIS}": '"'}
+ACCENTS = {
+    "\N{COMBINING ACUTE ACCENT}": "'",
+    "\N{COMBINING GRAVE ACCENT}": "`",
+    "\N{COMBINING DIAERESIS}": '"',
+}
 SPECIAL = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }  # fmt: skip
@@ -45,7 +54,8 @@ class Reference:
 
     @property
     def short(self) -> str:
-        """The short form in a sentence: "Hewitt & Manning 2019", "Tenney et al. 2019"; the title without authors."""
+        """The short form in a sentence: "Hewitt & Manning 2019", "Tenney et al. 2019"; the title
+        without authors."""
         return f"{self._names(2)} {self.year}" if self.authors else self.title
 
     @property
@@ -67,14 +77,18 @@ class Reference:
     def bibtex(self, note: str = "") -> str:
         """Write the BibTeX entry, with a note."""
         fields = {
-            "author": " and ".join(_escaped(name) if "," in name else f"{{{_escaped(name)}}}" for name in self.authors),
+            "author": " and ".join(
+                _escaped(name) if "," in name else f"{{{_escaped(name)}}}" for name in self.authors
+            ),
             "title": f"{{{_escaped(self.title)}}}",  # braces: capitals stay as they are
             VENUE[self.kind]: _escaped(self.venue),
             "year": "" if self.year is None else str(self.year),
             "doi": self.doi,
             "eprint": self.arxiv,
             "archiveprefix": "arXiv" if self.arxiv else "",
-            "note": _escaped(". ".join(filter(None, (f"Version {self.version}" if self.version else "", note)))),
+            "note": _escaped(
+                ". ".join(filter(None, (f"Version {self.version}" if self.version else "", note)))
+            ),
         }
         lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
         return f"@{self.kind}{{{self.key},\n{lines}\n}}"
@@ -93,7 +107,9 @@ def bibtex(references: Iterable[Reference], study: str) -> str:
         references: Those that the study cites.
         study: Name of the study, for the program's entry.
     """
-    entries = [reference.bibtex() for reference in dict.fromkeys(references) if reference != PALIMPSEST]
+    entries = [
+        reference.bibtex() for reference in dict.fromkeys(references) if reference != PALIMPSEST
+    ]
     return "\n\n".join([*entries, PALIMPSEST.bibtex(f"Study: {study}")]) + "\n"
 
 
@@ -104,4 +120,8 @@ def _escaped(text: str) -> str:
 
 def _accented(letter: str) -> str:
     parts = unicodedata.normalize("NFD", letter)
-    return f"{{\\{ACCENTS[parts[1]]}{parts[0]}}}" if len(parts) == 2 and parts[1] in ACCENTS else letter
+    return (
+        f"{{\\{ACCENTS[parts[1]]}{parts[0]}}}"
+        if len(parts) == 2 and parts[1] in ACCENTS
+        else letter
+    )

@@ -33,7 +33,8 @@ def fill(template: Path, **values: Any) -> bytes:
 
 
 def marked(text: str) -> Markup:
-    """Turn **bold**, *emphasis* and `code` of one of this app's texts into HTML, and escape everything else."""
+    """Turn **bold**, *emphasis* and `code` of one of this app's texts into HTML, and escape
+    everything else."""
     from markupsafe import Markup, escape
 
     html = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", str(escape(text)))

@@ -30,14 +30,17 @@ NULL = "chance level"
 
 
 def similarity_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw one curve per model by layer, with its band, chance level in grey, and dashed reference models.
+    """Draw one curve per model by layer, with its band, chance level in grey, and dashed reference
+    models.
 
     Args:
         result: Of the RSA study.
     """
     references = result.tables.get("references")
     return _curves(
-        result, result.table, references if references is not None and len(references) else None,
+        result,
+        result.table,
+        references if references is not None and len(references) else None,
         context=context,
     )
 
@@ -58,7 +61,11 @@ def domains_chart(result: Result, corpus: str | None = None, *, context: Context
     if corpus is not None:
         check_chosen(corpus, corpora)
         return _curves(
-            result, table[table["corpus"] == corpus], None, lowest=lowest, title=corpus,
+            result,
+            table[table["corpus"] == corpus],
+            None,
+            lowest=lowest,
+            title=corpus,
             context=context,
         )
     return beside(
@@ -71,7 +78,8 @@ def grid_chart(result: Result, model: str | None = None, *, context: Context = P
 
     Args:
         result: Of an RSA study with a grid.
-        model: Reference of one compared model, for a chart that stretches; without it, all in one chart.
+        model: Reference of one compared model, for a chart that stretches; without it, all in one
+            chart.
 
     Raises:
         SpecError: If the study had no grid, or not this model.
@@ -82,7 +90,8 @@ def grid_chart(result: Result, model: str | None = None, *, context: Context = P
         check_chosen(model, models)
         return _heatmap(result, table[table["model"] == model], model, context=context)
     return beside(
-        [grid_chart(result, name, context=context) for name in models], across_of(len(models)),
+        [grid_chart(result, name, context=context) for name in models],
+        across_of(len(models)),
         context=context,
     )
 
@@ -102,7 +111,9 @@ def _curves(
     table: pd.DataFrame,
     references: pd.DataFrame | None,
     lowest: float | None = None,
-    title: str = "", *, context: Context,
+    title: str = "",
+    *,
+    context: Context,
 ) -> Chart:
     """Draw chance level, bands, references, curves and points, in that order."""
     import pandas as pd
@@ -111,7 +122,9 @@ def _curves(
     base = str(result.spec["base"])
     compared = tuple(dict.fromkeys(table["model"]))
     names = curve_names(table)
-    rows = table.assign(name=table["model"].map(names), who=table["model"].map(short_names(compared)))
+    rows = table.assign(
+        name=table["model"].map(names), who=table["model"].map(short_names(compared))
+    )
     floor = float(rows[["low", "null_low", "similarity"]].min().min()) if lowest is None else lowest
     looks = {
         names[ref]: Look(colour, shape)
@@ -127,17 +140,27 @@ def _curves(
         }
         rows = pd.concat([rows, references.assign(name=references["model"].map(names_by_ref))])
     plane = layer_plane(
-        rows, "similarity", label, (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
-        height=HEIGHT, context=context
+        rows,
+        "similarity",
+        label,
+        (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
+        height=HEIGHT,
+        context=context,
     )
-    null = table.groupby("layer", as_index=False).agg(null_low=("null_low", "min"), null_high=("null_high", "max"))
+    null = table.groupby("layer", as_index=False).agg(
+        null_low=("null_low", "min"), null_high=("null_high", "max")
+    )
     null = null[null["null_low"].notna()]
     middle = [(NULL, float(null.iloc[-1][["null_low", "null_high"]].mean()))] if len(null) else []
     tips = (
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("similarity", label, "share")),
         *(Tip("low", "Band, 95 %", "share"), Tip("null_low", "Chance level, 95 %", "share")),
     )
-    under = [grey_band(null, plane, "null_low", "null_high", "Chance level (sentences shuffled)")] if len(null) else []
+    under = (
+        [grey_band(null, plane, "null_low", "null_high", "Chance level (sentences shuffled)")]
+        if len(null)
+        else []
+    )
     base_name = short_names((base, *compared))[base]
     what = title or f"Similarity to {base_name} by layer"
     chart = curves(rows, plane, looks, tips, under=under, named=middle)
@@ -148,7 +171,10 @@ def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
     """Name the reference models: random weights, another seed."""
     refs = tuple(dict.fromkeys(references["model"]))
     names = short_names((base, *refs))
-    return {ref: "random weights" if ref.startswith("random:") else f"{names[ref]}, another seed" for ref in refs}
+    return {
+        ref: "random weights" if ref.startswith("random:") else f"{names[ref]}, another seed"
+        for ref in refs
+    }
 
 
 def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context) -> Chart:
@@ -161,8 +187,15 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context
         Tip("similarity", label, "share"),
     )
     chart = heatmap(
-        rows, x="layer", y="base_layer", value="similarity", titles=titles, ends=(0.0, 1.0),
-        tips=tips, height=GRID, context=context
+        rows,
+        x="layer",
+        y="base_layer",
+        value="similarity",
+        titles=titles,
+        ends=(0.0, 1.0),
+        tips=tips,
+        height=GRID,
+        context=context,
     )
     words = cells_in_words(
         rows,
@@ -176,12 +209,14 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context
 
 
 def across_of(count: int) -> int:
-    """Choose the panels per row: three if that leaves no row with a gap or saves a row, else two."""
+    """Choose the panels per row: three if that leaves no row with a gap or saves a row, else
+    two."""
     return 3 if count in (3, 5, 6) else 2
 
 
 def curve_names(table: pd.DataFrame) -> dict[str, str]:
-    """Name each curve: short name, and in brackets the runs pooled and the size of the weight change."""
+    """Name each curve: short name, and in brackets the runs pooled and the size of the weight
+    change."""
     first = table.drop_duplicates("model").set_index("model")
     short = short_names(tuple(first.index))
     return {str(ref): f"{short[str(ref)]}{_size(row)}" for ref, row in first.iterrows()}
@@ -200,7 +235,9 @@ def _subtitle(table: pd.DataFrame) -> str:
     if table["null_low"].notna().any():
         parts.append("grey band: chance level (sentences shuffled), 95 %")
     if table["low"].notna().any():
-        parts.append("bands: 95 %, over sentences" + (" and runs" if (table["runs"] > 1).any() else ""))
+        parts.append(
+            "bands: 95 %, over sentences" + (" and runs" if (table["runs"] > 1).any() else "")
+        )
     if table["relative_change"].notna().any():
         parts.append("in brackets: size of the weight change")
     return "; ".join(parts)

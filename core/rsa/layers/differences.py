@@ -1,9 +1,10 @@
-"""Which layers of a model differ from the base's, and the statements that the headline is made from.
+"""Which layers of a model differ from the base's, and the statements that the headline is made
+from.
 
-A layer differs when its whole band lies more than THRESHOLD of the way from 1 (identical) down to chance level (the
-upper end of the null, sentences shuffled): for RSA, whose null is near 0, when the band lies below .90; for mean CCA
-with a null of .40, when it lies below .94. The rule is the same for every measure, every number of items and
-dimensions, and with or without reference models.
+A layer differs when its whole band lies more than THRESHOLD of the way from 1 (identical) down to
+chance level (the upper end of the null, sentences shuffled): for RSA, whose null is near 0, when
+the band lies below .90; for mean CCA with a null of .40, when it lies below .94. The rule is the
+same for every measure, every number of items and dimensions, and with or without reference models.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
     return 1.0 - THRESHOLD * (1.0 - rows["null_high"])
 
 
-def statements_of(table: pd.DataFrame, references: pd.DataFrame, base: str) -> tuple[Statement, ...]:
+def statements_of(
+    table: pd.DataFrame, references: pd.DataFrame, base: str
+) -> tuple[Statement, ...]:
     """State what the tables show of each compared model, and of another pretraining seed.
 
     Args:
@@ -160,7 +163,9 @@ def text_statement(table: pd.DataFrame) -> Statement | None:
     row = (apart if len(apart) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
     verdict = TEXTS_DIFFER if len(apart) else TEXTS_ALIKE
     baseline = str(next(iter(table["corpus"])))
-    return Statement(str(row["model"]), verdict, estimate_of(row, "difference"), (int(row["layer"]),), baseline)
+    return Statement(
+        str(row["model"]), verdict, estimate_of(row, "difference"), (int(row["layer"]),), baseline
+    )
 
 
 def text_differences(table: pd.DataFrame) -> pd.DataFrame:

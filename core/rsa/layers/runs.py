@@ -1,9 +1,11 @@
-"""Which models a study compares, and which of them are runs of one task: these are pooled into one curve.
+"""Which models a study compares, and which of them are runs of one task: these are pooled into one
+curve.
 
-A pattern (`zoo:parse-*`) names fine-tunes of the base; included models that were trained from another base or with
-other settings are left out of it with a notice. Models whose references differ only in their last number are runs of
-one task. Their curve is the mean, with a t-interval whose variance has two sources: the runs, and the sentences that
-all of them share. Their chance level is the widest of the runs'.
+A pattern (`zoo:parse-*`) names fine-tunes of the base; included models that were trained from
+another base or with other settings are left out of it with a notice. Models whose references differ
+only in their last number are runs of one task. Their curve is the mean, with a t-interval whose
+variance has two sources: the runs, and the sentences that all of them share. Their chance level is
+the widest of the runs'.
 
 Reference: none. Deviations: none.
 """
@@ -30,13 +32,16 @@ if TYPE_CHECKING:
 
 COMPARED = "compared"  # role of the models of a study in its first stage
 NUMBERED = re.compile(r"[-_]\d+$")
-SENTENCE_DEGREES = 30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
+SENTENCE_DEGREES = (
+    30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
+)
 NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The models of a study, each once, notices of what a pattern left out, and reference models."""
+    """The models of a study, each once, notices of what a pattern left out, and reference
+    models."""
 
     refs: tuple[str, ...]
     notices: tuple[str, ...]
@@ -58,9 +63,13 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
     refs: list[str] = []
     notices: list[str] = []
     for pattern in patterns:
-        matches = [ref for ref in matching_refs(pattern) if not PATTERN.search(pattern) or ref != base]
+        matches = [
+            ref for ref in matching_refs(pattern) if not PATTERN.search(pattern) or ref != base
+        ]
         if PATTERN.search(pattern):
-            elsewhere = [ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)]
+            elsewhere = [
+                ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)
+            ]
             if elsewhere:
                 names = ", ".join(f"{ref} ({entries[ref]['base']})" for ref in elsewhere)
                 notices.append(other_base(base, names))
@@ -71,7 +80,8 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
                 matches = [ref for ref in matches if ref not in variants]
         if not matches:
             raise SpecError(
-                f"No model that can be compared with {base} matches {pattern!r}: choose other models."
+                f"No model that can be compared with {base} matches {pattern!r}: choose other "
+                f"models."
             )
         refs += matches
     return Compared(tuple(dict.fromkeys(refs)), tuple(notices))
@@ -79,19 +89,23 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
 
 def other_base(base: str, names: str) -> str:
     """Say which models a pattern left out because of their base."""
-    return f"The pattern leaves out models that were trained from another base than {base}: {names}."
+    return (
+        f"The pattern leaves out models that were trained from another base than {base}: {names}."
+    )
 
 
 def other_settings(refs: Sequence[str]) -> str:
     """Say which models a pattern left out because of their settings."""
     return (
-        f"The pattern leaves out models that were trained with other settings: {', '.join(refs)}. To compare them, "
+        f"The pattern leaves out models that were trained with other settings: {', '.join(refs)}. "
+        f"To compare them, "
         "choose them by name."
     )
 
 
 def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Group runs of one task under a pattern such as zoo:parse-*; other models are groups of one."""
+    """Group runs of one task under a pattern such as zoo:parse-*; other models are groups of
+    one."""
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
     groups: dict[str, list[str]] = {}
     for ref in refs:
@@ -106,8 +120,8 @@ def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.Dat
     """Pool the curves of each group into one.
 
     Args:
-        rows: model, layer, similarity, low, high, null_low, null_high, relative_change, apart and scaled, one row per
-            model and layer.
+        rows: model, layer, similarity, low, high, null_low, null_high, relative_change, apart and
+            scaled, one row per model and layer.
         groups: From `runs_of`.
 
     Returns:
@@ -124,7 +138,11 @@ def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.Dat
         elif there:
             pooled = [_pool(name, layer, part) for layer, part in mine.groupby("layer", sort=True)]
             frames.append(pd.DataFrame(pooled, columns=[*rows.columns, "runs"]))
-    return pd.concat(frames, ignore_index=True) if frames else rows.assign(runs=np.zeros(len(rows), dtype=int))
+    return (
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else rows.assign(runs=np.zeros(len(rows), dtype=int))
+    )
 
 
 def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
@@ -133,7 +151,9 @@ def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
     point = float(values.mean())
     over_runs = float(values.var(ddof=1)) / len(values)
     errors = (part["high"] - part["low"]).to_numpy(dtype=float) / NORMAL_WIDTH
-    over_sentences = float((errors**2).mean())  # the runs read the same sentences: their errors go together
+    over_sentences = float(
+        (errors**2).mean()
+    )  # the runs read the same sentences: their errors go together
     low, high = t_interval(point, [over_runs, over_sentences], [len(values) - 1, SENTENCE_DEGREES])
     return {
         "model": name,
@@ -167,7 +187,11 @@ def find_references(spec: RsaSpec) -> tuple[str, ...]:
     if ref.kind == "zoo" and not ref.random and _seed_number(ref.name) is not None:
         names = [str(entry.get("name", "")) for entry in zoo_models()]
         names = names or [path.name for path in (zoo_folder() / "models").glob("seed-*")]
-        siblings = {seed: name for name in names if (seed := _seed_number(name)) is not None and name != ref.name}
+        siblings = {
+            seed: name
+            for name in names
+            if (seed := _seed_number(name)) is not None and name != ref.name
+        }
         references += [f"zoo:{siblings[min(siblings)]}"] if siblings else []
     if not ref.random:
         references.append(f"random:{spec.base}")

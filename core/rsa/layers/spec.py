@@ -23,26 +23,30 @@ MOST_RANKED = 5_000  # rank comparisons hold every pair: 5,000 items are 200 MB 
 class RsaSpec(Spec):
     """One study: a base model compared with others, by layer."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from.")
+    base: str = options.model(
+        "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
+    )
     compare: tuple[str, ...] = options.models(
         "Compared with",
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
         most=60,
         patterns=True,
         said=" against {}",
-        help="Models compared with the base, layer by layer; patterns such as zoo:parse-* work too.",
+        help=(
+            "Models compared with the base, layer by layer; patterns such as zoo:parse-* work too."
+        ),
     )
     pool_runs: bool = options.flag(
         "Pool runs",
         True,
-        help="Draw models whose names differ only in their last number as one curve, with a t-interval "
-        "over runs; turn it off to see each run.",
+        help="Draw models whose names differ only in their last number as one curve, with a "
+        "t-interval over runs; turn it off to see each run.",
     )
     matched_size: bool = options.flag(
         "Matched size",
         False,
-        help="Scale every weight change to the size of the smallest one, to compare tasks at equal size; "
-        "the interpolated models are not those of a shorter training.",
+        help="Scale every weight change to the size of the smallest one, to compare tasks at "
+        "equal size; the interpolated models are not those of a shorter training.",
     )
     measure: str = options.choice(
         "Measure",
@@ -56,7 +60,10 @@ class RsaSpec(Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
     items: str = options.choice(
-        "Items", "words", ITEMS, help="The vectors that are compared: of words or of whole sentences."
+        "Items",
+        "words",
+        ITEMS,
+        help="The vectors that are compared: of words or of whole sentences.",
     )
     words: int = options.whole(
         "Words sampled",
@@ -68,21 +75,24 @@ class RsaSpec(Spec):
     one_per_word: bool = options.flag(
         "One occurrence per word",
         False,
-        help="Sample each word at most once, because repeated words make any two models look similar.",
+        help=(
+            "Sample each word at most once, because repeated words make any two models look "
+            "similar."
+        ),
     )
     standardise: bool = options.flag(
         "Standardise dimensions",
         False,
-        help="Scale each dimension to mean 0 and standard deviation 1 first, so that a few large ones do "
-        "not dominate.",
+        help="Scale each dimension to mean 0 and standard deviation 1 first, so that a few large "
+        "ones do not dominate.",
     )
     drop_rogue: int = options.whole(
         "Rogue dimensions dropped",
         0,
         low=0,
         high=64,
-        help="How many dimensions with the largest mean square are removed first, to see whether they "
-        "explain the similarity.",
+        help="How many dimensions with the largest mean square are removed first, to see whether "
+        "they explain the similarity.",
     )
     kernel: str = options.choice(
         "Kernel of RSA", "cosine", KERNELS, help="How RSA measures the similarity of two items."
@@ -96,7 +106,10 @@ class RsaSpec(Spec):
     references: bool = options.flag(
         "Reference models",
         True,
-        help="Add another included pretraining seed and random weights as dashed lines, for comparison.",
+        help=(
+            "Add another included pretraining seed and random weights as dashed lines, for "
+            "comparison."
+        ),
     )
     grid: bool = options.flag(
         "Layer against layer",
@@ -134,8 +147,10 @@ class RsaSpec(Spec):
         if ranked and items > MOST_RANKED:
             named = "words" if self.items == "words" else "sentences"
             raise SpecError(
-                f"{named} takes a whole number up to {MOST_RANKED:,} with the comparison {self.comparison}, "
-                f"which keeps every pair of items in memory, not {items}: use fewer, or compare by pearson."
+                f"{named} takes a whole number up to {MOST_RANKED:,} with the comparison "
+                f"{self.comparison}, "
+                f"which keeps every pair of items in memory, not {items}: use fewer, or compare by "
+                f"pearson."
             )
 
     @property

@@ -1,8 +1,8 @@
 """The RSA study: in which layers do fine-tuned models differ from their base, and by how much?
 
-`prepare` reads the texts and identifies the models. `plan` makes one task for each compared model, one for each
-reference model and, on request, one for each layer-by-layer grid and for each model on a second corpus. `collect`
-makes tidy tables, statements, a headline and a methods paragraph.
+`prepare` reads the texts and identifies the models. `plan` makes one task for each compared model,
+one for each reference model and, on request, one for each layer-by-layer grid and for each model on
+a second corpus. `collect` makes tidy tables, statements, a headline and a methods paragraph.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
@@ -27,7 +27,14 @@ from core.results.papers.citing import cite
 from core.rsa.layers import PURPOSE
 from core.rsa.layers.charts import figures
 from core.rsa.layers.differences import statements_of
-from core.rsa.layers.runs import COMPARED, Compared, find_compared, find_references, pool_rows, runs_of
+from core.rsa.layers.runs import (
+    COMPARED,
+    Compared,
+    find_compared,
+    find_references,
+    pool_rows,
+    runs_of,
+)
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.tasks import Settings, compare_layers, compare_models
 from core.rsa.layers.text import (
@@ -76,7 +83,8 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
 
 
 def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
-    """Make the study's tasks from the outputs of its first stage; a model that was not found has none.
+    """Make the study's tasks from the outputs of its first stage; a model that was not found has
+    none.
 
     Raises:
         ModelError: If the base model could not be found.
@@ -119,9 +127,9 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make tables, statements, headline, notices and methods from the tasks' outputs.
 
     Returns:
-        A result with the tables `similarity` (CURVES), `references` (COLUMNS; where asked for), `runs` (`similarity`
-        before runs are pooled; where some are), `grid` (model, base_layer, layer, similarity; where asked for) and
-        `domains` (corpus and CURVES; with a second corpus).
+        A result with the tables `similarity` (CURVES), `references` (COLUMNS; where asked for),
+        `runs` (`similarity` before runs are pooled; where some are), `grid` (model, base_layer,
+        layer, similarity; where asked for) and `domains` (corpus and CURVES; with a second corpus).
     """
     import pandas as pd
 
@@ -148,15 +156,22 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     if spec.references:
         tables["references"] = _rows({ref: values["reference", ref] for ref in references})
     if spec.grid:
-        tables["grid"] = _grid_rows({ref: values["grid", ref] for ref in models if ("grid", ref) in values})
+        tables["grid"] = _grid_rows(
+            {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
+        )
     notices = [*corpus.notices, *compared.notices]
     if spec.second_corpus:
-        notices += [notice for notice in ready.values["second text"].notices if notice not in notices]
+        notices += [
+            notice for notice in ready.values["second text"].notices if notice not in notices
+        ]
         here = tables["similarity"].assign(corpus=corpus_name(spec.corpus, spec.genres))
         away = pool_rows(curves("against"), groups).assign(corpus=corpus_name(*spec.second_corpus))
         tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *CURVES]]
     notices += [notice for notice in measure_notices(spec, values) if notice not in notices]
-    notices += [*start_notices(spec.base, changes_of(ready)), *size_notices(spec, tables["similarity"])]
+    notices += [
+        *start_notices(spec.base, changes_of(ready)),
+        *size_notices(spec, tables["similarity"]),
+    ]
     items = int(values["model", models[0]]["items"]) if models else 0
     statements = statements_of(tables["similarity"], tables.get("references", _rows({})), spec.base)
     return Result(
@@ -166,9 +181,14 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         statements=statements,
         tables=tables,
         notices=tuple(notices),
-        failures={**_without_size(compared.refs, shares, sizes), **ready.sentences, **outputs.sentences},
+        failures={
+            **_without_size(compared.refs, shares, sizes),
+            **ready.sentences,
+            **outputs.sentences,
+        },
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
-        methods=make_methods(spec, tuple(models), items, len(corpus.sentences)) + f" {spec.settings()}",
+        methods=make_methods(spec, tuple(models), items, len(corpus.sentences))
+        + f" {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
 
@@ -178,7 +198,9 @@ def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
     text = corpus.words
     if spec.items != "words":
         return Items(text, (), spec.items)
-    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed), once=spec.one_per_word)
+    used, kept = sample_words(
+        text, spec.words, np.random.default_rng(spec.seed), once=spec.one_per_word
+    )
     return Items(tuple(text[number] for number in used), kept, spec.items)
 
 
@@ -189,7 +211,8 @@ def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
 
 
 def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
-    """Give the share of its weight change that each model keeps; without a size it cannot be matched.
+    """Give the share of its weight change that each model keeps; without a size it cannot be
+    matched.
 
     Raises:
         SpecError: If sizes are to be matched and no model has one.
@@ -203,12 +226,10 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
     return {ref: min(measured.values()) / size for ref, size in measured.items()}
 
 
-def _without_size(refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]) -> dict[str, str]:
-    return {
-        ref: without_size(ref)
-        for ref in refs
-        if ref not in shares and not sizes[ref] > 0
-    }
+def _without_size(
+    refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]
+) -> dict[str, str]:
+    return {ref: without_size(ref) for ref in refs if ref not in shares and not sizes[ref] > 0}
 
 
 def _rows(values: Mapping[str, Value]) -> pd.DataFrame:
@@ -216,7 +237,13 @@ def _rows(values: Mapping[str, Value]) -> pd.DataFrame:
     import pandas as pd
 
     frames = [
-        pd.DataFrame({"model": ref, "layer": np.arange(len(value["similarity"])), **{c: value[c] for c in COLUMNS[2:]}})
+        pd.DataFrame(
+            {
+                "model": ref,
+                "layer": np.arange(len(value["similarity"])),
+                **{c: value[c] for c in COLUMNS[2:]},
+            }
+        )
         for ref, value in values.items()
     ]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))

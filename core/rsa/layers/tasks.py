@@ -1,7 +1,9 @@
-"""The study's tasks: two models on the same items, layer by layer or every layer against every layer.
+"""The study's tasks: two models on the same items, layer by layer or every layer against every
+layer.
 
-A task's arguments hold everything that its numbers depend on: references for loading, fingerprints for the key,
-the words themselves. Vectors come from `core.vectors.activations`, which stores them sentence by sentence.
+A task's arguments hold everything that its numbers depend on: references for loading, fingerprints
+for the key, the words themselves. Vectors come from `core.vectors.activations`, which stores them
+sentence by sentence.
 """
 
 from __future__ import annotations
@@ -74,15 +76,17 @@ def compare_models(
         seed: Seed of the bootstrap and the chance level; every layer uses the same draws.
 
     Returns:
-        `similarity`, `low`, `high`, `null_low`, `null_high`, each (layer,) float64; `items`, `d_model`, `sentences`
-        and `notices`.
+        `similarity`, `low`, `high`, `null_low`, `null_high`, each (layer,) float64; `items`,
+        `d_model`, `sentences` and `notices`.
 
     Raises:
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
     """
     paired = extract_pair(base, other, items, share=share)
-    columns: dict[str, list[float]] = {name: [] for name in ("similarity", "low", "high", "null_low", "null_high")}
+    columns: dict[str, list[float]] = {
+        name: [] for name in ("similarity", "low", "high", "null_low", "null_high")
+    }
     layers = len(paired.base)
     for layer in range(layers):
         tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
@@ -102,7 +106,13 @@ def compare_models(
 
 @pure("rsa.grid", version=2, guard=as_identified)
 def compare_layers(
-    base: str, other: str, base_identity: str, other_identity: str, items: Items, how: Settings, share: float
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    items: Items,
+    how: Settings,
+    share: float,
 ) -> Value:
     """Compute the similarity of every layer of one model to every layer of the other.
 
@@ -116,5 +126,11 @@ def compare_layers(
     for row, first in enumerate(paired.base):
         tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
         for column, second in enumerate(paired.compared):
-            similarity[row, column] = compare(*how.prepared(first, second), how.measure, how.options)
-    return {"similarity": similarity, "items": int(paired.base.shape[1]), "notices": list(paired.notices)}
+            similarity[row, column] = compare(
+                *how.prepared(first, second), how.measure, how.options
+            )
+    return {
+        "similarity": similarity,
+        "items": int(paired.base.shape[1]),
+        "notices": list(paired.notices),
+    }

@@ -26,13 +26,15 @@ FEW_SENTENCES = 30  # below, bands cover less than they say: benchmarks/coverage
 UNEQUAL = 1.5  # weight changes whose sizes differ by more are said to
 PER_CENT = text_of(THRESHOLD, "per cent")
 RULE = (
-    f"A layer is said to differ when its whole band lies more than {PER_CENT} of the way from 1 (identical) down to "
+    f"A layer is said to differ when its whole band lies more than {PER_CENT} of the way from 1 "
+    f"(identical) down to "
     "chance level (sentences shuffled)."
 )
 
 
 def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
-    """Tell what a reader of the numbers must see: items left out, a high chance level, undefined layers.
+    """Tell what a reader of the numbers must see: items left out, a high chance level, undefined
+    layers.
 
     Args:
         spec: The study.
@@ -63,7 +65,8 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
 def too_few_items(label: str, items: int, width: int) -> str:
     """Say that a canonical measure is near 1 whatever the spaces are."""
     return (
-        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is close to 1 for any two "
+        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is close "
+        f"to 1 for any two "
         "spaces, so these numbers mean nothing. Sample more words, or choose RSA or debiased CKA."
     )
 
@@ -71,7 +74,8 @@ def too_few_items(label: str, items: int, width: int) -> str:
 def high_chance(label: str, chance: float) -> str:
     """Say that unrelated spaces score high too."""
     return (
-        f"Chance level is high: {label} is up to {text_of(chance)} when sentences are shuffled. Compare each curve "
+        f"Chance level is high: {label} is up to {text_of(chance)} when sentences are shuffled. "
+        f"Compare each curve "
         "with the grey band, sample more words, or choose RSA or debiased CKA."
     )
 
@@ -79,23 +83,29 @@ def high_chance(label: str, chance: float) -> str:
 def few_sentences(sentences: int) -> str:
     """Say that bands cover less than 95 %."""
     return (
-        f"The bands may be too narrow, because only {sentences} sentences were resampled: 95 % bands from fewer than "
-        f"{FEW_SENTENCES} sentences contain the true value less often than they should. Use more sentences."
+        f"The bands may be too narrow, because only {sentences} sentences were resampled: 95 % "
+        f"bands from fewer than "
+        f"{FEW_SENTENCES} sentences contain the true value less often than they should. Use more "
+        f"sentences."
     )
 
 
 def flat_layers(model: str, layers: Sequence[int]) -> str:
     """Say at which layers there is no similarity."""
     return (
-        f"{short_name(model)} has no similarity at {layers_in_words(layers)}, because the items' vectors are all equal "
+        f"{short_name(model)} has no similarity at {layers_in_words(layers)}, because the items' "
+        f"vectors are all equal "
         "there."
     )
 
 
 def moved_sizes(table: pd.DataFrame) -> pd.Series[float]:
-    """Give the sizes of the weight changes of the models that may have been trained from the base."""
+    """Give the sizes of the weight changes of the models that may have been trained from the
+    base."""
     first = table.drop_duplicates("model")
-    sizes: pd.Series[float] = first.loc[~first["apart"].map(shares_no_start).astype(bool), "relative_change"].dropna()
+    sizes: pd.Series[float] = first.loc[
+        ~first["apart"].map(shares_no_start).astype(bool), "relative_change"
+    ].dropna()
     return sizes
 
 
@@ -112,20 +122,32 @@ def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
 def unequal_sizes(least: float, most: float) -> str:
     """Say that a longer or faster training may explain a larger difference."""
     return (
-        f"The weight changes differ in size ({text_of(least)} to {text_of(most)} of the base's weights), so a larger "
-        "difference may only mean longer or faster training. Turn on *Matched size* to compare changes of equal size."
+        f"The weight changes differ in size ({text_of(least)} to {text_of(most)} of the base's "
+        f"weights), so a larger "
+        "difference may only mean longer or faster training. Turn on *Matched size* to compare "
+        "changes of equal size."
     )
 
 
 def without_size(ref: str) -> str:
     """Say why a model is missing where weight changes are matched in size."""
-    return f"{ref} was left out: its weight change cannot be scaled, because it has no size. Turn off matched_size."
+    return (
+        f"{ref} was left out: its weight change cannot be scaled, because it has no size. Turn "
+        f"off matched_size."
+    )
 
 
-NO_SIZE = "The weight changes cannot be matched, because none of the compared models has one: turn off matched_size."
-ONE_SENTENCE = "The similarities have no bands, because there is only one sentence and bands resample sentences."
+NO_SIZE = (
+    "The weight changes cannot be matched, because none of the compared models has one: turn "
+    "off matched_size."
+)
+ONE_SENTENCE = (
+    "The similarities have no bands, because there is only one sentence and bands "
+    "resample sentences."
+)
 INTERPOLATED = (
-    "Weight changes were scaled to the smallest one. The models shown lie between the base and the fine-tune in weight "
+    "Weight changes were scaled to the smallest one. The models shown lie between the base and the "
+    "fine-tune in weight "
     "space; no training passed through them."
 )
 
@@ -140,7 +162,11 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
         sentences: Sentences that were read.
     """
     measure = MEASURES[spec.measure]
-    how = f" ({KERNELS[spec.kernel]}; {COMPARISONS[spec.comparison]})" if spec.measure == "rsa" else ""
+    how = (
+        f" ({KERNELS[spec.kernel]}; {COMPARISONS[spec.comparison]})"
+        if spec.measure == "rsa"
+        else ""
+    )
     parts = [
         f"We compared {spec.base} with {', '.join(models)} layer by layer (layer 0: embeddings) by "
         f"{measure.label}{how}: {measure.formula}.",
@@ -149,12 +175,16 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
     if spec.one_per_word:
         parts.append(ONCE)
     if spec.drop_rogue:
-        parts.append(f"The {spec.drop_rogue} dimensions with the largest mean square were dropped from each space.")
+        parts.append(
+            f"The {spec.drop_rogue} dimensions with the largest mean square were dropped from each "
+            f"space."
+        )
     if spec.standardise:
         parts.append(STANDARDISED)
     if measure.draws is not None:
         parts.append(
-            f"Bands are 95 % percentile intervals of {spec.draws:,} bootstrap draws over sentences; pairs of an item "
+            f"Bands are 95 % percentile intervals of {spec.draws:,} bootstrap draws over "
+            f"sentences; pairs of an item "
             "with its own copy are dropped."
         )
         if spec.measure == "rsa" and spec.comparison != "pearson":
@@ -174,7 +204,8 @@ def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
     """Say what was compared: "Items were 1,000 words from 200 sentences of demo ..."."""
     kind = ITEMS[spec.items].split(":")[0].split(",")[0]
     return (
-        f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of a word is the mean "
+        f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of "
+        f"a word is the mean "
         "of its subwords' vectors."
     )
 
@@ -182,7 +213,8 @@ def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
 def jackknife_in_words(sentences: int) -> str:
     """Say how bands are made of a measure that is biased by resampling."""
     return (
-        f"Bands are 95 % intervals from a jackknife that leaves out one of {min(JACKKNIFE_GROUPS, sentences)} groups "
+        f"Bands are 95 % intervals from a jackknife that leaves out one of "
+        f"{min(JACKKNIFE_GROUPS, sentences)} groups "
         "of sentences at a time, because drawing with replacement biases this measure upward."
     )
 
@@ -191,65 +223,87 @@ ONCE = "Each word was drawn once, ignoring upper and lower case."
 STANDARDISED = "Dimensions were standardised over items."
 RANKS = "Ranks are those of the full sample."
 POOLED = (
-    "Runs of one task are pooled into one curve, their mean; its band is a 95 % t-interval whose variance is that over "
+    "Runs of one task are pooled into one curve, their mean; its band is a 95 % t-interval whose "
+    "variance is that over "
     "runs plus that over sentences (Welch's degrees of freedom)."
 )
 SIZE = (
-    "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all matrices of the layers."
+    "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all "
+    "matrices of the layers."
 )
 MATCHED = (
-    "Weight changes were matched in size: each model's weights are W_base + c (W - W_base), with c the smallest size "
+    "Weight changes were matched in size: each model's weights are W_base + c (W - W_base), with c "
+    "the smallest size "
     "divided by the model's own. These are interpolated weights, not those of a shorter training."
 )
 NULL = (
-    "Chance level is the central 95 % of the measure when sentences are shuffled: each sentence of one space is paired "
+    "Chance level is the central 95 % of the measure when sentences are shuffled: each sentence of "
+    "one space is paired "
     "with another sentence of about as many items in the other space, words kept in order."
 )
-REASON = "Run it to see which layers of a fine-tuned model differ from the base model, and by how much."
+REASON = (
+    "Run it to see which layers of a fine-tuned model differ from the base model, and by how much."
+)
 CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of the page
 HOW_TO_READ = {
     CURVES: (
-        "Each curve is the similarity of one model to the base at each layer (0 = embeddings): 1 means that all pairs "
-        "of words are equally similar in both models, 0 that their similarities are unrelated; coloured bands are 95 % "
-        "intervals over sentences, the grey band is chance level (sentences shuffled), dashed lines are reference "
+        "Each curve is the similarity of one model to the base at each layer (0 = embeddings): 1 "
+        "means that all pairs "
+        "of words are equally similar in both models, 0 that their similarities are unrelated; "
+        "coloured bands are 95 % "
+        "intervals over sentences, the grey band is chance level (sentences shuffled), dashed "
+        "lines are reference "
         "models."
     ),
     GRID: (
-        "Each cell is the similarity of one layer of the base (row) to one layer of the other model (column): 1 means "
-        "the same geometry, 0 an unrelated one; cells have no bands, so small differences between neighbours may be "
+        "Each cell is the similarity of one layer of the base (row) to one layer of the other "
+        "model (column): 1 means "
+        "the same geometry, 0 an unrelated one; cells have no bands, so small differences between "
+        "neighbours may be "
         "noise."
     ),
     TEXTS: (
-        "Both panels show the similarity to the base by layer, each on another text and with the same axes: 1 means "
-        "the same geometry, 0 an unrelated one; coloured bands are 95 % intervals over sentences, the grey band is "
+        "Both panels show the similarity to the base by layer, each on another text and with the "
+        "same axes: 1 means "
+        "the same geometry, 0 an unrelated one; coloured bands are 95 % intervals over sentences, "
+        "the grey band is "
         "chance level (sentences shuffled)."
     ),
 }
 CAVEATS = {
     "A few dimensions can dominate.": (
-        "Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, give RSA .998; "
-        "after standardising it is .002. Compare the curve with *Standardise dimensions* on, or drop the largest few "
+        "Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, "
+        "give RSA .998; "
+        "after standardising it is .002. Compare the curve with *Standardise dimensions* on, or "
+        "drop the largest few "
         "dimensions."
     ),
     "Biased CKA of unrelated spaces is far from 0.": (
-        "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA scores .00 at both. "
+        "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA "
+        "scores .00 at both. "
         "Compare each curve with its grey band."
     ),
     "Words are not independent.": (
-        "Words of one sentence are similar in every model that reads it, so chance level is computed by shuffling "
-        "whole sentences; almost any two models exceed a chance level from shuffled words. Repeated words are similar "
+        "Words of one sentence are similar in every model that reads it, so chance level is "
+        "computed by shuffling "
+        "whole sentences; almost any two models exceed a chance level from shuffled words. "
+        "Repeated words are similar "
         "too, above all in layer 0: *One occurrence per word* removes them."
     ),
     "CCA needs many more items than dimensions.": (
-        "With n ≤ d any two spaces correlate perfectly; at d = 768 the mean CCA of unrelated spaces is still .83 at "
+        "With n ≤ d any two spaces correlate perfectly; at d = 768 the mean CCA of unrelated "
+        "spaces is still .83 at "
         "1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased CKA."
     ),
     "A similarity of 1 does not mean equal vectors.": (
-        "The mean cosine compares vectors coordinate by coordinate; the other measures ignore a rotation of the whole "
-        "space, and CCA ignores any invertible linear map. A high curve says that the geometry is preserved."
+        "The mean cosine compares vectors coordinate by coordinate; the other measures ignore a "
+        "rotation of the whole "
+        "space, and CCA ignores any invertible linear map. A high curve says that the geometry is "
+        "preserved."
     ),
     "The band covers sentences, not fine-tuning runs.": (
-        "Another run of the same fine-tuning may lie outside the band. The dashed lines show what a different "
+        "Another run of the same fine-tuning may lie outside the band. The dashed lines show what "
+        "a different "
         "pretraining seed and random weights score."
     ),
 }
@@ -259,9 +313,9 @@ FORMULAS = {
         r"\qquad k(a, b) = \frac{a \cdot b}{\lVert a \rVert \lVert b \rVert}"
     ),
     "Linear CKA has centred columns; debiased CKA replaces each HSIC by its unbiased estimate": (
-        r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert Y^\top Y \rVert_F}"
+        r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert "
+        r"Y^\top Y \rVert_F}"
     ),
-    "Mean CCA averages the canonical correlations; PWCCA weights them, SVCCA first keeps 99 % of the variance": (
-        r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"
-    ),
+    "Mean CCA averages the canonical correlations; PWCCA weights them, SVCCA first keeps 99 % of "
+    "the variance": (r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"),
 }

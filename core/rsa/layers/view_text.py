@@ -1,4 +1,5 @@
-"""Headlines of the study and of its views: where models differ from the base, made from the tables."""
+"""Headlines of the study and of its views: where models differ from the base, made from the
+tables."""
 
 from __future__ import annotations
 
@@ -63,23 +64,32 @@ def grid_sentence(result: Result) -> str:
     parts = [_moved(statement, grid) for statement in moved[:1]]
     if len(moved) > 1:
         count = len(moved) - 1
-        parts.append(f"{count} more model{'s' if count > 1 else ''} also {'have' if count > 1 else 'has'} such layers.")
+        parts.append(
+            f"{count} more model{'s' if count > 1 else ''} also {'have' if count > 1 else 'has'} "
+            f"such layers."
+        )
     if same:
         shown = same if len(same) <= NAMED else [*same[:NAMED], f"{len(same) - NAMED} more"]
         alone = f"Every layer of {_listed(shown)} is most similar to the same layer of the base."
-        parts.append(f"{_listed(shown)} match{'es' * (len(same) == 1)} layer by layer." if moved else alone)
+        parts.append(
+            f"{_listed(shown)} match{'es' * (len(same) == 1)} layer by layer." if moved else alone
+        )
     return " ".join(parts)
 
 
 def _moved(statement: Statement, grid: pd.DataFrame) -> str:
-    """Say how many layers of a model are most similar to another layer of the base, with the top one's numbers."""
+    """Say how many layers of a model are most similar to another layer of the base, with the top
+    one's numbers."""
     rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == statement.layers[-1])]
     best, layer = rows.loc[rows["similarity"].idxmax()], statement.layers[-1]
     stays = rows[rows["base_layer"] == layer]["similarity"]
     against = f"; to layer {layer} {text_of(float(stays.iloc[0]))}" if len(stays) else ""
-    layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()]["layer"].nunique()
+    layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()][
+        "layer"
+    ].nunique()
     return (
-        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most similar to another "
+        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most "
+        f"similar to another "
         f"layer of the base: layer {layer} to layer {int(best['base_layer'])} "
         f"({_estimate(statement).value_text}{against})."
     )
@@ -88,9 +98,10 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
 def texts_sentence(result: Result) -> str:
     """Say whether the two texts differ, by the largest difference of any model at any layer.
 
-    The band of a difference is put together from the two curves' own bands (MOVER: Zou & Donner 2008, Statistics in
-    Medicine 27), which takes the texts' sentences as drawn independently. It is widened for the number of layers and
-    models looked at (Bonferroni, with the quantiles of a normal distribution), since the largest of many is reported.
+    The band of a difference is put together from the two curves' own bands (MOVER: Zou & Donner
+    2008, Statistics in Medicine 27), which takes the texts' sentences as drawn independently. It is
+    widened for the number of layers and models looked at (Bonferroni, with the quantiles of a
+    normal distribution), since the largest of many is reported.
     """
     table = result.tables.get("domains")
     if table is None or table["corpus"].nunique() < 2:
@@ -106,7 +117,8 @@ def texts_sentence(result: Result) -> str:
     pairs = text_differences(table).dropna(subset=["low"])
     apart = int(((pairs["low"] > 0) | (pairs["high"] < 0)).sum())
     return (
-        f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its similarity is "
+        f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its "
+        f"similarity is "
         f"{largest.estimate.direction('higher', 'lower')} on {second} than on {first}."
     )
 
@@ -179,10 +191,15 @@ def _finding(facts: Facts) -> str:
         lowest = f"the lowest similarity is {score.text} ({names[least]}, {at}){level}"
         if len(compared) == 1:
             lowest = f"its lowest similarity is {score.text}, at {at}{level}"
-            return f"{names[least]} does not detectably differ from the base in any layer: {lowest}."
+            return (
+                f"{names[least]} does not detectably differ from the base in any layer: {lowest}."
+            )
         return f"The {kind} do not detectably differ from the base in any layer: {lowest}."
     if len(compared) == 1:
-        return f"{names[least]} differs from the base {places[least]}: similarity {score.text} at {at}{level}."
+        return (
+            f"{names[least]} differs from the base {places[least]}: similarity {score.text} at "
+            f"{at}{level}."
+        )
     same = len(places) == len(compared) and len(set(places.values())) == 1
     others = [_estimate(levels[model]) for model in compared if model != least]
     apart = least in places and score.high < min(estimate.low for estimate in others)
@@ -193,7 +210,9 @@ def _finding(facts: Facts) -> str:
     if not apart:
         some = "" if same else " in some layer"
         return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
-    layers = layers_in_words(facts[DIFFERS][least].layers).replace(" to ", "–")  # two lines have no room for more
+    layers = layers_in_words(facts[DIFFERS][least].layers).replace(
+        " to ", "–"
+    )  # two lines have no room for more
     place = "" if same else f" ({layers})"
     return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
 
@@ -240,7 +259,9 @@ def _clause(facts: Facts, model: str, name: str, label: str) -> str:
     if model in facts.get(WEIGHT_CHANGE, ()):
         scaled = facts.get(SCALED, {}).get(model)
         size = _estimate(facts[WEIGHT_CHANGE][model]).text
-        parts.append(f"weight change {size}{f', scaled to {_estimate(scaled).text}' if scaled else ''}")
+        parts.append(
+            f"weight change {size}{f', scaled to {_estimate(scaled).text}' if scaled else ''}"
+        )
     stranger = " (not trained from the base)" if model in facts.get(NOT_FROM_BASE, ()) else ""
     return f"{name}{stranger} {place}{more} ({'; '.join(parts)})"
 
@@ -252,7 +273,8 @@ def _comparison(facts: Facts) -> str:
 
 
 def _unequal(facts: Facts) -> str:
-    """Say that the weights moved unequally far, a rival explanation of every difference between models."""
+    """Say that the weights moved unequally far, a rival explanation of every difference between
+    models."""
     strangers = facts.get(NOT_FROM_BASE, {})
     changes = [s for model, s in facts.get(WEIGHT_CHANGE, {}).items() if model not in strangers]
     sizes = sorted(_estimate(statement).value for statement in changes)

@@ -1,16 +1,18 @@
 """Canonical correlations: how well can each space be predicted from the other by a linear map?
 
-All three forms start from orthonormal bases of the centred spaces, by a rank-truncated SVD in float64; the singular
-values of their product are the canonical correlations. Chance level is far from 0: independent Gaussians with n = 1000,
-d = 768 score .82; with n <= d any two spaces score 1.
+All three forms start from orthonormal bases of the centred spaces, by a rank-truncated SVD in
+float64; the singular values of their product are the canonical correlations. Chance level is far
+from 0: independent Gaussians with n = 1000, d = 768 score .82; with n <= d any two spaces score 1.
 
 References:
     Hotelling 1936. Mean CCA: Kornblith et al. 2019, ICML.
     SVCCA: Raghu et al. 2017, NeurIPS (directions that hold 99 % of the variance, then mean CCA).
-    PWCCA: Morcos, Raghu & Bengio 2018, NeurIPS (correlations weighted by how much of X they account for).
-Deviations: PWCCA's weights are the paper's, sums of |<canonical variable, neuron of X>| over X's neurons (centred
-columns), so that a rotation of X changes it a little, unlike the other measures here; the correlations are weighted
-only over the smaller of the two ranks. The jackknife keeps the SVCCA subspace of all items.
+    PWCCA: Morcos, Raghu & Bengio 2018, NeurIPS (correlations weighted by how much of X they account
+    for).
+Deviations: PWCCA's weights are the paper's, sums of |<canonical variable, neuron of X>| over X's
+neurons (centred columns), so that a rotation of X changes it a little, unlike the other measures
+here; the correlations are weighted only over the smaller of the two ranks. The jackknife keeps the SVCCA
+subspace of all items.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ DEGENERATE = 1e-6  # a whitening factor below this: the remaining items no longe
 
 @dataclass(frozen=True)
 class Space:
-    """An orthonormal basis of a centred space: `basis` (item, rank), `scale` (rank,) its singular values.
+    """An orthonormal basis of a centred space: `basis` (item, rank), `scale` (rank,) its singular
+    values.
 
     `neurons` (rank, d_model) are the space's columns in that basis.
     """
@@ -41,7 +44,8 @@ class Space:
 
 
 def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
-    """Compute the weighted or plain mean of the canonical correlations, in [0, 1]; NaN for a constant space.
+    """Compute the weighted or plain mean of the canonical correlations, in [0, 1]; NaN for a
+    constant space.
 
     Args:
         x: Vectors, shape (item, d_model); of "pwcca", the base model's, which give the weights.
@@ -82,21 +86,32 @@ def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str
     first, second = _spaces(x, y, form)
     if not first.scale.size or not second.scale.size:
         return np.full(len(permutations), np.nan)
-    return np.array([_summarise(first.basis.T @ second.basis[order], first.neurons, form) for order in permutations])
+    return np.array(
+        [
+            _summarise(first.basis.T @ second.basis[order], first.neurons, form)
+            for order in permutations
+        ]
+    )
 
 
 def canonical_jackknife(
-    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator, form: str
+    x: ArrayLike,
+    y: ArrayLike,
+    sentence: ArrayLike,
+    groups: int,
+    rng: np.random.Generator,
+    form: str,
 ) -> FloatArray:
     """Compute the measure with each group of sentences left out, shape (group,).
 
-    A bootstrap is biased here: a draw holds 63 % of the items, and canonical correlations grow as items get fewer.
-    In the orthonormal bases of all items the covariances without a group are close to the identity, so each
-    replicate is a well conditioned Cholesky factor and one small SVD.
+    A bootstrap is biased here: a draw holds 63 % of the items, and canonical correlations grow as
+    items get fewer. In the orthonormal bases of all items the covariances without a group are close
+    to the identity, so each replicate is a well conditioned Cholesky factor and one small SVD.
 
     Example:
         >>> x = np.random.default_rng(0).normal(size=(12, 2))
-        >>> canonical_jackknife(x, 2 * x, np.arange(12), 3, np.random.default_rng(0), "cca").round(2).tolist()
+        >>> canonical_jackknife(x, 2 * x, np.arange(12), 3, np.random.default_rng(0),
+        ...     "cca").round(2).tolist()
         [1.0, 1.0, 1.0]
     """
     first, second = _spaces(x, y, form)
@@ -111,7 +126,11 @@ def canonical_jackknife(
         total_a, total_b = a.sum(axis=0), b.sum(axis=0)
         root_a, root_b = _root(a, total_a, len(kept)), _root(b, total_b, len(kept))
         if root_a is None or root_b is None:
-            replicates.append(canonical(first.basis[kept] @ first.neurons, second.basis[kept] * second.scale, form))
+            replicates.append(
+                canonical(
+                    first.basis[kept] @ first.neurons, second.basis[kept] * second.scale, form
+                )
+            )
             continue
         inner = cross - a.T @ b - np.outer(total_a, total_b) / len(kept)
         whitened = np.linalg.solve(root_b, np.linalg.solve(root_a, inner).T).T
@@ -126,7 +145,8 @@ def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
 
 
 def _space(x: FloatArray, share: float) -> Space:
-    """Compute a basis of the centred space's directions, or of the first that hold `share` of the variance."""
+    """Compute a basis of the centred space's directions, or of the first that hold `share` of the
+    variance."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
     floor = max(x.shape) * np.finfo(np.float64).eps * float(scale[0])
     rank = int(np.count_nonzero(scale > floor))
@@ -137,7 +157,8 @@ def _space(x: FloatArray, share: float) -> Space:
 
 
 def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
-    """Average the correlations of two orthonormal bases; `neurons` are X's columns in the first one."""
+    """Average the correlations of two orthonormal bases; `neurons` are X's columns in the first
+    one."""
     if form != "pwcca":
         correlations = np.linalg.svd(inner, compute_uv=False)
         return float(np.minimum(correlations, 1.0).mean())
@@ -147,7 +168,8 @@ def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
 
 
 def _root(left_out: FloatArray, total: FloatArray, kept: int) -> FloatArray | None:
-    """Factor the kept items' covariance in the basis of all (Cholesky); None where they no longer span it."""
+    """Factor the kept items' covariance in the basis of all (Cholesky); None where they no longer
+    span it."""
     covariance = np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / kept
     try:
         root: FloatArray = np.linalg.cholesky(covariance).astype(np.float64, copy=False)

@@ -1,15 +1,17 @@
 """Linear centred kernel alignment, biased as published and debiased.
 
-CKA(X, Y) = HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)) with K = X X^T and L = Y Y^T. The biased form grows with d / n
-for unrelated spaces; the debiased one uses the unbiased estimate of HSIC and is near 0 for them. Both are computed
-from d x d matrices when d < n.
+CKA(X, Y) = HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)) with K = X X^T and L = Y Y^T. The biased form
+grows with d / n for unrelated spaces; the debiased one uses the unbiased estimate of HSIC and is
+near 0 for them. Both are computed from d x d matrices when d < n.
 
 References:
-    Kornblith et al. 2019, ICML, Similarity of Neural Network Representations Revisited (linear CKA).
-    Song et al. 2012, JMLR, Feature Selection via Dependence Maximization, eq. 5 (unbiased HSIC).
-    Nguyen, Raghu & Kornblith 2021, ICLR (debiased CKA, here on all items at once and not averaged over minibatches).
-Deviations: under the bootstrap, pairs and larger tuples that hold an item and its own copy are dropped, so resampling
-does not push the biased form up. The debiased form is then the U-statistic over tuples of different items.
+    Kornblith et al. 2019, ICML, Similarity of Neural Network Representations Revisited (linear
+    CKA). Song et al. 2012, JMLR, Feature Selection via Dependence Maximization, eq. 5 (unbiased
+    HSIC). Nguyen, Raghu & Kornblith 2021, ICLR (debiased CKA, here on all items at once and not
+    averaged over minibatches).
+Deviations: under the bootstrap, pairs and larger tuples that hold an item and its own copy are
+dropped, so resampling does not push the biased form up. The debiased form is then the U-statistic
+over tuples of different items.
 """
 
 from __future__ import annotations
@@ -41,18 +43,22 @@ def linear_cka(x: ArrayLike, y: ArrayLike) -> float:
         0.68
     """
     first, second = _centred(*check_pair(x, y))
-    return _ratio(product_norm(first, second), product_norm(first, first), product_norm(second, second))
+    return _ratio(
+        product_norm(first, second), product_norm(first, first), product_norm(second, second)
+    )
 
 
 def debiased_cka(x: ArrayLike, y: ArrayLike) -> float:
-    """Compute debiased linear CKA, at most 1, about 0 for unrelated spaces; NaN if an HSIC is not positive.
+    """Compute debiased linear CKA, at most 1, about 0 for unrelated spaces; NaN if an HSIC is not
+    positive.
 
     Args:
         x: Vectors, shape (item, d_model).
         y: Vectors of the same items, shape (item, another d_model).
 
     Raises:
-        ShapeError: If the shapes do not fit, a value is not finite, or there are fewer than 4 items.
+        ShapeError: If the shapes do not fit, a value is not finite, or there are fewer than 4
+            items.
 
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
@@ -83,7 +89,9 @@ def cka_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, debiased: bool)
     return np.array([_ratio(hsic(first, second[order], True), *norms) for order in permutations])
 
 
-def cka_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, debiased: bool) -> FloatArray:
+def cka_draws(
+    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, debiased: bool
+) -> FloatArray:
     """Compute CKA of every bootstrap draw, from one pass over the pairs.
 
     Args:
@@ -115,7 +123,8 @@ def cka_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike
 
 
 def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Centre both spaces and scale them to unit norm, which reduces rounding and leaves CKA unchanged."""
+    """Centre both spaces and scale them to unit norm, which reduces rounding and leaves CKA
+    unchanged."""
     return _unit(centred(x)), _unit(centred(y))
 
 
@@ -132,8 +141,8 @@ def _ratio(cross: float, own_x: float, own_y: float) -> float:
 def _unbiased(x: FloatArray, y: FloatArray, single: bool | None = None) -> float:
     """Estimate HSIC without bias, times n (n - 3), for centred features.
 
-    Centred rows of a Gram matrix sum to 0, so with the diagonal taken out they sum to minus the diagonal, and all
-    terms of Song et al. follow from |X^T Y|^2 and the two diagonals.
+    Centred rows of a Gram matrix sum to 0, so with the diagonal taken out they sum to minus the
+    diagonal, and all terms of Song et al. follow from |X^T Y|^2 and the two diagonals.
     """
     items = len(x)
     diagonal_x, diagonal_y = np.einsum("id,id->i", x, x), np.einsum("id,id->i", y, y)
@@ -147,7 +156,9 @@ def _strips(x: FloatArray) -> Strip:
     return lambda start, stop: x[start:stop] @ x[start:].T
 
 
-def _weighted_rows(x: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray) -> FloatArray:
+def _weighted_rows(
+    x: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray
+) -> FloatArray:
     """Sum w_j k_ij over j, i included, for every item and draw, shape (item, draw)."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     sums = np.add.reduceat(x, starts, axis=0)
@@ -159,13 +170,21 @@ def _biased_draws(
 ) -> list[FloatArray]:
     """Compute HSIC(K, L), HSIC(K, K) and HSIC(L, L) of every draw, each of shape (draw,)."""
     totals = product_totals(_strips(x), _strips(y), sizes, counts, [(1, 1)])[0]
-    rows = {"k": _weighted_rows(x, labels, sizes, counts), "l": _weighted_rows(y, labels, sizes, counts)}
-    diagonal = {"k": np.einsum("id,id->i", x, x)[:, None], "l": np.einsum("id,id->i", y, y)[:, None]}
+    rows = {
+        "k": _weighted_rows(x, labels, sizes, counts),
+        "l": _weighted_rows(y, labels, sizes, counts),
+    }
+    diagonal = {
+        "k": np.einsum("id,id->i", x, x)[:, None],
+        "l": np.einsum("id,id->i", y, y)[:, None],
+    }
     weight = counts[:, labels].T
     size = counts @ sizes
     grand = {name: np.einsum("id,id->d", weight, rows[name]) for name in rows}
     # Kernel value of an item with itself after centring on the draw's own mean.
-    centred = {name: diagonal[name] - 2.0 * rows[name] / size + grand[name] / size**2 for name in rows}
+    centred = {
+        name: diagonal[name] - 2.0 * rows[name] / size + grand[name] / size**2 for name in rows
+    }
     values = []
     for left, right, total in (("k", "l", totals.kl), ("k", "k", totals.kk), ("l", "l", totals.ll)):
         everything = total + np.sum(weight**2 * diagonal[left] * diagonal[right], axis=0)
@@ -181,8 +200,9 @@ def _unbiased_draws(
 ) -> list[FloatArray]:
     """Compute weighted U-statistics of HSIC over tuples of different items, each of shape (draw,).
 
-    Sums over tuples of distinct indices follow from sums over all tuples by inclusion and exclusion. Under unequal
-    weights this estimate moves a little (by about 1 / n) with the origin; the origin is the mean of all items.
+    Sums over tuples of distinct indices follow from sums over all tuples by inclusion and
+    exclusion. Under unequal weights this estimate moves a little (by about 1 / n) with the origin;
+    the origin is the mean of all items.
     """
     first, second = _strips(x), _strips(y)
     pairs, mixed, squares = product_totals(first, second, sizes, counts, [(1, 1), (1, 2), (2, 2)])
@@ -190,7 +210,8 @@ def _unbiased_draws(
     rows = {}
     for name, array in (("k", x), ("l", y)):
         rows[name] = (
-            _weighted_rows(array, labels, sizes, counts) - weight * np.einsum("id,id->i", array, array)[:, None]
+            _weighted_rows(array, labels, sizes, counts)
+            - weight * np.einsum("id,id->i", array, array)[:, None]
         )
     grand = {name: np.einsum("id,id->d", weight, rows[name]) for name in rows}
     p1, p2, p3, p4 = ((counts**power) @ sizes for power in (1, 2, 3, 4))

@@ -1,15 +1,18 @@
 """Kernels over items, in blocks, and their totals over pairs of sentences.
 
-A similarity matrix over n items is never needed whole: a measure needs sums over its pairs. `pair_totals` takes the
-matrices of two spaces a strip of rows at a time, adds every strip up to one number for each pair of sentences, and
-weighs those by how often a bootstrap draw holds the two sentences. One pass serves every draw.
+A similarity matrix over n items is never needed whole: a measure needs sums over its pairs.
+`pair_totals` takes the matrices of two spaces a strip of rows at a time, adds every strip up to one
+number for each pair of sentences, and weighs those by how often a bootstrap draw holds the two
+sentences. One pass serves every draw.
 
-A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item carry no information
-(their similarity is 1 in every space) and are dropped; pairs of different items count once for each pair of copies,
-so c_s * c_t times for items from sentences s and t, and c_s * c_s times within a sentence.
+A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item
+carry no information (their similarity is 1 in every space) and are dropped; pairs of different
+items count once for each pair of copies, so c_s * c_t times for items from sentences s and t, and
+c_s * c_s times within a sentence.
 
 References:
-    Kriegeskorte et al. 2008, Frontiers in Systems Neuroscience (similarity matrices, upper triangle).
+    Kriegeskorte et al. 2008, Frontiers in Systems Neuroscience (similarity matrices, upper
+    triangle).
 Deviations: none.
 """
 
@@ -27,9 +30,12 @@ from core.rsa.measures.preparing import centred
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Strip = Callable[[int, int], FloatArray]  # (start, stop) -> matrix[start:stop, start:], a fresh array
+Strip = Callable[
+    [int, int], FloatArray
+]  # (start, stop) -> matrix[start:stop, start:], a fresh array
 
-SAME = 1e-14  # squared distance, as a share of both squared lengths, below which two vectors count as equal
+# squared distance, as a share of both squared lengths, below which two vectors count as equal
+SAME = 1e-14
 BLOCK = 512  # rows of a strip: 512 x 5000 float64 are 20 MB
 KERNELS = {
     "cosine": "cosine of the two vectors",
@@ -43,8 +49,8 @@ QUANTITIES = ("k", "l", "kl", "kk", "ll")
 class PairTotals:
     """Weighted sums over ordered pairs of different items, one value a draw, each of shape (draw,).
 
-    `k` and `l` stand for the two matrices, each minus a constant (`shift`) that keeps the sums well conditioned. A sum
-    that was not asked for is 0.
+    `k` and `l` stand for the two matrices, each minus a constant (`shift`) that keeps the sums well
+    conditioned. A sum that was not asked for is 0.
     """
 
     k: FloatArray
@@ -66,7 +72,8 @@ def check_kernel(kernel: str) -> None:
         >>> check_kernel("cubic")
         Traceback (most recent call last):
             ...
-        core.errors.SpecError: There is no kernel 'cubic': choose one of cosine, correlation, euclidean.
+        core.errors.SpecError: There is no kernel 'cubic': choose one of cosine, correlation,
+            euclidean.
     """
     if kernel not in KERNELS:
         raise SpecError(f"There is no kernel {kernel!r}: choose one of {', '.join(KERNELS)}.")
@@ -75,7 +82,8 @@ def check_kernel(kernel: str) -> None:
 def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
     """Compute rows whose inner products are the kernel, shape (item, d_model); None for Euclidean.
 
-    A vector of zeros (or, for correlation, a constant one) has no direction; its similarity to everything is 0.
+    A vector of zeros (or, for correlation, a constant one) has no direction; its similarity to
+    everything is 0.
 
     Raises:
         SpecError: If the kernel is unknown.
@@ -90,11 +98,14 @@ def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
     rows = vectors - vectors.mean(axis=1, keepdims=True) if kernel == "correlation" else vectors
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     floor = 1e-13 * np.linalg.norm(vectors, axis=1, keepdims=True)
-    return cast("FloatArray | None", np.divide(rows, norms, out=np.zeros_like(rows), where=norms > floor))
+    return cast(
+        "FloatArray | None", np.divide(rows, norms, out=np.zeros_like(rows), where=norms > floor)
+    )
 
 
 def strips(vectors: FloatArray, kernel: str) -> Strip:
-    """Make a function that computes rows start to stop of the kernel's matrix, from column start on.
+    """Make a function that computes rows start to stop of the kernel's matrix, from column start
+    on.
 
     Example:
         >>> strips(np.array([[1.0, 0.0], [3.0, 4.0]]), "cosine")(0, 1).round(2).tolist()
@@ -118,7 +129,8 @@ def strips(vectors: FloatArray, kernel: str) -> Strip:
 
 
 def similarity_matrix(vectors: FloatArray, kernel: str) -> FloatArray:
-    """Compute the whole matrix, shape (item, item), for rank comparisons, which need every pair at once.
+    """Compute the whole matrix, shape (item, item), for rank comparisons, which need every pair at
+    once.
 
     Example:
         >>> similarity_matrix(np.array([[1.0, 0.0], [3.0, 4.0]]), "cosine").round(2).tolist()
@@ -148,7 +160,8 @@ def upper_triangle(matrix: FloatArray) -> FloatArray:
 
 
 def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
-    """Build the symmetric matrix with these entries above the diagonal and zeros on it, shape (item, item).
+    """Build the symmetric matrix with these entries above the diagonal and zeros on it, shape
+    (item, item).
 
     Example:
         >>> from_upper_triangle(np.array([1.0, 2.0, 3.0]), 3).tolist()
@@ -164,20 +177,24 @@ def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
 
 
 def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray) -> PairTotals:
-    """Sum w_i * w_j times k, l, kl, kk and ll over ordered pairs of different items i, j, for every draw.
+    """Sum w_i * w_j times k, l, kl, kk and ll over ordered pairs of different items i, j, for every
+    draw.
 
     Args:
         first: Strips of the first matrix (symmetric), items of one sentence next to each other.
         second: Strips of the second.
         sizes: Items of each sentence, in order, shape (sentence,).
-        counts: How often each draw holds each sentence (w of all its items), shape (draw, sentence).
+        counts: How often each draw holds each sentence (w of all its items), shape (draw,
+            sentence).
 
     Returns:
-        Totals of shape (draw,), of matrices minus a constant each, which does not affect a Pearson correlation.
+        Totals of shape (draw,), of matrices minus a constant each, which does not affect a Pearson
+        correlation.
 
     Example:
         >>> matrix = strips(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), "cosine")
-        >>> pair_totals(matrix, matrix, np.array([1, 1, 1]), np.array([[1.0, 1.0, 1.0]])).k.round(2).tolist()
+        >>> pair_totals(matrix, matrix, np.array([1, 1, 1]), np.array([[1.0, 1.0,
+        ...     1.0]])).k.round(2).tolist()
         [-1.11]
     """
     sample = min(int(sizes.sum()), BLOCK // 2)
@@ -186,7 +203,11 @@ def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray
 
 
 def product_totals(
-    first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: Sequence[tuple[int, int]]
+    first: Strip,
+    second: Strip,
+    sizes: IntArray,
+    counts: FloatArray,
+    powers: Sequence[tuple[int, int]],
 ) -> list[PairTotals]:
     """Sum as `pair_totals`, weighted by w_i**p * w_j**q for several p and q in one pass.
 
@@ -223,11 +244,15 @@ def _totals(
         rows, columns = starts[begin:end] - starts[begin], starts[begin:-1] - starts[begin]
         factors = {"k": (k,), "l": (l,), "kl": (k, l), "kk": (k, k), "ll": (l, l)}
         for name in quantities:
-            sums = _sum_by_sentence(np.multiply(*pair) if len(pair := factors[name]) == 2 else pair[0], rows, columns)
+            sums = _sum_by_sentence(
+                np.multiply(*pair) if len(pair := factors[name]) == 2 else pair[0], rows, columns
+            )
             for number, (p, q) in enumerate(powers):
                 share = _quadratic(sums, raised[p], raised[q], begin, end, p == q)
                 totals[number, QUANTITIES.index(name)] += share
-    return [PairTotals(**dict(zip(QUANTITIES, values, strict=True)), shift=shift) for values in totals]
+    return [
+        PairTotals(**dict(zip(QUANTITIES, values, strict=True)), shift=shift) for values in totals
+    ]
 
 
 def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
@@ -242,7 +267,8 @@ def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
 
 
 def _sum_by_sentence(product: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Sum over the items of each pair of sentences, shape (sentence in the strip, sentence from the strip on)."""
+    """Sum over the items of each pair of sentences, shape (sentence in the strip, sentence from the
+    strip on)."""
     if columns.size < product.shape[1]:
         product = np.add.reduceat(product, columns, axis=1)
     if rows.size < product.shape[0]:

@@ -1,11 +1,15 @@
-"""Measures without pairs of items: the cosine of matching vectors, and similarity after the best rotation.
+"""Measures without pairs of items: the cosine of matching vectors, and similarity after the best
+rotation.
 
 References:
-    Mean cosine: the community notebook on fine-tuned BERT; meaningful only between models that share a start.
-    Procrustes: Ding, Denain & Steinhardt 2021, NeurIPS, Grounding Representation Similarity; Schönemann 1966.
-Deviations: Procrustes is given as a similarity, |X^T Y|_* / (|X|_F |Y|_F) of the centred spaces: 1 minus half the
-squared Procrustes distance between the spaces scaled to unit norm. It is in [0, 1], and 1 for spaces that differ by
-rotation, reflection, shift and isotropic scale. The mean cosine is not invariant to a rotation of one space.
+    Mean cosine: the community notebook on fine-tuned BERT; meaningful only between models that
+    share a start.
+    Procrustes: Ding, Denain & Steinhardt 2021, NeurIPS, Grounding Representation Similarity;
+    Schönemann 1966.
+Deviations: Procrustes is given as a similarity, |X^T Y|_* / (|X|_F |Y|_F) of the centred spaces: 1
+minus half the squared Procrustes distance between the spaces scaled to unit norm. It is in
+[0, 1], and 1 for spaces that differ by rotation, reflection, shift and isotropic scale. The mean cosine is not
+invariant to a rotation of one space.
 """
 
 from __future__ import annotations
@@ -41,7 +45,9 @@ def mean_cosine(x: ArrayLike, y: ArrayLike) -> float:
     return float(_cosines(x, y).mean())
 
 
-def mean_cosine_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike) -> FloatArray:
+def mean_cosine_draws(
+    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike
+) -> FloatArray:
     """Compute the mean cosine of every bootstrap draw, shape (draw,).
 
     Args:
@@ -53,7 +59,8 @@ def mean_cosine_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: A
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
         >>> y = x * np.array([1.0, -1.0])
-        >>> mean_cosine_draws(x, y, np.arange(4), np.array([[1, 1, 1, 1], [4, 0, 0, 0]])).round(2).tolist()
+        >>> mean_cosine_draws(x, y, np.arange(4), np.array([[1, 1, 1, 1], [4, 0, 0,
+        ...     0]])).round(2).tolist()
         [-0.05, 1.0]
     """
     labels, _ = sentence_labels(sentence)
@@ -63,7 +70,8 @@ def mean_cosine_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: A
 
 
 def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
-    """Compute the mean cosine with the items shuffled, shape (draw,): high if a space is a narrow cone.
+    """Compute the mean cosine with the items shuffled, shape (draw,): high if a space is a narrow
+    cone.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -76,7 +84,9 @@ def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> Floa
         [1.0, 0.35]
     """
     first, second = _directions(x, y)
-    return np.array([float(np.einsum("id,id->i", first, second[order]).mean()) for order in permutations])
+    return np.array(
+        [float(np.einsum("id,id->i", first, second[order]).mean()) for order in permutations]
+    )
 
 
 def procrustes(x: ArrayLike, y: ArrayLike) -> float:
@@ -107,7 +117,8 @@ def procrustes_jackknife(
 ) -> FloatArray:
     """Compute Procrustes similarity with each group of sentences left out, shape (group,).
 
-    Sums and cross products of the group are subtracted from those of all items, so that a replicate costs one SVD.
+    Sums and cross products of the group are subtracted from those of all items, so that a replicate
+    costs one SVD.
 
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
@@ -116,13 +127,20 @@ def procrustes_jackknife(
     """
     first, second = check_pair(x, y)
     first, second = centred(first), centred(second)
-    cross, own_x, own_y = first.T @ second, float(np.vdot(first, first)), float(np.vdot(second, second))
+    cross, own_x, own_y = (
+        first.T @ second,
+        float(np.vdot(first, first)),
+        float(np.vdot(second, second)),
+    )
     replicates = []
     for kept in jackknife_sentences(sentence, groups, rng):
         left = np.ones(len(first), dtype=bool)
         left[kept] = False
         a, b = first[left], second[left]
-        total_a, total_b = a.sum(axis=0), b.sum(axis=0)  # the kept items sum to minus this: all sum to 0
+        total_a, total_b = (
+            a.sum(axis=0),
+            b.sum(axis=0),
+        )  # the kept items sum to minus this: all sum to 0
         replicates.append(
             _nuclear(
                 cross - a.T @ b - np.outer(total_a, total_b) / len(kept),
@@ -162,8 +180,13 @@ def _directions(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Scale the vectors of both spaces to length 1."""
     first, second = check_pair(x, y, least=1)
     if first.shape[1] != second.shape[1]:
-        reason = f"got {first.shape[1]} and {second.shape[1]}: choose RSA, CKA, CCA or Procrustes for these models"
-        raise ShapeError(f"The cosine of matching vectors needs spaces of the same d_model, {reason}.")
+        reason = (
+            f"got {first.shape[1]} and {second.shape[1]}: choose RSA, CKA, CCA or Procrustes "
+            f"for these models"
+        )
+        raise ShapeError(
+            f"The cosine of matching vectors needs spaces of the same d_model, {reason}."
+        )
     rows = gram_rows(first, "cosine"), gram_rows(second, "cosine")
     assert rows[0] is not None
     assert rows[1] is not None

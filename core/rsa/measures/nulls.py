@@ -1,17 +1,18 @@
 """Chance level: the similarity of two spaces when the sentences of the second one are shuffled.
 
-Words of one sentence are similar in every model that reads it, so two spaces that have nothing in common but the text
-are more similar than shuffled words would suggest: independent spaces exceed that chance level nearly always. Here
-whole sentences are shuffled: each is paired with another sentence of as many items, item by item in order, so that the
-effects of sentence and position stay and only the pairing is broken.
+Words of one sentence are similar in every model that reads it, so two spaces that have nothing in
+common but the text are more similar than shuffled words would suggest: independent spaces exceed
+that chance level nearly always. Here
+whole sentences are shuffled: each is paired with another sentence of as many items, item by item in
+order, so that the effects of sentence and position stay and only the pairing is broken.
 
-Where too few sentences have one length, the next shorter ones join them, and all are cut to the shortest; the few
-items that are cut off are left out, because shuffling them alone would lower the chance level. No sentence is paired
-with itself, so two equal models have the chance level of unrelated ones. If every item is a sentence, or there is only
-one sentence, items are shuffled.
+Where too few sentences have one length, the next shorter ones join them, and all are cut to the
+shortest; the few items that are cut off are left out, because shuffling them alone would lower the
+chance level. No sentence is paired with itself, so two equal models have the chance level of
+unrelated ones. If every item is a sentence, or there is only one sentence, items are shuffled.
 
-Reference: Anderson & ter Braak 2003, Permutation tests for multi-factorial analysis of variance (permuting whole
-units). Deviations: cycles instead of all permutations, and cut sentences, as said.
+Reference: Anderson & ter Braak 2003, Permutation tests for multi-factorial analysis of variance
+(permuting whole units). Deviations: cycles instead of all permutations, and cut sentences, as said.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from core.statistics import sentence_labels
 LEAST_TOGETHER = 4  # sentences of one length; if there are fewer, the next shorter ones join
 
 
-def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+def pair_sentences(
+    sentence: ArrayLike, draws: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
     """Choose the items of the null, and orders of them in which whole sentences are shuffled.
 
     Args:
@@ -48,7 +51,9 @@ def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) ->
     """
     labels, sentences = sentence_labels(sentence)
     if sentences in (1, labels.size):
-        return np.arange(labels.size), np.array([rng.permutation(labels.size) for _ in range(draws)])
+        return np.arange(labels.size), np.array(
+            [rng.permutation(labels.size) for _ in range(draws)]
+        )
     owned = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
     groups = _groups(owned)
     kept = np.concatenate([group.ravel() for group in groups])
@@ -63,7 +68,8 @@ def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) ->
 
 
 def _groups(owned: list[IntArray]) -> list[IntArray]:
-    """Group sentences of one length, LEAST_TOGETHER or more, as items (sentence, item); longest first."""
+    """Group sentences of one length, LEAST_TOGETHER or more, as items (sentence, item); longest
+    first."""
     waiting: list[IntArray] = []
     groups: list[list[IntArray]] = []
     for size in sorted({len(items) for items in owned}, reverse=True):

@@ -1,11 +1,13 @@
-"""Preparation of vectors before they are compared: checks, standardising, dropping rogue dimensions.
+"""Preparation of vectors before they are compared: checks, standardising, dropping rogue
+dimensions.
 
-Two dimensions with large values can dominate the cosine: with two shared outliers out of 768 on otherwise
-independent Gaussians RSA is above .99 raw and near zero standardised.
+Two dimensions with large values can dominate the cosine: with two shared outliers out of 768 on
+otherwise independent Gaussians RSA is above .99 raw and near zero standardised.
 
 Reference:
     Timkey & van Schijndel 2021, EMNLP, All Bark and No Bite: Rogue Dimensions.
-Deviations: the dimensions dropped are those with the largest mean square, not with the largest share of the mean
+Deviations: the dimensions dropped are those with the largest mean square, not with the largest
+share of the mean
 cosine: the two agree where a few dimensions dominate, and the mean square needs no pairs.
 """
 
@@ -33,8 +35,8 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
         least: The smallest number of items for the computation.
 
     Raises:
-        ShapeError: If one is not two-dimensional, if the numbers of items differ or are below `least`, or if a
-            value is not finite.
+        ShapeError: If one is not two-dimensional, if the numbers of items differ or are below
+            `least`, or if a value is not finite.
 
     Example:
         >>> x, y = check_pair([[1], [2], [3]], [[1, 0], [0, 1], [1, 1]])
@@ -47,13 +49,23 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if first.ndim != 2 or second.ndim != 2:
-        raise ShapeError(f"Vectors must have shape (item, d_model), got {first.shape} and {second.shape}.")
+        raise ShapeError(
+            f"Vectors must have shape (item, d_model), got {first.shape} and {second.shape}."
+        )
     if first.shape[0] != second.shape[0]:
-        raise ShapeError(f"Both spaces need the same items, got {first.shape[0]} and {second.shape[0]}.")
+        raise ShapeError(
+            f"Both spaces need the same items, got {first.shape[0]} and {second.shape[0]}."
+        )
     if first.shape[0] < least:
-        raise ShapeError(f"This comparison needs at least {least} items, got {first.shape[0]}: sample more words.")
+        raise ShapeError(
+            f"This comparison needs at least {least} items, got {first.shape[0]}: sample more "
+            f"words."
+        )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        raise ShapeError("Some vectors are not finite, because the model overflows on this text: choose another text.")
+        raise ShapeError(
+            "Some vectors are not finite, because the model overflows on this text: choose another "
+            "text."
+        )
     return first, second
 
 
@@ -74,14 +86,18 @@ def centred(vectors: ArrayLike) -> FloatArray:
     return cast("FloatArray", result)
 
 
-def product_norm(x: FloatArray | SingleArray, y: FloatArray | SingleArray, single: bool | None = None) -> float:
-    """Sum the product of both linear kernels over all pairs of items: |X^T Y|^2, or <XX^T, YY^T> if that is smaller.
+def product_norm(
+    x: FloatArray | SingleArray, y: FloatArray | SingleArray, single: bool | None = None
+) -> float:
+    """Sum the product of both linear kernels over all pairs of items: |X^T Y|^2.
+
+    It is computed as <XX^T, YY^T> if that is smaller.
 
     Args:
         x: Shape (item, d_model).
         y: Shape (item, another d_model).
-        single: Whether to multiply in float32 and add up in float64: twice as fast, differences below 1e-6 for
-            vectors that are stored in float16. By default for large products.
+        single: Whether to multiply in float32 and add up in float64: twice as fast, differences
+            below 1e-6 for vectors that are stored in float16. By default for large products.
 
     Example:
         >>> product_norm(np.array([[1.0], [2.0]]), np.array([[3.0], [1.0]]))
@@ -91,13 +107,17 @@ def product_norm(x: FloatArray | SingleArray, y: FloatArray | SingleArray, singl
     if single is None:
         single = items * width * min(items, width) > MUCH
     if single:
-        same = y is x  # one array on both sides: the product is symmetric, and BLAS computes half of it
+        same = (
+            y is x
+        )  # one array on both sides: the product is symmetric, and BLAS computes half of it
         x = x.astype(np.float32, copy=False)
         y = x if same else y.astype(np.float32, copy=False)
     if width <= items:
         product = (x.T @ y).astype(np.float64, copy=False)
         return float(np.vdot(product, product))
-    return float(np.vdot((x @ x.T).astype(np.float64, copy=False), (y @ y.T).astype(np.float64, copy=False)))
+    return float(
+        np.vdot((x @ x.T).astype(np.float64, copy=False), (y @ y.T).astype(np.float64, copy=False))
+    )
 
 
 def standardise(vectors: ArrayLike) -> FloatArray:
@@ -111,7 +131,9 @@ def standardise(vectors: ArrayLike) -> FloatArray:
     """
     result = centred(vectors)
     spread = result.std(axis=0)
-    return cast("FloatArray", np.divide(result, spread, out=np.zeros_like(result), where=spread > 0))
+    return cast(
+        "FloatArray", np.divide(result, spread, out=np.zeros_like(result), where=spread > 0)
+    )
 
 
 def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:
@@ -127,7 +149,8 @@ def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:
     array = np.asarray(vectors, dtype=np.float64)
     if not 0 <= count < array.shape[1]:
         raise ShapeError(
-            f"{count} rogue dimensions cannot be dropped from {array.shape[1]}: choose 0 to {array.shape[1] - 1}."
+            f"{count} rogue dimensions cannot be dropped from {array.shape[1]}: choose 0 to "
+            f"{array.shape[1] - 1}."
         )
     return np.argsort(-np.mean(array**2, axis=0), kind="stable")[:count]
 
@@ -156,9 +179,9 @@ def prepare_pair(
         y: Vectors of the same items, shape (item, another d_model).
         standardised: Whether dimensions are standardised, after dropping.
         drop_rogue: How many rogue dimensions each space loses, first.
-        together: Whether both lose the same ones, those with the largest share of the mean square in the two spaces
-            together, as a measure that compares coordinate by coordinate needs. Otherwise each loses its own, which
-            are mostly the same after fine-tuning.
+        together: Whether both lose the same ones, those with the largest share of the mean square
+            in the two spaces together, as a measure that compares coordinate by coordinate needs.
+            Otherwise each loses its own, which are mostly the same after fine-tuning.
 
     Raises:
         ShapeError: If `drop_rogue` would leave no dimension, or is negative.

@@ -1,13 +1,15 @@
 """Representational similarity analysis: are the same pairs of items similar in two spaces?
 
-Each space has a matrix of similarities over pairs of items; RSA is the correlation of the two upper triangles.
+Each space has a matrix of similarities over pairs of items; RSA is the correlation of the two upper
+triangles.
 
 References:
-    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning? (cosine, Pearson).
-    Kriegeskorte et al. 2008. Schütt et al. 2023, eLife (rho-a).
-Deviations: for cosine and correlation kernels the correlation is computed in feature space (sums over pairs of inner
-products are norms of d x d matrices), which is exact and needs no matrix over items. The bootstrap of rank
-comparisons keeps the ranks of the full sample: an approximation, since resampling changes ranks a little.
+    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning? (cosine,
+    Pearson). Kriegeskorte et al. 2008. Schütt et al. 2023, eLife (rho-a).
+Deviations: for cosine and correlation kernels the correlation is computed in feature space (sums
+over pairs of inner products are norms of d x d matrices), which is exact and needs no matrix over
+items. The bootstrap of rank comparisons keeps the ranks of the full sample: an approximation, since
+resampling changes ranks a little.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ COMPARISONS = {
     "rho-a": "rho-a: Spearman with ties broken at random, on average",
 }
 TIED = 1e-11  # similarities that differ by less, as a share of the largest, count as equal
-FLAT = 1e-28  # a matrix whose variance is below this share of its mean square (of 1, for cosines) counts as constant
+# a matrix whose variance is below this share of its mean square (of 1, for cosines) counts as
+# constant
+FLAT = 1e-28
 
 
 def rsa(x: ArrayLike, y: ArrayLike, kernel: str = "cosine", comparison: str = "pearson") -> float:
@@ -106,10 +110,14 @@ def rsa_draws(
     labels, _ = sentence_labels(sentence)
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels).astype(np.int64)
-    return _resampled(first[order], second[order], sizes, np.asarray(counts, dtype=np.float64), kernel, comparison)
+    return _resampled(
+        first[order], second[order], sizes, np.asarray(counts, dtype=np.float64), kernel, comparison
+    )
 
 
-def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, comparison: str) -> FloatArray:
+def rsa_null(
+    x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, comparison: str
+) -> FloatArray:
     """Compute RSA with the items shuffled: what unrelated spaces with these two spectra score.
 
     Args:
@@ -120,11 +128,13 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
         comparison: One of `COMPARISONS`.
 
     Returns:
-        RSA of each permutation, shape (draw,). Euclidean and rank comparisons hold both matrices in memory.
+        RSA of each permutation, shape (draw,). Euclidean and rank comparisons hold both matrices in
+        memory.
 
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
-        >>> rsa_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]]), "cosine", "pearson").round(2).tolist()
+        >>> rsa_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]]), "cosine",
+        ...     "pearson").round(2).tolist()
         [1.0, 0.97]
     """
     first, second = check_pair(x, y)
@@ -133,7 +143,12 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
         gram_x, gram_y = _Gram.of(rows_x), _Gram.of(rows_y)
         variances = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
         gram_x, gram_y = gram_x.single(), gram_y.single()  # once, not for every permutation
-        return np.array([_gram_correlation(gram_x, gram_y.reordered(order), variances, True) for order in permutations])
+        return np.array(
+            [
+                _gram_correlation(gram_x, gram_y.reordered(order), variances, True)
+                for order in permutations
+            ]
+        )
     k, l = _matrices(first, second, kernel, comparison)  # noqa: E741
     items = len(k)
     pairs = items * (items - 1)
@@ -142,7 +157,9 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
     np.fill_diagonal(k, 0.0)
     np.fill_diagonal(l, 0.0)
     products = np.array([_permuted_product(k, l, order) for order in permutations])
-    return _correlate(products / pairs, np.sum(k * k) / pairs, np.sum(l * l) / pairs, items, comparison)
+    return _correlate(
+        products / pairs, np.sum(k * k) / pairs, np.sum(l * l) / pairs, items, comparison
+    )
 
 
 def _resampled(
@@ -167,10 +184,14 @@ def _resampled(
     return _correlate(covariance, variance_k, variance_l, len(x), comparison)
 
 
-def _matrices(x: FloatArray, y: FloatArray, kernel: str, comparison: str) -> tuple[FloatArray, FloatArray]:
+def _matrices(
+    x: FloatArray, y: FloatArray, kernel: str, comparison: str
+) -> tuple[FloatArray, FloatArray]:
     """Compute both matrices; for rank comparisons their upper triangles are ranks."""
     if comparison not in COMPARISONS:
-        raise SpecError(f"There is no comparison {comparison!r}: choose one of {', '.join(COMPARISONS)}.")
+        raise SpecError(
+            f"There is no comparison {comparison!r}: choose one of {', '.join(COMPARISONS)}."
+        )
     k, l = similarity_matrix(x, kernel), similarity_matrix(y, kernel)  # noqa: E741
     if comparison == "pearson":
         return k, l
@@ -184,8 +205,8 @@ def _matrices(x: FloatArray, y: FloatArray, kernel: str, comparison: str) -> tup
 def _ranks(values: FloatArray) -> FloatArray:
     """Rank similarities; those that differ only by rounding are tied.
 
-    A repeated word has the same vector in layer 0, and its similarities to a third word are equal except for the order
-    in which a product was added up.
+    A repeated word has the same vector in layer 0, and its similarities to a third word are equal
+    except for the order in which a product was added up.
     """
     largest = float(np.abs(values).max(initial=0.0))
     return average_ranks(np.round(values / (TIED * largest)) if largest > 0 else values)
@@ -209,9 +230,11 @@ def _correlate(
 
 @dataclass(frozen=True)
 class _Gram:
-    """A Gram matrix K in feature space, minus the squared length of the mean row: K_ij = c_i c_j + a_i + a_j.
+    """A Gram matrix K in feature space, minus the squared length of the mean row: K_ij = c_i c_j +
+    a_i + a_j.
 
-    Subtracting the mean row first keeps every sum well conditioned when all vectors point nearly the same way.
+    Subtracting the mean row first keeps every sum well conditioned when all vectors point nearly
+    the same way.
     """
 
     centred: FloatArray | SingleArray  # c, rows minus their mean, (item, d_model)
@@ -232,7 +255,9 @@ class _Gram:
         return _Gram(self.centred[order], self.offset[order], self.diagonal[order])
 
 
-def _gram_correlation(x: _Gram, y: _Gram, variances: tuple[float, float], single: bool | None = None) -> float:
+def _gram_correlation(
+    x: _Gram, y: _Gram, variances: tuple[float, float], single: bool | None = None
+) -> float:
     """Correlate the off-diagonals of two Gram matrices (Pearson), given both variances."""
     variance_x, variance_y = variances
     if min(variance_x, variance_y) <= FLAT:
@@ -241,7 +266,8 @@ def _gram_correlation(x: _Gram, y: _Gram, variances: tuple[float, float], single
 
 
 def _gram_covariance(x: _Gram, y: _Gram, single: bool | None = None) -> float:
-    """Compute the covariance over ordered pairs of different items; terms linear in c or a sum to 0."""
+    """Compute the covariance over ordered pairs of different items; terms linear in c or a sum to
+    0."""
     items = len(x.offset)
     pairs = items * (items - 1)
     total = product_norm(x.centred, y.centred, single) + 2.0 * items * float(x.offset @ y.offset)

@@ -1,11 +1,14 @@
-"""All similarity measures, each with its estimate, its band and its chance level, behind one signature.
+"""All similarity measures, each with its estimate, its band and its chance level, behind one
+signature.
 
-A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs of sentences
-(RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do not, or where resampling biases
-the measure (canonical correlations, Procrustes). Chance level comes from shuffling whole sentences (`nulls`).
+A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs
+of sentences (RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do
+not, or where resampling biases the measure (canonical correlations, Procrustes). Chance level comes
+from shuffling whole sentences (`nulls`).
 
-To add a measure, write a function of two arrays (item, d_model) and an entry in `MEASURES`: unless the entry has
-faster functions, chance level is the function on shuffled sentences, and the band is the jackknife over sentences.
+To add a measure, write a function of two arrays (item, d_model) and an entry in `MEASURES`: unless
+the entry has faster functions, chance level is the function on shuffled sentences, and the band is
+the jackknife over sentences.
 """
 
 from __future__ import annotations
@@ -20,17 +23,25 @@ from core.errors import SpecError
 from core.rsa.measures import canonical, cka, matching, rdm
 from core.rsa.measures.kernels import FloatArray, IntArray
 from core.rsa.measures.nulls import pair_sentences
-from core.statistics import interval, jackknife_interval, jackknife_sentences, sentence_counts, sentence_labels
+from core.statistics import (
+    interval,
+    jackknife_interval,
+    jackknife_sentences,
+    sentence_counts,
+    sentence_labels,
+)
 
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
 LEAST_NULL_DRAWS = 20
-NULL_WORK = 4e10  # multiplications for a null: 100 draws at n = 1,000, d = 128; fewer draws where each costs more
+# multiplications for a null: 100 draws at n = 1,000, d = 128; fewer draws where each costs more
+NULL_WORK = 4e10
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the RSA measure, which the others ignore: kernel over items, comparison of the matrices."""
+    """Options of the RSA measure, which the others ignore: kernel over items, comparison of the
+    matrices."""
 
     kernel: str = "cosine"
     comparison: str = "pearson"
@@ -46,14 +57,16 @@ class Measure:
         similarity: (x, y) -> similarity, at most 1; x and y are (item, d_model).
         formula: In words and symbols, for "Method and caveats".
         references: Its papers, by key of `core.results.papers.reference`; none for common practice.
-        null: (x, y, permutations (draw, item)) -> similarities of x with each reordered y, (draw,); by default the
-            similarity itself, once per permutation.
-        draws: (x, y, sentence, counts (draw, sentence)) -> bootstrap draws, (draw,); None for a jackknife.
-        jackknife: (x, y, sentence, groups, rng) -> replicates, (group,); by default the similarity itself, once per
-            group of sentences left out.
+        null: (x, y, permutations (draw, item)) -> similarities of x with each reordered y, (draw,);
+            by default the similarity itself, once per permutation.
+        draws: (x, y, sentence, counts (draw, sentence)) -> bootstrap draws, (draw,); None for a
+            jackknife.
+        jackknife: (x, y, sentence, groups, rng) -> replicates, (group,); by default the similarity
+            itself, once per group of sentences left out.
         tuned: Options -> the measure with these options; None if it has none.
         canonical: Whether n <= d makes it 1 for any two spaces.
-        coordinates: Whether it compares coordinate by coordinate, so that both spaces need the same ones.
+        coordinates: Whether it compares coordinate by coordinate, so that both spaces need the same
+            ones.
         lowest: The lowest value it can take.
     """
 
@@ -64,7 +77,9 @@ class Measure:
     references: tuple[str, ...] = ()
     null: Callable[[ArrayLike, ArrayLike, IntArray], FloatArray] | None = None
     draws: Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], FloatArray] | None = None
-    jackknife: Callable[[ArrayLike, ArrayLike, ArrayLike, int, np.random.Generator], FloatArray] | None = None
+    jackknife: (
+        Callable[[ArrayLike, ArrayLike, ArrayLike, int, np.random.Generator], FloatArray] | None
+    ) = None
     tuned: Callable[[Options], Measure] | None = None
     canonical: bool = False
     coordinates: bool = False
@@ -90,7 +105,8 @@ class Measure:
 
 @dataclass(frozen=True)
 class Score:
-    """A similarity with its 95 % band over sentences, and the central 95 % of shuffled sentences (chance level)."""
+    """A similarity with its 95 % band over sentences, and the central 95 % of shuffled sentences
+    (chance level)."""
 
     similarity: float
     low: float
@@ -106,14 +122,20 @@ def _rsa(options: Options) -> Measure:
         label="RSA",
         similarity=lambda x, y: rdm.rsa(x, y, kernel, comparison),
         null=lambda x, y, permutations: rdm.rsa_null(x, y, permutations, kernel, comparison),
-        draws=lambda x, y, sentence, counts: rdm.rsa_draws(x, y, sentence, counts, kernel, comparison),
+        draws=lambda x, y, sentence, counts: rdm.rsa_draws(
+            x, y, sentence, counts, kernel, comparison
+        ),
         tuned=_rsa,
-        formula="correlation over pairs of items i < j of k(x_i, x_j) and k(y_i, y_j), k the kernel",
+        formula=(
+            "correlation over pairs of items i < j of k(x_i, x_j) and k(y_i, y_j), k the kernel"
+        ),
         references=("merchant2020",),
     )
 
 
-def _cka(debiased: bool, name: str, label: str, formula: str, references: tuple[str, ...], lowest: float) -> Measure:
+def _cka(
+    debiased: bool, name: str, label: str, formula: str, references: tuple[str, ...], lowest: float
+) -> Measure:
     return Measure(
         name=name,
         label=label,
@@ -132,7 +154,9 @@ def _canonical(form: str, label: str, formula: str, references: tuple[str, ...])
         label=label,
         similarity=lambda x, y: canonical.canonical(x, y, form),
         null=lambda x, y, permutations: canonical.canonical_null(x, y, permutations, form),
-        jackknife=lambda x, y, sentence, groups, rng: canonical.canonical_jackknife(x, y, sentence, groups, rng, form),
+        jackknife=lambda x, y, sentence, groups, rng: canonical.canonical_jackknife(
+            x, y, sentence, groups, rng, form
+        ),
         formula=formula,
         references=references,
         canonical=True,
@@ -176,13 +200,15 @@ _ALL = (
     _canonical(
         "svcca",
         "SVCCA",
-        "mean of the canonical correlations of the principal directions that hold 99 % of the variance",
+        "mean of the canonical correlations of the principal directions that hold 99 % of the "
+        "variance",
         ("raghu2017",),
     ),
     _canonical(
         "pwcca",
         "PWCCA",
-        "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: h_i the base model's canonical "
+        "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: h_i the base "
+        "model's canonical "
         "variables, x_j its neurons",
         ("morcos2018",),
     ),
@@ -216,7 +242,9 @@ def get_measure(name: str, options: Options | None = None) -> Measure:
     return measure.tuned(options) if measure.tuned is not None and options is not None else measure
 
 
-def compare(x: ArrayLike, y: ArrayLike, measure: str = "rsa", options: Options | None = None) -> float:
+def compare(
+    x: ArrayLike, y: ArrayLike, measure: str = "rsa", options: Options | None = None
+) -> float:
     """Compute the similarity of two spaces over the same items.
 
     Args:
@@ -231,7 +259,8 @@ def compare(x: ArrayLike, y: ArrayLike, measure: str = "rsa", options: Options |
 
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
-        >>> {name: round(compare(x, -x, name), 2) for name in ("rsa", "cka", "procrustes", "cosine")}
+        >>> {name: round(compare(x, -x, name), 2) for name in ("rsa", "cka", "procrustes",
+        ...     "cosine")}
         {'rsa': 1.0, 'cka': 1.0, 'procrustes': 1.0, 'cosine': -1.0}
     """
     return get_measure(measure, options).similarity(x, y)
@@ -255,10 +284,12 @@ def score(
         rng: Source of randomness, for the band and the chance level.
         measure: One of `MEASURES`.
         options: Kernel and comparison, for RSA.
-        draws: Bootstrap draws; measures with a jackknife leave out one of at most 50 groups of sentences at a time.
+        draws: Bootstrap draws; measures with a jackknife leave out one of at most 50 groups of
+            sentences at a time.
 
     Returns:
-        The score. The band is NaN with fewer than two sentences; everything is NaN for a constant space.
+        The score. The band is NaN with fewer than two sentences; everything is NaN for a constant
+        space.
 
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
@@ -286,7 +317,8 @@ def score(
 
 
 def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:
-    """Choose the number of shuffles for a null of this size: 100, or as few as 20 where one is expensive.
+    """Choose the number of shuffles for a null of this size: 100, or as few as 20 where one is
+    expensive.
 
     Example:
         >>> null_draws(get_measure("rsa"), 100, 16, Options())
@@ -311,12 +343,15 @@ def _band(
     draws: int,
     similarity: float,
 ) -> tuple[float, float]:
-    """Compute the 95 % band over sentences, by bootstrap or jackknife, clipped to the measure's range."""
+    """Compute the 95 % band over sentences, by bootstrap or jackknife, clipped to the measure's
+    range."""
     _, sentences = sentence_labels(sentence)
     if sentences < 2:
         return float("nan"), float("nan")
     if measure.draws is not None:
         low, high = interval(measure.draws(x, y, sentence, sentence_counts(sentences, draws, rng)))
         return float(low), float(high)
-    below, above = jackknife_interval(similarity, measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng))
+    below, above = jackknife_interval(
+        similarity, measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
+    )
     return max(below, measure.lowest), min(above, 1.0)

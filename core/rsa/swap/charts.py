@@ -1,6 +1,8 @@
-"""Charts of the layer swap: the task's score by layer, compared with the unmodified fine-tune and the baselines.
+"""Charts of the layer swap: the task's score by layer, compared with the unmodified fine-tune and
+the baselines.
 
-Swaps with the base are drawn in colour, those with random weights in grey, each with a band of the same kind.
+Swaps with the base are drawn in colour, those with random weights in grey, each with a band of the
+same kind.
 """
 
 from __future__ import annotations
@@ -44,7 +46,11 @@ TITLES = {"cut": "layers 0 to l reverted", "single": "one layer reverted"}
 
 
 def swap_chart(
-    result: Result, kind: str, model: str | None = None, *, every: bool = False,
+    result: Result,
+    kind: str,
+    model: str | None = None,
+    *,
+    every: bool = False,
     context: Context = PAGE,
 ) -> Chart:
     """Draw the task's score by layer.
@@ -53,8 +59,8 @@ def swap_chart(
         result: Of the swap study.
         kind: "cut" for layers up to l, "single" for one layer at a time.
         model: One model's reference, for a chart that stretches; all beside each other without it.
-        every: All kinds of swap, and the majority baseline; without it the base's layers, random weights and the
-            unmodified score, three lines that are easy to distinguish.
+        every: All kinds of swap, and the majority baseline; without it the base's layers, random
+            weights and the unmodified score, three lines that are easy to distinguish.
     """
     models = list(dict.fromkeys(result.table["model"]))
     if model is not None:
@@ -89,10 +95,18 @@ def _panel(result: Result, kind: str, model: str, every: bool, *, context: Conte
     low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
     low = min(low, float(unmodified["chance"])) if every else low
     plane = layer_plane(
-        rows, "score", title, (max(0.0, low - 0.03), min(1.0, high + 0.03)), x_title="Layer l (0 = embeddings)",
-        height=HEIGHT, context=context,
-    )  # fmt: skip
-    looks = {WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1]) for n, way in enumerate(ways)}
+        rows,
+        "score",
+        title,
+        (max(0.0, low - 0.03), min(1.0, high + 0.03)),
+        x_title="Layer l (0 = embeddings)",
+        height=HEIGHT,
+        context=context,
+    )
+    looks = {
+        WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1])
+        for n, way in enumerate(ways)
+    }
     rules = ((UNMODIFIED, unmodified["score"], (4, 4)), (CHANCE, unmodified["chance"], (1, 3)))
     for name, value, dash in rules if every else rules[:1]:
         looks[name] = Look(GREY, dash=dash, point=False, width=1.5)

@@ -1,7 +1,9 @@
-"""Examples that a task model is scored on: sentences with labels, words with tags or dependency heads.
+"""Examples that a task model is scored on: sentences with labels, words with tags or dependency
+heads.
 
-Labels of sentences come from a file or from the included sentiment sentences. Tags and heads are the text's own if it
-has them, otherwise a parser's: agreement with a parse is called so, never accuracy against gold.
+Labels of sentences come from a file or from the included sentiment sentences. Tags and heads are
+the text's own if it has them, otherwise a parser's: agreement with a parse is called so, never
+accuracy against gold.
 """
 
 from __future__ import annotations
@@ -72,7 +74,8 @@ def read_examples(
     Args:
         refs: The models.
         labelled: A file of labelled sentences; the included ones if empty.
-        corpus, genres, limit, given: As for `core.text.reading.read_text`; the text whose words are labelled.
+        corpus, genres, limit, given: As for `core.text.reading.read_text`; the text whose words are
+            labelled.
 
     Raises:
         CorpusError: If a text cannot be read.
@@ -90,11 +93,15 @@ def read_examples(
     read = Corpus(labelled or LABELLED_FILE, ())
     if "sentence" in kinds:
         pairs["sentence"], truth["sentence"] = read_labelled(labelled), LABELS
-        read = Corpus(read.ref, tuple(Sentence(tuple(text.split())) for text, _ in pairs["sentence"]))
+        read = Corpus(
+            read.ref, tuple(Sentence(tuple(text.split())) for text, _ in pairs["sentence"])
+        )
     if kinds & {"words", "arcs"}:
         read, has_trees = _with_trees(read_text(corpus, genres, limit, given))
         for kind in kinds & {"words", "arcs"}:
-            pairs[kind] = tuple((s.words, s.upos if kind == "words" else s.heads) for s in read.sentences)
+            pairs[kind] = tuple(
+                (s.words, s.upos if kind == "words" else s.heads) for s in read.sentences
+            )
             truth[kind] = OWN if has_trees else PARSE
     for ref, head in list(heads.items()):
         reason = _unknown_label(ref, head, pairs[head.kind])
@@ -111,20 +118,25 @@ def _with_trees(corpus: Corpus) -> tuple[Corpus, bool]:
 
 
 def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
-    """Say why a model cannot be scored on these examples; "" if it can. Single unknown tags count as wrong."""
+    """Say why a model cannot be scored on these examples; "" if it can. Single unknown tags count
+    as wrong."""
     if head.kind == "arcs":
         return ""
-    asked = Counter(label for _, answer in pairs for label in ([answer] if head.kind == "sentence" else answer))
+    asked = Counter(
+        label for _, answer in pairs for label in ([answer] if head.kind == "sentence" else answer)
+    )
     covered = sum(count for label, count in asked.items() if label in head.labels)
     if head.kind == "sentence" and covered < asked.total():
         unknown = next(label for label in asked if label not in head.labels)
         return (
-            f"{ref} cannot be scored on these sentences: they have the label {unknown!r}, but its labels are "
+            f"{ref} cannot be scored on these sentences: they have the label {unknown!r}, but its "
+            f"labels are "
             f"{', '.join(head.labels)}. Choose a file with its labels (--labelled)."
         )
     if 2 * covered < asked.total():
         return (
-            f"{ref} cannot be scored on these words: its labels ({', '.join(head.labels[:4])} …) are not universal "
+            f"{ref} cannot be scored on these words: its labels ({', '.join(head.labels[:4])} …) "
+            f"are not universal "
             "part-of-speech tags. Choose a model with universal tags."
         )
     return ""
@@ -136,10 +148,10 @@ class Encoded:
 
     Attributes:
         ids: Subwords of each sentence, special tokens included.
-        starts: Place of each word's first subword; empty lists where sentences are labelled. A word without one
-            (cut off, or removed by the tokenizer) has -1.
-        answers: Class or dependency head of each word, or the one class of the sentence; `IGNORED` for a label that
-            the model does not have, which counts as wrong.
+        starts: Place of each word's first subword; empty lists where sentences are labelled. A word
+            without one (cut off, or removed by the tokenizer) has -1.
+        answers: Class or dependency head of each word, or the one class of the sentence; `IGNORED`
+            for a label that the model does not have, which counts as wrong.
         total: Answers per sentence, (sentence,).
         pad: The id to pad with.
     """
@@ -174,18 +186,28 @@ def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Enco
         texts = [text for text, _ in pairs]
         ids = [encoding.ids for encoding in tokenizer.encode(texts, longest=longest)]
         answers = [[numbers.get(label, IGNORED)] for _, label in pairs]
-        return Encoded(ids, [[] for _ in pairs], answers, np.ones(len(pairs), dtype=np.int64), pad, head.kind)
+        return Encoded(
+            ids, [[] for _ in pairs], answers, np.ones(len(pairs), dtype=np.int64), pad, head.kind
+        )
     cut = cut_sentences(tokenizer, [words for words, _ in pairs])
     starts = []
     for subwords in cut:
-        place = {word: at for at, word in reversed(list(enumerate(subwords.words))) if word >= 0 and at < longest}
+        place = {
+            word: at
+            for at, word in reversed(list(enumerate(subwords.words)))
+            if word >= 0 and at < longest
+        }
         starts.append([place.get(word, -1) for word in range(subwords.length)])
     answers = [
-        [numbers.get(tag, IGNORED) for tag in answer] if head.kind == "words" else [int(number) for number in answer]
+        [numbers.get(tag, IGNORED) for tag in answer]
+        if head.kind == "words"
+        else [int(number) for number in answer]
         for _, answer in pairs
     ]
     total = np.array([len(answer) for answer in answers], dtype=np.int64)
-    return Encoded([subwords.ids[:longest] for subwords in cut], starts, answers, total, pad, head.kind)
+    return Encoded(
+        [subwords.ids[:longest] for subwords in cut], starts, answers, total, pad, head.kind
+    )
 
 
 def batches(encoded: Encoded) -> Iterator[Batch]:
@@ -199,9 +221,16 @@ def batches(encoded: Encoded) -> Iterator[Batch]:
         chosen = order[begin : begin + BATCH]
         ids = _padded([encoded.ids[number] for number in chosen], encoded.pad)
         mask = _padded([[1] * len(encoded.ids[number]) for number in chosen], 0)
-        starts = _padded([encoded.starts[number] for number in chosen], -1) if encoded.kind == "arcs" else None
+        starts = (
+            _padded([encoded.starts[number] for number in chosen], -1)
+            if encoded.kind == "arcs"
+            else None
+        )
         yield Batch(
-            torch.from_numpy(ids), torch.from_numpy(mask), chosen, None if starts is None else torch.from_numpy(starts)
+            torch.from_numpy(ids),
+            torch.from_numpy(mask),
+            chosen,
+            None if starts is None else torch.from_numpy(starts),
         )
 
 
@@ -217,7 +246,9 @@ def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
             continue
         starts = np.array(encoded.starts[number])
         there = starts >= 0
-        said = best[row, starts[there]] if encoded.kind == "words" else best[row, : len(answer)][there]
+        said = (
+            best[row, starts[there]] if encoded.kind == "words" else best[row, : len(answer)][there]
+        )
         correct[row] = int((said == answer[there]).sum())
     return correct
 
@@ -235,7 +266,8 @@ def chance(kind: str, pairs: Pairs) -> tuple[str, float]:
             counts.update(answer)
         else:
             counts.update(
-                "the root" if head == 0 else f"head at {head - word:+d}" for word, head in enumerate(answer, 1)
+                "the root" if head == 0 else f"head at {head - word:+d}"
+                for word, head in enumerate(answer, 1)
             )
     answer, count = counts.most_common(1)[0]
     return answer, count / counts.total()

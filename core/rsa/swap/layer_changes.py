@@ -1,7 +1,9 @@
-"""Two models that share a space: which weights belong to which layer, how far each moved, and a random donor.
+"""Two models that share a space: which weights belong to which layer, how far each moved, and a
+random donor.
 
-A random change of equal size is the baseline of a swap: the fine-tune's own weights plus its change from the base,
-rotated at random, which keeps the size and the singular values of the real change but not its directions.
+A random change of equal size is the baseline of a swap: the fine-tune's own weights plus its change
+from the base, rotated at random, which keeps the size and the singular values of the real change
+but not its directions.
 """
 
 from __future__ import annotations
@@ -59,7 +61,10 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
     Raises:
         ModelError: If layers and embeddings of the two differ in their weights' names or shapes.
     """
-    tuned, base_weights = dict(body_of(task.model).named_parameters()), dict(body_of(origin).named_parameters())
+    tuned, base_weights = (
+        dict(body_of(task.model).named_parameters()),
+        dict(body_of(origin).named_parameters()),
+    )
     number_of = numbering(task.model)
     placed = {name: layer for name in tuned if (layer := number_of(name)) is not None}
     layers = len(layer_list(task.model)) + 1
@@ -67,7 +72,8 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
         name not in base_weights or base_weights[name].shape != tuned[name].shape for name in placed
     ) or layers != 1 + len(layer_list(origin)):
         raise ModelError(
-            f"The layers of {task.ref} and {base} differ in shape, so none can be swapped: choose the model's own base."
+            f"The layers of {task.ref} and {base} differ in shape, so none can be swapped: choose "
+            f"the model's own base."
         )
     changes, moved, size = {}, np.zeros(layers), np.zeros(layers)
     same = np.ones(layers, dtype=bool)
@@ -91,7 +97,8 @@ def body_of(model: nn.Module) -> nn.Module:
 
 
 def numbering(model: nn.Module) -> Any:
-    """Make a function from a weight's name in the body to its layer; None for weights above the layers."""
+    """Make a function from a weight's name in the body to its layer; None for weights above the
+    layers."""
     body, places = body_of(model), layer_list(model)
     stack = next(name for name, module in body.named_modules() if module is places)
 
@@ -120,23 +127,33 @@ def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tens
     Args:
         change: A matrix or a vector.
         drawn: Source of randomness.
-        rows: Whether rows are rotated too. Those of an embedding are not, so that each word moves as far as before.
+        rows: Whether rows are rotated too. Those of an embedding are not, so that each word moves
+            as far as before.
     """
     made: Tensor
     if change.dim() != 2:
         made = change[torch.randperm(len(change), generator=drawn)] * _signs(len(change), drawn)
         return made
     right = _rotation(change.shape[1], drawn)
-    made = change @ right if right.dim() == 2 else change[:, right.long()] * _signs(change.shape[1], drawn)
+    made = (
+        change @ right
+        if right.dim() == 2
+        else change[:, right.long()] * _signs(change.shape[1], drawn)
+    )
     if not rows:
         return made
     left = _rotation(change.shape[0], drawn)
-    made = left @ made if left.dim() == 2 else made[left.long()] * _signs(change.shape[0], drawn)[:, None]
+    made = (
+        left @ made
+        if left.dim() == 2
+        else made[left.long()] * _signs(change.shape[0], drawn)[:, None]
+    )
     return made
 
 
 def _rotation(size: int, drawn: torch.Generator) -> Any:
-    """Draw a random orthogonal matrix or, for large sizes, a permutation (signs are added to it)."""
+    """Draw a random orthogonal matrix or, for large sizes, a permutation (signs are added to
+    it)."""
     if size > LARGEST_ROTATION:
         return torch.randperm(size, generator=drawn)
     return torch.linalg.qr(torch.randn(size, size, generator=drawn))[0]

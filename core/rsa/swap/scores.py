@@ -1,9 +1,9 @@
 """From right answers per sentence to scores, losses and their bands.
 
-A score is the share of right answers; sentences are resampled with all their answers. A loss is the unmodified
-fine-tune's score minus the swapped model's under the same draws, so answers that both get wrong do not widen its band.
-The excess is the loss minus the mean loss under a random change of equal size, with two sources of error: sentences,
-and draws of the random change.
+A score is the share of right answers; sentences are resampled with all their answers. A loss is the
+unmodified fine-tune's score minus the swapped model's under the same draws, so answers that both
+get wrong do not widen its band. The excess is the loss minus the mean loss under a random change of
+equal size, with two sources of error: sentences, and draws of the random change.
 
 Reference: none. Deviations: none.
 """
@@ -55,36 +55,63 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         seed: Of the draws.
 
     Returns:
-        `kept` is the share of the way from the majority baseline to the fine-tune's own score; NaN where that is no
-        higher than the baseline. `excess` is NaN except for the base's single and lower layers.
+        `kept` is the share of the way from the majority baseline to the fine-tune's own score; NaN
+        where that is no higher than the baseline. `excess` is NaN except for the base's single and
+        lower layers.
     """
     import pandas as pd
 
     counts, total = _counts(value, draws, seed)
     unmodified, own_drawn = _scores(value["own"][None], total, counts)
     frames = []
-    noise = {way: _noise(value[f"noise/{way}"], total, counts) for way in DONOR_WAYS if f"noise/{way}" in value}
+    noise = {
+        way: _noise(value[f"noise/{way}"], total, counts)
+        for way in DONOR_WAYS
+        if f"noise/{way}" in value
+    }
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
         score, drawn = _scores(value[way.replace(" ", "/")], total, counts)
         low, high = interval(drawn)
         loss_low, loss_high = interval(own_drawn - drawn)
         frame = pd.DataFrame(
-            {"model": ref, "way": way, "layer": np.arange(len(score)), "score": score, "low": low, "high": high,
-             "loss": unmodified - score, "loss_low": loss_low, "loss_high": loss_high}
-        )  # fmt: skip
+            {
+                "model": ref,
+                "way": way,
+                "layer": np.arange(len(score)),
+                "score": score,
+                "low": low,
+                "high": high,
+                "loss": unmodified - score,
+                "loss_low": loss_low,
+                "loss_high": loss_high,
+            }
+        )
         if way in noise:
             mean, mean_drawn, variance, degrees = noise[way]
-            edges = t_interval(mean - score, [(mean_drawn - drawn).var(0), variance], [len(total) - 1, degrees])
+            edges = t_interval(
+                mean - score, [(mean_drawn - drawn).var(0), variance], [len(total) - 1, degrees]
+            )
             frame = frame.assign(excess=mean - score, excess_low=edges[0], excess_high=edges[1])
         frames.append(frame[frame["layer"] > 0] if way == "removed" else frame)
     for way, (mean, mean_drawn, variance, degrees) in noise.items():
         freedom = [len(total) - 1, degrees]
         low, high = t_interval(mean, [mean_drawn.var(0), variance], freedom)
-        loss_low, loss_high = t_interval(unmodified - mean, [(own_drawn - mean_drawn).var(0), variance], freedom)
+        loss_low, loss_high = t_interval(
+            unmodified - mean, [(own_drawn - mean_drawn).var(0), variance], freedom
+        )
         frame = pd.DataFrame(
-            {"model": ref, "way": f"noise {way}", "layer": np.arange(len(mean)), "score": mean, "low": low,
-             "high": high, "loss": unmodified - mean, "loss_low": loss_low, "loss_high": loss_high}
-        )  # fmt: skip
+            {
+                "model": ref,
+                "way": f"noise {way}",
+                "layer": np.arange(len(mean)),
+                "score": mean,
+                "low": low,
+                "high": high,
+                "loss": unmodified - mean,
+                "loss_low": loss_low,
+                "loss_high": loss_high,
+            }
+        )
         frames.append(frame)
     table = pd.concat(frames, ignore_index=True)
     above = float(unmodified[0]) - chance
@@ -100,7 +127,8 @@ def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDA
 def _scores(
     correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray]:
-    """Score each row of `correct` (layer, sentence): (layer,), and under every draw (draw, layer)."""
+    """Score each row of `correct` (layer, sentence): (layer,), and under every draw (draw,
+    layer)."""
     right = np.asarray(correct, dtype=np.float64)
     return right.sum(1) / total.sum(), (counts @ right.T) / (counts @ total)[:, None]
 
@@ -108,7 +136,8 @@ def _scores(
 def _noise(
     correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Average the score over random changes (layer,), also under every draw of sentences, with its variance.
+    """Average the score over random changes (layer,), also under every draw of sentences, with its
+    variance.
 
     The variance is that over random changes, (layer,), with its degrees of freedom.
     """

@@ -11,21 +11,26 @@ from core import options
 class SwapSpec(options.Spec):
     """One study: a base, and fine-tunes whose layers are replaced by the base's."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from.")
+    base: str = options.model(
+        "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
+    )
     compare: tuple[str, ...] = options.models(
         "Fine-tunes",
         ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
         most=12,
         patterns=True,
-        help="Models whose head labels sentences, tags words or finds dependency heads; patterns such "
-        "as zoo:parse-* work too.",
+        help="Models whose head labels sentences, tags words or finds dependency heads; patterns "
+        "such as zoo:parse-* work too.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
     labelled: str = options.line(
         "Labelled sentences",
-        help="A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are used.",
+        help=(
+            "A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are "
+            "used."
+        ),
         shown=False,
     )
     noises: int = options.whole(
@@ -33,8 +38,8 @@ class SwapSpec(options.Spec):
         3,
         low=2,
         high=20,
-        help="How often the fine-tune's weight change is rotated at random, for a baseline of equal "
-        "size; more draws give narrower bands.",
+        help="How often the fine-tune's weight change is rotated at random, for a baseline of "
+        "equal size; more draws give narrower bands.",
     )
     random: bool = options.flag(
         "Random layers",

@@ -1,12 +1,15 @@
 """Layer swap: layers of a fine-tune are replaced by its base's, and the task is scored again.
 
-Similarity says which layers differ; this study says which of the differences the task's score needs. Base and
-fine-tune share a space, so no map between them is needed. Every swap is compared with baselines that may explain its
+Similarity says which layers differ; this study says which of the differences the task's score
+needs. Base and fine-tune share a space, so no map between them is needed. Every swap is compared
+with baselines that may explain its
 loss: a random change of equal size, random weights, a removed layer, the majority baseline.
 
 Reference:
-    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning? (freezing, truncation).
-Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the included ones.
+    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
+    (freezing, truncation).
+Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the
+included ones.
 """
 
 from __future__ import annotations
@@ -55,10 +58,22 @@ def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
     refs = tuple(ref for ref in compared.refs if ref != spec.base)
     siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
     reading = Task.of(
-        "read examples", read_examples, role="examples", fleeting=True, refs=refs, labelled=spec.labelled,
-        corpus=spec.corpus, genres=spec.genres, limit=spec.sentences, given=(texts or {}).get(spec.corpus),
-    )  # fmt: skip
-    return [reading, given_task(COMPARED, compared), *identity_tasks((spec.base, *refs, *sorted(siblings)))]
+        "read examples",
+        read_examples,
+        role="examples",
+        fleeting=True,
+        refs=refs,
+        labelled=spec.labelled,
+        corpus=spec.corpus,
+        genres=spec.genres,
+        limit=spec.sentences,
+        given=(texts or {}).get(spec.corpus),
+    )
+    return [
+        reading,
+        given_task(COMPARED, compared),
+        *identity_tasks((spec.base, *refs, *sorted(siblings))),
+    ]
 
 
 def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
@@ -79,21 +94,36 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
             continue
         pairs = examples.pairs[head.kind]
         tasks["swap", ref] = Task.of(
-            ref, swap_layers, role=("swap", ref), group=spec.base, base=spec.base, model=ref, base_identity=base,
-            model_identity=content[ref], pairs=pairs, noises=spec.noises,
-            random=spec.random and not spec.base.startswith("random:"), seed=spec.seed,
-        )  # fmt: skip
+            ref,
+            swap_layers,
+            role=("swap", ref),
+            group=spec.base,
+            base=spec.base,
+            model=ref,
+            base_identity=base,
+            model_identity=content[ref],
+            pairs=pairs,
+            noises=spec.noises,
+            random=spec.random and not spec.base.startswith("random:"),
+            seed=spec.seed,
+        )
         for sibling in frozen_siblings(spec, ref):
             if sibling in content:
                 tasks["frozen", sibling] = Task.of(
-                    sibling, score_task, role=("frozen", sibling), group=sibling, model=sibling,
-                    model_identity=content[sibling], pairs=pairs,
-                )  # fmt: skip
+                    sibling,
+                    score_task,
+                    role=("frozen", sibling),
+                    group=sibling,
+                    model=sibling,
+                    model_identity=content[sibling],
+                    pairs=pairs,
+                )
     return list(tasks.values())
 
 
 def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
-    """Find included fine-tunes of the same task and base with frozen lower layers, and how many are frozen."""
+    """Find included fine-tunes of the same task and base with frozen lower layers, and how many are
+    frozen."""
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
     mine = entries.get(ref)
     if not spec.frozen or mine is None or mine.get("frozen") or mine.get("base") != spec.base:
@@ -101,7 +131,8 @@ def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
     return {
         name: int(entry["frozen"])
         for name, entry in entries.items()
-        if entry.get("frozen") and all(entry.get(key) == mine.get(key) for key in ("base", "task", "dose"))
+        if entry.get("frozen")
+        and all(entry.get(key) == mine.get(key) for key in ("base", "task", "dose"))
     }
 
 
@@ -109,10 +140,10 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
-        A result with the tables `swap` (model, way, layer, score, its band, loss compared with the unmodified
-        fine-tune and its band, excess over a random change of equal size and its band, kept), `own` (the unmodified
-        score of each model, its baseline, the checks), `sizes` (model, layer, relative_change, unchanged) and
-        `frozen` (where there are some).
+        A result with the tables `swap` (model, way, layer, score, its band, loss compared with the
+        unmodified fine-tune and its band, excess over a random change of equal size and its band,
+        kept), `own` (the unmodified score of each model, its baseline, the checks), `sizes` (model,
+        layer, relative_change, unchanged) and `frozen` (where there are some).
 
     Raises:
         TaskError: If no model could be scored; the sentence says why for each.
@@ -122,7 +153,11 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     examples: Examples = ready.values["examples"]
     swapped = {role[1]: value for role, value in outputs.values.items() if role[0] == "swap"}
     if not swapped:
-        reasons = (*examples.refused.values(), *ready.sentences.values(), *outputs.sentences.values())
+        reasons = (
+            *examples.refused.values(),
+            *ready.sentences.values(),
+            *outputs.sentences.values(),
+        )
         raise TaskError(" ".join([NOTHING, *reasons]))
     rows, unmodified, sizes, frozen = [], [], [], []
     for ref, value in swapped.items():
@@ -132,7 +167,10 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         unmodified.append(
             mine
             | {"task": kind, "answers": examples.truth[kind], "chance": guess, "commonest": answer}
-            | {name: float(value[name]) for name in ("self_difference", "whole_difference", "frozen_difference")}
+            | {
+                name: float(value[name])
+                for name in ("self_difference", "whole_difference", "frozen_difference")
+            }
         )
         rows.append(exchange_rows(ref, value, guess, spec.draws, spec.seed))
         sizes.append(
@@ -148,7 +186,9 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         for sibling, count in frozen_siblings(spec, ref).items():
             if ("frozen", sibling) in outputs.values:
                 scored = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
-                frozen.append({"model": sibling, "of": ref, "layer": count, **{k: scored[k] for k in _SCORE}})
+                frozen.append(
+                    {"model": sibling, "of": ref, "layer": count, **{k: scored[k] for k in _SCORE}}
+                )
     tables: dict[str, pd.DataFrame] = {
         "swap": pd.concat(rows, ignore_index=True),
         "own": pd.DataFrame(unmodified),

@@ -1,15 +1,17 @@
-"""Layer swaps between two models that share a space: how the swapped model runs, its self-tests, its score.
+"""Layer swaps between two models that share a space: how the swapped model runs, its self-tests,
+its score.
 
-A donor (the base, the base with random weights, the fine-tune with a random change; see `layer_changes`) gives layers
-to the fine-tune; the head is always the fine-tune's. Layer 0 is the embeddings, layer l the l-th block; the state at
-layer l is the output of layer l. The kinds of swap are described in `replacement`.
+A donor (the base, the base with random weights, the fine-tune with a random change; see
+`layer_changes`) gives layers to the fine-tune; the head is always the fine-tune's. Layer 0 is the
+embeddings, layer l the l-th block; the state at layer l is the output of layer l. The kinds of swap
+are described in `replacement`.
 
-Before any score is returned, three self-tests run on the longest sentences: a copy of the fine-tune as donor must not
-change the output, the whole base as donor must give the base's own top state, and swapping layers that fine-tuning did
-not change must not change the output.
+Before any score is returned, three self-tests run on the longest sentences: a copy of the fine-tune
+as donor must not change the output, the whole base as donor must give the base's own top state, and
+swapping layers that fine-tuning did not change must not change the output.
 
-Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is retrained on the
-truncated model, ours is not.
+Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is
+retrained on the truncated model, ours is not.
 """
 
 from __future__ import annotations
@@ -35,12 +37,20 @@ from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick
 
-ROUNDING = 1e-4  # of the largest logit: what another order of additions may change, and no self-test may exceed
+# of the largest logit: what another order of additions may change, and no self-test may exceed
+ROUNDING = 1e-4
 
 
 @pure("rsa.swap", version=2, guard=as_identified)
 def swap_layers(
-    base: str, model: str, base_identity: str, model_identity: str, pairs: Pairs, noises: int, random: bool, seed: int
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    pairs: Pairs,
+    noises: int,
+    random: bool,
+    seed: int,
 ) -> Value:
     """Count a fine-tune's right answers under every layer swap with its base.
 
@@ -53,19 +63,22 @@ def swap_layers(
         seed: Of the noise.
 
     Returns:
-        `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for removed at layer 0),
-        `random/{way}` (layer, sentence) and `noise/{way}` (draw, layer, sentence) for `DONOR_WAYS`; `sizes` and
-        `unchanged` (layer,); `self_difference`, `whole_difference` and `frozen_difference`: the largest difference of
-        a logit or state in each of the three self-tests, 0 where it is the same bit for bit.
+        `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for
+        removed at layer 0), `random/{way}` (layer, sentence) and `noise/{way}` (draw, layer,
+        sentence) for `DONOR_WAYS`; `sizes` and `unchanged` (layer,); `self_difference`,
+        `whole_difference` and `frozen_difference`: the largest difference of a logit or state in
+            each of the three self-tests, 0 where it is the same bit for bit.
 
     Raises:
-        ModelError: If a model cannot be loaded, the two differ in shape or vocabulary, or a self-test fails.
+        ModelError: If a model cannot be loaded, the two differ in shape or vocabulary, or a
+            self-test fails.
     """
     task = load_task(model)
     origin = load_model(base, device="cpu").model
     if load_tokenizer(base).vocabulary != task.tokenizer.vocabulary:
         raise ModelError(
-            f"{base} and {model} have different vocabularies, so no layer can be swapped: choose the model's own base."
+            f"{base} and {model} have different vocabularies, so no layer can be swapped: choose "
+            f"the model's own base."
         )
     encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
     parts = list(batches(encoded))
@@ -80,7 +93,9 @@ def swap_layers(
     if random:
         with span(1 / steps, 2 / steps):
             drawn = load_model(f"random:{base}", device="cpu").model
-            value |= {f"random/{way}": correct for way, correct in work.run(drawn, DONOR_WAYS).items()}
+            value |= {
+                f"random/{way}": correct for way, correct in work.run(drawn, DONOR_WAYS).items()
+            }
             del drawn
     noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
     for number in range(noises):
@@ -113,7 +128,8 @@ def _longest(ref: str) -> int:
 
 
 def _with_base(work: Work, origin: nn.Module) -> Value:
-    """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests that need the base."""
+    """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests that
+    need the base."""
     pair, frozen = work.pair, [0.0]
 
     def look(number: int, way: str, layer: int, output: Any) -> None:
@@ -142,7 +158,12 @@ def _into_itself(work: Work) -> float:
     (ours, plain), twin_states = work.own(0), states_of(twin, batch)
     what = "a copy of the model as donor"
     return max(
-        _differ(pair, what, pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)), plain)
+        _differ(
+            pair,
+            what,
+            pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)),
+            plain,
+        )
         for way in ("below", "above", "layer", "only")
         for layer in range(len(blocks) + 1)
         if (way, layer) not in SAME
@@ -153,16 +174,20 @@ def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
     """Measure the largest difference of two outputs' logits.
 
     Raises:
-        ModelError: If it is more than rounding, or an answer differs, so that no score of this pair can be trusted.
+        ModelError: If it is more than rounding, or an answer differs, so that no score of this pair
+            can be trusted.
     """
-    left, right = (output if isinstance(output, Tensor) else output.logits for output in (given, expected))
+    left, right = (
+        output if isinstance(output, Tensor) else output.logits for output in (given, expected)
+    )
     if torch.equal(left, right):
         return 0.0
     difference = float((left - right).abs().max())
     largest = float(right[right > torch.finfo(right.dtype).min].abs().max())
     if difference > ROUNDING * largest or not torch.equal(left.argmax(-1), right.argmax(-1)):
         raise ModelError(
-            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) should not change its output "
+            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) should "
+            f"not change its output "
             f"but changes a logit by {difference:.2g}. Choose a BERT-like model."
         )
     return difference

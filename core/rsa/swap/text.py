@@ -1,7 +1,8 @@
 """The study in sentences: headline, notices, methods and caveats, made from its statements.
 
-A layer is needed when the whole band of the loss from reverting it lies above zero, and needed for what fine-tuning
-wrote into it when the loss is also larger than that of a random change of equal size, by the whole band of the excess.
+A layer is needed when the whole band of the loss from reverting it lies above zero, and needed for
+what fine-tuning wrote into it when the loss is also larger than that of a random change of equal
+size, by the whole band of the excess.
 """
 
 from __future__ import annotations
@@ -132,7 +133,10 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
 def _about(facts: Facts, model: str, name: str, metric: str) -> str:
     """Describe one model: its score, the layers it needs, those that can be reverted or removed."""
     guess = _estimate(facts[model, GUESSES]).text
-    parts = [f"{name} scores {_estimate(facts[model, SCORES]).text} ({metric}; majority baseline {guess})."]
+    parts = [
+        f"{name} scores {_estimate(facts[model, SCORES]).text} ({metric}; majority baseline "
+        f"{guess})."
+    ]
     needed = facts.get((model, NEEDED))
     if needed is not None:
         worst = facts[model, LOSES]
@@ -140,10 +144,17 @@ def _about(facts: Facts, model: str, name: str, metric: str) -> str:
         if len(needed.layers) > 1:
             loss = f"by up to {_estimate(worst).text} (layer {worst.layers[0]})"
         beyond = facts[model, BEYOND_RANDOM].layers if (model, BEYOND_RANDOM) in facts else ()
-        parts.append(f"Reverting {_any(needed.layers)} to the base lowers this {loss}{_beyond(beyond, needed.layers)}.")
+        parts.append(
+            f"Reverting {_any(needed.layers)} to the base lowers this "
+            f"{loss}{_beyond(beyond, needed.layers)}."
+        )
     depth = facts.get((model, LOWER_FREE))
     if depth is not None:
-        together = "the embeddings" if len(depth.layers) == 1 else f"layers 0 to {depth.layers[-1]} together"
+        together = (
+            "the embeddings"
+            if len(depth.layers) == 1
+            else f"layers 0 to {depth.layers[-1]} together"
+        )
         parts.append(f"Reverting {together} costs nothing measurable.")
     removable = facts.get((model, REMOVABLE))
     if removable is not None:
@@ -169,32 +180,44 @@ def _listed(names: Sequence[str], word: str = "and") -> str:
 
 
 def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
-    """Tell whose answers the scores rest on, which are near the baseline, which models are unrelated to the base."""
+    """Tell whose answers the scores rest on, which are near the baseline, which models are
+    unrelated to the base."""
     unmodified = tables["own"]
     parsed = [str(name) for name in unmodified.loc[unmodified["answers"] == PARSE, "model"]]
     notices = [parsed_answers(parsed)] if parsed else []
     for _, row in unmodified.iterrows():
         if row["low"] <= row["chance"]:
             scores = text_of(row["score"]), text_of(row["chance"])
-            notices.append(near_baseline(str(row["model"]), scores[0], str(row["commonest"]), scores[1]))
+            notices.append(
+                near_baseline(str(row["model"]), scores[0], str(row["commonest"]), scores[1])
+            )
     blocks = tables["sizes"][tables["sizes"]["layer"] > 0]
-    sizes = blocks.groupby("model", sort=False)["relative_change"].median().to_dict() if len(blocks) else {}
+    sizes = (
+        blocks.groupby("model", sort=False)["relative_change"].median().to_dict()
+        if len(blocks)
+        else {}
+    )
     # Unrelated weights of one norm lie sqrt(2) times that norm apart.
-    return notices + start_notices(base, {ref: Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()})
+    return notices + start_notices(
+        base, {ref: Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()}
+    )
 
 
 def parsed_answers(models: Sequence[str]) -> str:
     """Say that the right answers come from a parser."""
     return (
-        f"{_listed(models)}: the score is agreement with a parser, not with gold annotation. A parser and a tagger "
-        "trained on one treebank make the same mistakes; choose the text demo-gold for hand-checked answers."
+        f"{_listed(models)}: the score is agreement with a parser, not with gold annotation. A "
+        f"parser and a tagger "
+        "trained on one treebank make the same mistakes; choose the text demo-gold for "
+        "hand-checked answers."
     )
 
 
 def near_baseline(model: str, score: str, answer: str, chance: str) -> str:
     """Say that a model has nothing to lose."""
     return (
-        f"{model} scores {score}, not significantly above the majority baseline ({answer}: {chance}), so no layer can "
+        f"{model} scores {score}, not significantly above the majority baseline ({answer}: "
+        f"{chance}), so no layer can "
         "lower its score by much."
     )
 
@@ -211,53 +234,82 @@ def make_methods(
         truth: Where right answers come from, by kind of head.
     """
     parts = [
-        f"Layers of {', '.join(models)} were replaced by those of {spec.base}: layers 0 (embeddings) to l, layers "
-        "above l, single layers, and all layers but one. The head was always the fine-tune's, and nothing was trained. "
+        f"Layers of {', '.join(models)} were replaced by those of {spec.base}: layers 0 "
+        f"(embeddings) to l, layers "
+        "above l, single layers, and all layers but one. The head was always the fine-tune's, and "
+        "nothing was trained. "
         "In the truncated model the head reads the fine-tune's own state at layer l."
     ]
     if "sentence" in counts:
-        parts.append(f"Sentences are scored by accuracy over {counts['sentence']:,} labelled sentences.")
-    for kind, what in (("words", "Tags are scored by tag accuracy"), ("arcs", "Heads are scored by UAS")):
+        parts.append(
+            f"Sentences are scored by accuracy over {counts['sentence']:,} labelled sentences."
+        )
+    for kind, what in (
+        ("words", "Tags are scored by tag accuracy"),
+        ("arcs", "Heads are scored by UAS"),
+    ):
         if kind in counts:
-            whose = "the included parser's parse, not gold" if truth[kind] == PARSE else "the text's own annotation"
-            parts.append(f"{what} against {whose}, over {counts[kind]:,} sentences, punctuation included.")
+            whose = (
+                "the included parser's parse, not gold"
+                if truth[kind] == PARSE
+                else "the text's own annotation"
+            )
+            parts.append(
+                f"{what} against {whose}, over {counts[kind]:,} sentences, punctuation included."
+            )
     parts.append(
-        "The majority baseline always gives the most frequent answer of these examples (for heads, their most frequent "
-        "position relative to the word). A random change of equal size adds to the fine-tune's weights their own "
-        f"change, rotated at random, which keeps its singular values ({spec.noises} draws); random layers have newly "
-        "initialised weights of the base's configuration. Bands are 95 % bootstrap intervals over sentences "
-        f"({spec.draws:,} draws); those of a loss use the same draws for both scores. Where random changes are part of "
-        "a number, its band is a t-interval over draws of the change and over sentences. Before scoring, three checks "
-        "ran: a copy of the model as donor, the whole base as donor, and layers that fine-tuning did not change."
+        "The majority baseline always gives the most frequent answer of these examples (for heads, "
+        "their most frequent "
+        "position relative to the word). A random change of equal size adds to the fine-tune's "
+        "weights their own "
+        f"change, rotated at random, which keeps its singular values ({spec.noises} draws); random "
+        f"layers have newly "
+        "initialised weights of the base's configuration. Bands are 95 % bootstrap intervals over "
+        "sentences "
+        f"({spec.draws:,} draws); those of a loss use the same draws for both scores. Where random "
+        f"changes are part of "
+        "a number, its band is a t-interval over draws of the change and over sentences. Before "
+        "scoring, three checks "
+        "ran: a copy of the model as donor, the whole base as donor, and layers that fine-tuning "
+        "did not change."
     )
     return " ".join(parts)
 
 
-REASON = "Run it to see whether a task needs a layer, rather than whether the layer looks different."
+REASON = (
+    "Run it to see whether a task needs a layer, rather than whether the layer looks different."
+)
 HOW_TO_READ = {
     "Layer swap": (
-        "Each line is the task's score at layer l (0 = embeddings) after one layer, or all layers up to l, were "
-        "replaced: 1 means that every answer is right, the dashed grey line is the unmodified fine-tune, and bands are "
+        "Each line is the task's score at layer l (0 = embeddings) after one layer, or all layers "
+        "up to l, were "
+        "replaced: 1 means that every answer is right, the dashed grey line is the unmodified "
+        "fine-tune, and bands are "
         "95 % intervals over sentences."
     ),
 }
 CAVEATS = {
     "A layer without loss may still do work.": (
-        "The base's layer may do the same work already. The scores with the layer removed, or with random weights, "
+        "The base's layer may do the same work already. The scores with the layer removed, or with "
+        "random weights, "
         "show whether the task needs any layer at that place."
     ),
     "A loss need not come from the task.": (
-        "The layers of one model are fitted to each other. A random change of equal size shows what a change of this "
+        "The layers of one model are fitted to each other. A random change of equal size shows "
+        "what a change of this "
         "size and rank costs in any direction."
     ),
     "Larger changes cost more.": (
-        "Compare the losses of two models together with the sizes of their weight changes (table `sizes`)."
+        "Compare the losses of two models together with the sizes of their weight changes (table "
+        "`sizes`)."
     ),
     "A truncated model is not retrained.": (
-        "The head was trained on the top layer's vectors; retrained on a lower layer it would score higher than the "
+        "The head was trained on the top layer's vectors; retrained on a lower layer it would "
+        "score higher than the "
         "curve shows. Diamonds are models that were fine-tuned with their lower layers frozen."
     ),
     "A parse is not gold.": (
-        "Tags and heads of the demo come from a parser that was trained on the same treebank as the models."
+        "Tags and heads of the demo come from a parser that was trained on the same treebank as "
+        "the models."
     ),
 }

@@ -13,7 +13,16 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
 from core.results.drawing.labels import free_labels
 from core.results.drawing.panels import beside, share_of_variance
-from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, PURPLE, columns_for, heading, legend
+from core.results.drawing.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    columns_for,
+    heading,
+    legend,
+)
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import check_chosen
 from core.results.names import short_names
@@ -41,7 +50,8 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 def token_chart(
     result: Result, layer: int, model: str | None = None, *, context: Context = PAGE
 ) -> Chart:
-    """Draw the words of the passage at one layer, coloured by role; every layer and model has the same axes.
+    """Draw the words of the passage at one layer, coloured by role; every layer and model has the
+    same axes.
 
     Args:
         result: Of `tokens.run_tokens`.
@@ -66,7 +76,8 @@ def token_chart(
 def token_map(
     result: Result, table: pd.DataFrame, layer: int, model: str, *, context: Context = PAGE
 ) -> Chart:
-    """Draw the words of one model at one layer; every layer and model of the table has the same axes.
+    """Draw the words of one model at one layer; every layer and model of the table has the same
+    axes.
 
     Args:
         result: Of `tokens.run_tokens`.
@@ -80,7 +91,9 @@ def token_map(
     reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
     height = context.height(MAP)
     rows = _placed(
-        rows.sort_values("highlighted", ascending=False, kind="stable"), reach, height,
+        rows.sort_values("highlighted", ascending=False, kind="stable"),
+        reach,
+        height,
         context=context,
     )
     scale = {"domain": [-reach, reach], "nice": False}
@@ -96,7 +109,9 @@ def token_map(
     )
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
-    rows = rows.assign(who=rows["position"].astype(str) + " " + rows["word"])  # in the map of every model
+    rows = rows.assign(
+        who=rows["position"].astype(str) + " " + rows["word"]
+    )  # in the map of every model
     marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
     layers: list[Any] = []
     for test, size, letter, weight in (
@@ -107,10 +122,16 @@ def token_map(
         layers.append(words.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
         letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
         offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-        layers.append(words.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N"))
+        layers.append(
+            words.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N")
+        )
     notes = []
     if rows["predicted"].any():  # a ring round each word of the model's own answer
-        ring = Chart(rows).filtered("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)
+        ring = (
+            Chart(rows)
+            .filtered("datum.predicted")
+            .mark_point(size=260, strokeWidth=2, color=PURPLE)
+        )
         layers.append(ring.encode(x=x, y=y))
     if table.loc[table["model"] == model, "predicted"].any():
         notes.append("purple rings: the model's answer at this layer")
@@ -128,16 +149,24 @@ def token_map(
 
 
 def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
-    """Describe the map: words by role, highlighted ones by name, and the distances between the roles' centres."""
-    axes = " and ".join(share_of_variance(f"PC {number}", share) for number, share in enumerate(shares[:2], start=1))
+    """Describe the map: words by role, highlighted ones by name, and the distances between the
+    roles' centres."""
+    axes = " and ".join(
+        share_of_variance(f"PC {number}", share) for number, share in enumerate(shares[:2], start=1)
+    )
     chosen = rows["highlighted"].any()
     words = points_in_words(
-        rows, f"Token map of {what}: {axes}", name="word", group="role" if chosen else "", point="word"
+        rows,
+        f"Token map of {what}: {axes}",
+        name="word",
+        group="role" if chosen else "",
+        point="word",
     )
     named = rows[rows["highlighted"]].groupby("role", sort=False)["word"].agg(", ".join)
     centres = rows.groupby("role", sort=False)[["x", "y"]].mean()
     apart = [
-        f"{first} and {second} {text_of(float(np.hypot(*(centres.loc[first] - centres.loc[second]))), 'measure')}"
+        f"{first} and {second} "
+        f"{text_of(float(np.hypot(*(centres.loc[first] - centres.loc[second]))), 'measure')}"
         for first, second in combinations(centres.index, 2)
     ]
     said = [f"{role}: {listed}." for role, listed in named.items()]

@@ -1,4 +1,5 @@
-"""What a token map shows, as statements: answers by layer, and which words are close to each other."""
+"""What a token map shows, as statements: answers by layer, and which words are close to each
+other."""
 
 from __future__ import annotations
 
@@ -34,18 +35,20 @@ CLEAR = 0.05  # p-value up to which the question counts as closer to its answer
 def nearness(
     vectors: Float[np.ndarray, "layer word d_model"], given: Sequence[str], words: Sequence[str]
 ) -> tuple[Float[np.ndarray, " layer"], float]:
-    """Compare the question's distance to its answer with that to other words, by layer, and test it.
+    """Compare the question's distance to its answer with that to other words, by layer, and test
+    it.
 
     Args:
         vectors: Of question and passage, as in `read_question`.
         given: The role of each word, from `roles`.
-        words: The words. Those of the passage that the question has too are left out, since equal words are close.
+        words: The words. Those of the passage that the question has too are left out, since equal
+            words are close.
 
     Returns:
-        Mean distance from the question's words to those of answer or supporting sentence, divided by that to the other
-        words of the passage, (layer,): below 1 where the question is closer to its answer. And the p-value: the share
-        of equally long spans of the passage (all circular shifts, itself counted) that are as close at some layer.
-        NaN where there are no such words.
+        Mean distance from the question's words to those of answer or supporting sentence, divided
+        by that to the other words of the passage, (layer,): below 1 where the question is closer to
+        its answer. And the p-value: the share of equally long spans of the passage (all circular
+        shifts, itself counted) that are as close at some layer. NaN where there are no such words.
     """
     asked = {word.casefold() for word, role in zip(words, given, strict=True) if role == QUESTION}
     kinds = np.array(given)
@@ -54,9 +57,16 @@ def nearness(
     near = np.isin(kinds[counted], (ANSWER, SUPPORTING))
     if not question.any() or not near.any() or near.all():
         return np.full(len(vectors), np.nan), float("nan")
-    gaps = np.linalg.norm(vectors[:, question, None] - vectors[:, None, counted], axis=-1).mean(axis=1)
+    gaps = np.linalg.norm(vectors[:, question, None] - vectors[:, None, counted], axis=-1).mean(
+        axis=1
+    )
     shifted = [np.roll(near, shift) for shift in range(len(near))]
-    ratios = np.stack([gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12) for run in shifted])
+    ratios = np.stack(
+        [
+            gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12)
+            for run in shifted
+        ]
+    )
     lowest = ratios.min(axis=1)
     return ratios[0], float((lowest <= lowest[0]).mean())
 
@@ -64,7 +74,8 @@ def nearness(
 def nearness_statements(
     arrays: Mapping[str, np.ndarray], given: Sequence[str], words: Sequence[str]
 ) -> tuple[Statement, ...]:
-    """State at which layer of each model the question is closest to its answer, and how likely that is by chance.
+    """State at which layer of each model the question is closest to its answer, and how likely that
+    is by chance.
 
     Args:
         arrays: Vectors by model, (layer, word, d_model).
@@ -105,7 +116,8 @@ def answer_statements(spans: pd.DataFrame) -> tuple[Statement, ...]:
 
 
 def gathering_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State at which layer of each model the highlighted words are closest together; none with fewer than two.
+    """State at which layer of each model the highlighted words are closest together; none with
+    fewer than two.
 
     Args:
         table: `tokens` of the study.
@@ -119,7 +131,8 @@ def gathering_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
         value = (_mean_distance(chosen) / spread if spread > 0 else np.inf, int(layer))
         closest[str(model)] = min(closest.get(str(model), value), value)
     return tuple(
-        Statement(model, GATHERED, Estimate(ratio), (layer,), WORDS) for model, (ratio, layer) in closest.items()
+        Statement(model, GATHERED, Estimate(ratio), (layer,), WORDS)
+        for model, (ratio, layer) in closest.items()
     )
 
 

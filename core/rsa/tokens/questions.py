@@ -1,12 +1,16 @@
-"""A question and a passage through one model: vectors of their words, and the span head's answer at each layer.
+"""A question and a passage through one model: vectors of their words, and the span head's answer at
+each layer.
 
-The question and the passage are read as one pair, the way models of extractive question answering are trained. If the
-model has such a head, it is applied to every layer's states: what would the model answer if it ended there? At the
-top this is the model's own answer, which is checked before any lower layer is shown.
+The question and the passage are read as one pair, the way models of extractive question answering
+are trained. If the model has such a head, it is applied to every layer's states: what would the
+model answer if it ended there? At the top this is the model's own answer, which is checked before
+any lower layer is shown.
 
-References: van Aken, Winter, Löser & Gers 2019, CIKM, "How Does BERT Answer Questions?"; Devlin et al. 2019 (the span
-head: a start and an end score for every subword). Deviations: the head at lower layers is added; answers are
-spans of the passage, so that "no answer" is impossible; an answer has at most LONGEST subwords.
+References: van Aken, Winter, Löser & Gers 2019, CIKM, "How Does BERT Answer Questions?"; Devlin et
+al. 2019 (the span
+head: a start and an end score for every subword). Deviations: the head at lower layers is added;
+answers are spans of the passage, so that "no answer" is impossible; an answer has at most LONGEST
+subwords.
 """
 
 from __future__ import annotations
@@ -63,8 +67,11 @@ class Passage:
 
 
 @pure("rsa.question", guard=as_identified)
-def read_question(model: str, model_identity: str, question: tuple[str, ...], words: tuple[str, ...]) -> Value:
-    """Compute the vectors of a question's and a passage's words in one model, and its answers by layer.
+def read_question(
+    model: str, model_identity: str, question: tuple[str, ...], words: tuple[str, ...]
+) -> Value:
+    """Compute the vectors of a question's and a passage's words in one model, and its answers by
+    layer.
 
     Args:
         model: Reference.
@@ -73,10 +80,10 @@ def read_question(model: str, model_identity: str, question: tuple[str, ...], wo
         words: The passage's.
 
     Returns:
-        `vectors` (layer, word, d_model) float32, the question's words first; where the model has a span head, `spans`
-        (layer, 2), first and last word of its answer in the passage, and `chances` (layer,), the probability of the
-        answer's first and last subword; `why`, a sentence where there are no such answers, or none below the top
-        (their spans are -1).
+        `vectors` (layer, word, d_model) float32, the question's words first; where the model has a
+        span head, `spans` (layer, 2), first and last word of its answer in the passage, and
+        `chances` (layer,), the probability of the answer's first and last subword; `why`, a
+        sentence where there are no such answers, or none below the top (their spans are -1).
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -89,15 +96,25 @@ def read_question(model: str, model_identity: str, question: tuple[str, ...], wo
     cut, types = cut_pair(load_tokenizer(model), question, words)
     if len(cut.ids) > longest_input(read_config(locate(model))):
         raise CorpusError(
-            f"Question and passage have {cut.subwords:,} subwords, more than {model} can read: shorten them."
+            f"Question and passage have {cut.subwords:,} subwords, more than {model} can read: "
+            f"shorten them."
         )
-    inputs = {"input_ids": torch.tensor([cut.ids]), "attention_mask": torch.ones(1, len(cut.ids), dtype=torch.long)}
-    borrowed = nullcontext(load_with_head(model, device="cpu")) if headed else borrow_model(model, device="cpu")
+    inputs = {
+        "input_ids": torch.tensor([cut.ids]),
+        "attention_mask": torch.ones(1, len(cut.ids), dtype=torch.long),
+    }
+    borrowed = (
+        nullcontext(load_with_head(model, device="cpu"))
+        if headed
+        else borrow_model(model, device="cpu")
+    )
     with borrowed as loaded, torch.inference_mode():
         # Included models were trained without a second segment, so its embedding was never learned.
         if types is not None and parse_ref(model).kind != "zoo" and _takes_types(loaded.model):
             inputs["token_type_ids"] = torch.tensor([types])
-        reader: Any = loaded.model.get_encoder() if info.family == "encoder-decoder" else loaded.model
+        reader: Any = (
+            loaded.model.get_encoder() if info.family == "encoder-decoder" else loaded.model
+        )
         output = reader(**inputs, output_hidden_states=True, return_dict=True)
         hidden = torch.stack([states[0].float() for states in output.hidden_states])
         value: Value = {"vectors": _pooled(hidden.numpy(), cut)}
@@ -110,10 +127,16 @@ def read_question(model: str, model_identity: str, question: tuple[str, ...], wo
     best = [best_span(layer, inside) if layer is not None else (-1, -1, np.nan) for layer in scores]
     places = np.array(cut.words)
     spans = [[places[a] - first, places[b] - first] if a >= 0 else [-1, -1] for a, b, _ in best]
-    return value | {"spans": np.array(spans), "chances": np.array([chance for *_, chance in best]), "why": why}
+    return value | {
+        "spans": np.array(spans),
+        "chances": np.array([chance for *_, chance in best]),
+        "why": why,
+    }
 
 
-def best_span(scores: Float[np.ndarray, "subword two"], inside: np.ndarray) -> tuple[int, int, float]:
+def best_span(
+    scores: Float[np.ndarray, "subword two"], inside: np.ndarray
+) -> tuple[int, int, float]:
     """Find the first and last subword of the most probable answer, and its probability.
 
     Args:
@@ -130,20 +153,27 @@ def best_span(scores: Float[np.ndarray, "subword two"], inside: np.ndarray) -> t
     return int(places[start]), int(places[end]), float(np.exp(pairs[start, end]))
 
 
-def roles(passage: Passage, answer: Sequence[str], supporting: Sequence[str]) -> tuple[list[str], list[str]]:
+def roles(
+    passage: Passage, answer: Sequence[str], supporting: Sequence[str]
+) -> tuple[list[str], list[str]]:
     """Give each word of question and passage its role, and say what is not in the passage.
 
     Args:
         passage: Question and passage.
         answer: Words of the answer; its first occurrence in the passage counts.
-        supporting: Words of the sentence that supports the answer; if empty, the sentence that contains the answer.
+        supporting: Words of the sentence that supports the answer; if empty, the sentence that
+            contains the answer.
 
     Returns:
-        Its role for each word, the question's first; one sentence for each thing that is not in the passage.
+        Its role for each word, the question's first; one sentence for each thing that is not in the
+        passage.
     """
     roles_of_words, notices = [OTHER] * len(passage.words), []
     place, support = _where(passage.words, answer), _where(passage.words, supporting)
-    for words, at, what in ((answer, place, "answer"), (supporting, support, "supporting sentence")):
+    for words, at, what in (
+        (answer, place, "answer"),
+        (supporting, support, "supporting sentence"),
+    ):
         if words and at is None:
             notices.append(missing_part(what, words))
     anchor = range(support, support + len(supporting)) if support is not None else ()
@@ -159,21 +189,29 @@ def roles(passage: Passage, answer: Sequence[str], supporting: Sequence[str]) ->
 
 
 def overlap(given: Sequence[str], answer: Sequence[str]) -> float:
-    """Compute F1 of two bags of words, ignoring case, as SQuAD scores answers; NaN without an answer."""
+    """Compute F1 of two bags of words, ignoring case, as SQuAD scores answers; NaN without an
+    answer."""
     if not answer:
         return float("nan")
-    left, right = Counter(word.casefold() for word in given), Counter(word.casefold() for word in answer)
+    left, right = (
+        Counter(word.casefold() for word in given),
+        Counter(word.casefold() for word in answer),
+    )
     shared = sum((left & right).values())
     return 2 * shared / (len(given) + len(answer)) if shared else 0.0
 
 
-def answer_table(values: Mapping[str, Value], passage: Passage, answer: Sequence[str]) -> pd.DataFrame:
+def answer_table(
+    values: Mapping[str, Value], passage: Passage, answer: Sequence[str]
+) -> pd.DataFrame:
     """Tabulate the answer of each model with a span head at each layer: SPANS."""
     import pandas as pd
 
     rows = []
     for ref, value in values.items():
-        for layer, (first, last) in enumerate(np.asarray(value.get("spans", np.zeros((0, 2), dtype=int))).tolist()):
+        for layer, (first, last) in enumerate(
+            np.asarray(value.get("spans", np.zeros((0, 2), dtype=int))).tolist()
+        ):
             if first < 0:
                 continue
             words = passage.words[first : last + 1]
@@ -201,8 +239,11 @@ def _pooled(hidden: Float[np.ndarray, "layer subword d_model"], cut: Subwords) -
     return vectors
 
 
-def _scores_by_layer(model: Any, hidden: Tensor, logits: Tensor, ref: str) -> tuple[list[np.ndarray | None], str]:
-    """Compute start and end scores of every layer, the model's own at the top; None where the head does not fit."""
+def _scores_by_layer(
+    model: Any, hidden: Tensor, logits: Tensor, ref: str
+) -> tuple[list[np.ndarray | None], str]:
+    """Compute start and end scores of every layer, the model's own at the top; None where the head
+    does not fit."""
     import torch
 
     head = getattr(model, "qa_outputs", None)

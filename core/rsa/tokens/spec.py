@@ -9,7 +9,8 @@ from core.errors import SpecError
 
 QUESTION = "Where did the captain hide the letter?"
 PASSAGE = (
-    "It was raining when the riders came. The captain read the letter twice, folded it and hid it under a loose board "
+    "It was raining when the riders came. The captain read the letter twice, folded it and hid it "
+    "under a loose board "
     "in the kitchen. The soldiers were already at the gate."
 )
 ANSWER = "under a loose board in the kitchen"
@@ -24,25 +25,35 @@ class TokenMapSpec(options.Spec):
         "Models", ("zoo:seed-0",), most=60, help="The models that read the passage, the base first."
     )
     passage: str = options.passage(
-        "Sentence or short passage", PASSAGE, help="The models read it as one sequence of at most 200 words."
+        "Sentence or short passage",
+        PASSAGE,
+        help="The models read it as one sequence of at most 200 words.",
     )
     highlight: tuple[str, ...] = options.words(
         "Words to highlight",
         HIGHLIGHT,
-        help="Words drawn in colour if there is no question; upper and lower case make no difference."
+        help=(
+            "Words drawn in colour if there is no question; upper and lower case make no "
+            "difference."
+        ),
     )
     question: str = options.line(
         "Question",
         QUESTION,
-        help="The models read it together with the passage; leave it empty to draw the passage alone."
+        help=(
+            "The models read it together with the passage; leave it empty to draw the passage "
+            "alone."
+        ),
     )
     answer: str = options.line("Answer", ANSWER, help="The answer, in the words of the passage.")
     supporting: str = options.line(
         "Supporting sentence",
-        help="The sentence that supports the answer, in the words of the passage; if empty, the one that "
-        "contains the answer.",
+        help="The sentence that supports the answer, in the words of the passage; if empty, the "
+        "one that contains the answer.",
     )
 
     def check(self) -> None:
         if not self.passage.strip():
-            raise SpecError("The passage of the token map is empty: write a sentence of 3 words or more.")
+            raise SpecError(
+                "The passage of the token map is empty: write a sentence of 3 words or more."
+            )

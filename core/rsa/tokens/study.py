@@ -1,13 +1,14 @@
-"""Token map: the words of one passage through the layers, in two dimensions, for one model or several.
+"""Token map: the words of one passage through the layers, in two dimensions, for one model or
+several.
 
-All vectors (models, layers, words) share one pair of axes: each layer of each model is centred and scaled to unit
-root mean square, and one PCA is fitted to all of them. With the same axes everywhere, a word can be followed from
-layer to layer and from model to model.
+All vectors (models, layers, words) share one pair of axes: each layer of each model is centred and
+scaled to unit root mean square, and one PCA is fitted to all of them. With the same axes
+everywhere, a word can be followed from layer to layer and from model to model.
 
 Reference:
     van Aken et al. 2019, CIKM, How Does BERT Answer Questions? (token maps by layer, PCA).
-Deviations: one PCA for all layers and models instead of one per layer; words instead of subwords; centring and
-scaling by layer, without which the first axis only separates layers.
+Deviations: one PCA for all layers and models instead of one per layer; words instead of subwords;
+centring and scaling by layer, without which the first axis only separates layers.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ CITATIONS = ("vanaken2019",)
 
 @dataclass(frozen=True)
 class Projection:
-    """Joint PCA: `points` (model, layer, word, 2); `explained` (2,), shares of the variance of all vectors."""
+    """Joint PCA: `points` (model, layer, word, 2); `explained` (2,), shares of the variance of all
+    vectors."""
 
     points: NDArray[np.float64]
     explained: NDArray[np.float64]
@@ -90,7 +92,8 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     """
     if vectors.ndim != 4 or vectors.shape[2] < LEAST_WORDS:
         raise ShapeError(
-            f"A token map needs vectors of shape (model, layer, word, d_model) with {LEAST_WORDS} words or more, "
+            f"A token map needs vectors of shape (model, layer, word, d_model) with {LEAST_WORDS} "
+            f"words or more, "
             f"got {vectors.shape}."
         )
     models, layers, words, width = vectors.shape
@@ -102,7 +105,8 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     flat = stacked.reshape(-1, width)
     variances, axes = np.linalg.eigh(flat.T @ flat)
     first = axes[:, ::-1][:, :2]
-    # An axis's sign is arbitrary: make the largest loading positive, so that the picture is the same on every machine.
+    # An axis's sign is arbitrary: make the largest loading positive, so that the picture is the
+    # same on every machine.
     first = first * np.sign(first[np.abs(first).argmax(axis=0), [0, 1]])
     shares = variances[::-1][:2] / max(float(variances.sum()), np.finfo(np.float64).tiny)
     return Projection((flat @ first).reshape(models, layers, words, 2), shares)
@@ -110,7 +114,8 @@ def project(vectors: NDArray[np.floating]) -> Projection:
 
 @pure("rsa.tokens", guard=as_identified)
 def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Value:
-    """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model) float32.
+    """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model)
+    float32.
 
     Args:
         model: Reference.
@@ -126,7 +131,8 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Val
     activations = extract(model, [words], items="words")
     if activations.vectors.shape[1] < len(words):
         raise CorpusError(
-            f"{model} cannot read the whole passage. {' '.join(activations.notices)} Use a shorter passage."
+            f"{model} cannot read the whole passage. {' '.join(activations.notices)} Use a shorter "
+            f"passage."
         )
     return {"vectors": activations.vectors}
 
@@ -157,7 +163,9 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
     lines = [line for line in passage.splitlines() if line.strip()]
     sentences = [words for line in tokenize_lines(lines) for words in line]
     asked, replied, held = (
-        tuple(word for line in tokenize_lines([text], split=False) for words in line for word in words)
+        tuple(
+            word for line in tokenize_lines([text], split=False) for words in line for word in words
+        )
         for text in (question, answer, supporting)
     )
     words = tuple(word for sentence in sentences for word in sentence)
@@ -165,8 +173,10 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
     short = len(words) < LEAST_WORDS
     if short or len(words) > MOST_WORDS - len(asked):
         raise CorpusError(
-            f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, but the passage has {len(words)}"
-            f"{f' and the question {len(asked)}' if asked else ''}: {'add' if short else 'remove'} words."
+            f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, but the passage has "
+            f"{len(words)}"
+            f"{f' and the question {len(asked)}' if asked else ''}: {'add' if short else 'remove'} "
+            f"words."
         )
     return Asked(Passage(asked, words, number), replied, held)
 
@@ -174,9 +184,14 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
 def prepare(spec: TokenMapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """Make the tasks of the first stage: cut the passage into words, identify the models."""
     passage = Task.of(
-        "passage", read_passage, fleeting=True, passage=spec.passage, question=spec.question, answer=spec.answer,
+        "passage",
+        read_passage,
+        fleeting=True,
+        passage=spec.passage,
+        question=spec.question,
+        answer=spec.answer,
         supporting=spec.supporting,
-    )  # fmt: skip
+    )
     return [passage, *identity_tasks(spec.models), *change_tasks(spec.models[0], spec.models[1:])]
 
 
@@ -191,7 +206,11 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
     for ref, identity in identities(ready).items():
         arguments = {"model": ref, "model_identity": identity.content, "words": passage.words}
         if passage.question:
-            tasks.append(Task.of(ref, read_question, role=ref, group=ref, question=passage.question, **arguments))
+            tasks.append(
+                Task.of(
+                    ref, read_question, role=ref, group=ref, question=passage.question, **arguments
+                )
+            )
         else:
             tasks.append(Task.of(ref, word_vectors, role=ref, group=ref, **arguments))
     return tasks
@@ -201,8 +220,9 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
-        A result with the tables `tokens` (model, layer, word, position, role, highlighted, predicted, x, y), `axes`
-        (axis, explained) and, where a question was asked, `spans` (SPANS of `questions`).
+        A result with the tables `tokens` (model, layer, word, position, role, highlighted,
+        predicted, x, y), `axes` (axis, explained) and, where a question was asked, `spans` (SPANS
+        of `questions`).
 
     Raises:
         SpecError: If the models differ in d_model or depth.
@@ -215,9 +235,13 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     models = list(values)
     arrays = {ref: np.asarray(values[ref]["vectors"]) for ref in models}
     if len({array.shape for array in arrays.values()}) > 1:
-        sizes = ", ".join(f"{ref} has {array.shape[0] - 1} layers of {array.shape[2]}" for ref, array in arrays.items())
+        sizes = ", ".join(
+            f"{ref} has {array.shape[0] - 1} layers of {array.shape[2]}"
+            for ref, array in arrays.items()
+        )
         raise SpecError(
-            f"The models of one token map need the same number of layers and the same d_model, but {sizes}: choose "
+            f"The models of one token map need the same number of layers and the same d_model, but "
+            f"{sizes}: choose "
             "others."
         )
     given, notices = _roles(spec, asked)
@@ -234,10 +258,17 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
                     shift = len(asked.passage.question)
                     frame["predicted"] |= frame["position"].between(first + shift, last + shift)
                 frames.append(frame)
-    table = pd.concat(frames, ignore_index=True) if frames else _layer_rows("", 0, (), np.zeros((0, 2)), [])
+    table = (
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else _layer_rows("", 0, (), np.zeros((0, 2)), [])
+    )
     statements: tuple[Statement, ...] = ()
     if models:
-        statements = (*answer_statements(spans), explained_statement(models, float(explained.sum())))
+        statements = (
+            *answer_statements(spans),
+            explained_statement(models, float(explained.sum())),
+        )
         if asked.passage.question:
             statements += nearness_statements(arrays, given, words)
         else:
@@ -287,7 +318,8 @@ def _layer_rows(
 
 
 def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
-    """Give each word its role, and say which words of the question or of the highlight are missing."""
+    """Give each word its role, and say which words of the question or of the highlight are
+    missing."""
     if asked.passage.question:
         return roles(asked.passage, asked.answer, asked.supporting)
     wanted = {word.casefold() for word in spec.highlight}

@@ -43,7 +43,9 @@ def make_headline(
     parts = [*_answers(facts, spans, names), *_nearness(facts, names), *_gathering(facts, names)]
     shown = next(statement for statement in statements if statement.verdict == EXPLAINED)
     listed = _listed([names[ref] for ref in models])
-    parts.append(f"The two axes show {_estimate(shown).text} of the variance of {words} words in {listed}.")
+    parts.append(
+        f"The two axes show {_estimate(shown).text} of the variance of {words} words in {listed}."
+    )
     return " ".join(parts)
 
 
@@ -62,12 +64,15 @@ def _answers(facts: Facts, spans: pd.DataFrame, names: Mapping[str, str]) -> lis
             upward = " only at the top layer" if only else f" from layer {same.layers[0]} upward"
         score = f", F1 {_estimate(overlap).text}" if overlap is not None else ""
         sure = text_of(_estimate(facts[model, ANSWERS]).value, "probability")
-        sentences.append(f"{names[model]} answers “{top['span']}”{upward} (probability {sure}{score}).")
+        sentences.append(
+            f"{names[model]} answers “{top['span']}”{upward} (probability {sure}{score})."
+        )
     return sentences
 
 
 def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
-    """Say in which models the question is closer to its answer than to other spans of the passage."""
+    """Say in which models the question is closer to its answer than to other spans of the
+    passage."""
     near = [facts[ref, CLOSER] for ref in names if (ref, CLOSER) in facts]
     never = [names[ref] for ref in names if (ref, NOT_CLOSER) in facts]
     than = "closer to its answer than to other spans of the passage"
@@ -81,7 +86,11 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
         return [closest, *([f"In {_listed(never)}, it is no closer."] if never else [])]
     if not never:
         return []
-    return [f"The question is no {than}." if len(names) == 1 else f"In {_listed(never)}, the question is no {than}."]
+    return [
+        f"The question is no {than}."
+        if len(names) == 1
+        else f"In {_listed(never)}, the question is no {than}."
+    ]
 
 
 def _gathering(facts: Facts, names: Mapping[str, str]) -> list[str]:
@@ -106,12 +115,18 @@ def _listed(names: Sequence[str]) -> str:
 
 def no_span_head(model: str) -> str:
     """Say that a model is drawn without an answer."""
-    return f"{model} gives no answer, because it has no head for question answering; its words are drawn."
+    return (
+        f"{model} gives no answer, because it has no head for question answering; its words are "
+        f"drawn."
+    )
 
 
 def top_answer_only(model: str) -> str:
     """Say that a model's head cannot be applied to lower layers."""
-    return f"{model} gives an answer at the top layer only, because its head reads more than that layer."
+    return (
+        f"{model} gives an answer at the top layer only, because its head reads more than that "
+        f"layer."
+    )
 
 
 def missing_words(words: Sequence[str]) -> str:
@@ -122,7 +137,9 @@ def missing_words(words: Sequence[str]) -> str:
 
 def missing_part(what: str, words: Sequence[str]) -> str:
     """Say that the answer or the supporting sentence is not in the passage."""
-    return f"The {what} is not in the passage word for word, so it has no colour: {' '.join(words)}."
+    return (
+        f"The {what} is not in the passage word for word, so it has no colour: {' '.join(words)}."
+    )
 
 
 def make_methods(question: bool) -> str:
@@ -132,34 +149,48 @@ def make_methods(question: bool) -> str:
         question: Whether a question was read with the passage.
     """
     text = (
-        "Each layer of each model was centred and scaled to unit root mean square over the words of the passage; one "
-        "principal component analysis was fitted to all layers and models together. Points are words (means of their "
+        "Each layer of each model was centred and scaled to unit root mean square over the words "
+        "of the passage; one "
+        "principal component analysis was fitted to all layers and models together. Points are "
+        "words (means of their "
         "subwords)."
     )
     if question:
         text += (
-            " Question and passage were read as one pair. If a model has a head for question answering, it was applied "
-            "to the states of every layer, and its scores at the top were checked against the model's own; the most "
-            "probable span of the passage is shown, with the probability of its first and last subword among those of "
-            "the passage. Distances are Euclidean, in the whole space: the mean distance from the question's words to "
-            "the words of the answer and its supporting sentence, divided by that to the other words; words that occur "
-            "in both question and passage were left out. The p-value is the share of equally long spans of the passage "
+            " Question and passage were read as one pair. If a model has a head for question "
+            "answering, it was applied "
+            "to the states of every layer, and its scores at the top were checked against the "
+            "model's own; the most "
+            "probable span of the passage is shown, with the probability of its first and last "
+            "subword among those of "
+            "the passage. Distances are Euclidean, in the whole space: the mean distance from the "
+            "question's words to "
+            "the words of the answer and its supporting sentence, divided by that to the other "
+            "words; words that occur "
+            "in both question and passage were left out. The p-value is the share of equally long "
+            "spans of the passage "
             "(circular shifts) that are as close to the question at some layer."
         )
     return text
 
 
-REASON = "Run it to follow the words of a passage through the layers, and to see where a question meets its answer."
+REASON = (
+    "Run it to follow the words of a passage through the layers, and to see where a question "
+    "meets its answer."
+)
 HOW_TO_READ = {
     "Token map": (
-        "Each point is a word at the chosen layer, coloured by its role; the axes are the first two principal "
-        "components of all layers and models together, so points that are close have similar vectors, and the centre "
+        "Each point is a word at the chosen layer, coloured by its role; the axes are the first "
+        "two principal "
+        "components of all layers and models together, so points that are close have similar "
+        "vectors, and the centre "
         "is the mean of the passage; grey points are other words."
     ),
 }
 CAVEATS = {
     "Two dimensions are not the whole space.": (
-        "Distances on the map are not the distances of the vectors; the shares of variance on the axes say how much of "
+        "Distances on the map are not the distances of the vectors; the shares of variance on the "
+        "axes say how much of "
         "them the map shows."
     ),
 }

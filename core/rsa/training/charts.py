@@ -1,4 +1,5 @@
-"""Charts of a training run: similarity to the final model by tokens seen, a line per layer, and the loss."""
+"""Charts of a training run: similarity to the final model by tokens seen, a line per layer, and the
+loss."""
 
 from __future__ import annotations
 
@@ -8,7 +9,13 @@ from core.results.drawing.axes import rule, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.style import DASHES, GREY
-from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
+from core.results.drawing.training import (
+    along_training,
+    loss_chart,
+    named_steps,
+    step_tips,
+    stepped,
+)
 from core.results.drawing.vega import Chart
 from core.results.names import short_name, short_names
 from core.rsa.measures.registry import MEASURES
@@ -23,7 +30,8 @@ HEIGHT = 260
 
 
 def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw a line per layer with its band, rings round the most similar layer, other runs as dashed rules.
+    """Draw a line per layer with its band, rings round the most similar layer, other runs as dashed
+    rules.
 
     Args:
         result: Of the training study.
@@ -45,11 +53,17 @@ def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names = short_names(tops["model"])
     for number, row in enumerate(tops.itertuples()):
         name = f"{names[row.model]}, layer {last}"
-        parts.append(rule(plane, name, float(row.similarity)).assign(step=names[row.model], layer=last))
-        looks[name] = Look(GREY, dash=DASHES[number % len(DASHES)], point=False, band=False, width=1.5)
+        parts.append(
+            rule(plane, name, float(row.similarity)).assign(step=names[row.model], layer=last)
+        )
+        looks[name] = Look(
+            GREY, dash=DASHES[number % len(DASHES)], point=False, band=False, width=1.5
+        )
     drawn = pd.concat(parts, ignore_index=True)
     peaks, _ = along_training(result.tables["peaks"], "similarity", "", ends, context=context)
-    chart = curves(drawn, plane, looks, step_tips("similarity", label, "share"), under=[marked(peaks, plane)])
+    chart = curves(
+        drawn, plane, looks, step_tips("similarity", label, "share"), under=[marked(peaks, plane)]
+    )
     dashed = "; dashed: another run's final model" if len(tops) else ""
     below = f"rings: the most similar layer; bands: 95 %, over sentences{dashed}"
     title = f"Checkpoints compared with the final model, {short_name(str(result.spec['end']))}"
@@ -60,7 +74,9 @@ def marked(rows: pd.DataFrame, plane: Plane) -> Any:
     """Make a ring round each row's point, for `under` of `curves`."""
 
     def make(x: dict[str, Any]) -> Any:
-        rings = Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
+        rings = Chart(rows).mark_point(
+            size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1
+        )
         return rings.encode(x=x, y=plane.y_of())
 
     return make

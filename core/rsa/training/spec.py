@@ -14,7 +14,9 @@ class TrainingSpec(options.Spec):
     """One study: checkpoints of a training run, its final model, and final models of other runs."""
 
     end: str = options.model(
-        "Final model", "zoo:seed-0", help="The end of the run, with which each checkpoint is compared."
+        "Final model",
+        "zoo:seed-0",
+        help="The end of the run, with which each checkpoint is compared.",
     )
     steps: tuple[str, ...] = options.models(
         "Checkpoints",

@@ -1,7 +1,9 @@
-"""Through training: checkpoints of one pretraining run compared with its final model, by layer and by tokens seen.
+"""Through training: checkpoints of one pretraining run compared with its final model, by layer and
+by tokens seen.
 
-Final models of other runs are compared with the same final model, which shows how similar any trained model would be.
-The held-out loss is shown with it: what a checkpoint can do, and where its layers are.
+Final models of other runs are compared with the same final model, which shows how similar any
+trained model would be. The held-out loss is shown with it: what a checkpoint can do, and where its
+layers are.
 
 Reference:
     Saphra & Lopez 2019, NAACL, Understanding Learning Dynamics Of Language Models with SVCCA.
@@ -43,7 +45,17 @@ from core.vectors.pairs import Items, sample_words
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
+COLUMNS = (
+    "model",
+    "steps",
+    "tokens",
+    "layer",
+    "similarity",
+    "low",
+    "high",
+    "null_low",
+    "null_high",
+)
 PEAK = COLUMNS[:7]  # of the table of peaks
 CITATIONS = ("saphra2019", "sellam2022")
 
@@ -70,40 +82,62 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
     items = Items(tuple(text[number] for number in used), kept, "words")
     return [
         Task.of(
-            ref, compare_models, role=(part, ref), group=spec.end, base=spec.end, other=ref, base_identity=end,
-            other_identity=content[ref], items=items, how=Settings(spec.measure), share=1.0, draws=spec.draws,
+            ref,
+            compare_models,
+            role=(part, ref),
+            group=spec.end,
+            base=spec.end,
+            other=ref,
+            base_identity=end,
+            other_identity=content[ref],
+            items=items,
+            how=Settings(spec.measure),
+            share=1.0,
+            draws=spec.draws,
             seed=spec.seed,
         )
         for part, refs in (("step", spec.checkpoints), ("other", spec.others))
         for ref in refs
         if ref in content
-    ]  # fmt: skip
+    ]
 
 
 def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
-        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs), `peaks` (the layer
-        most similar to the final model, by checkpoint), `loss` (model, steps, tokens, loss) and `others` (other runs).
+        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs),
+        `peaks` (the layer most similar to the final model, by checkpoint), `loss` (model, steps,
+        tokens, loss) and `others` (other runs).
     """
     import pandas as pd
 
     there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
     frames = []
-    for part, refs in (("step", there), ("other", [ref for ref in spec.others if ("other", ref) in outputs.values])):
+    for part, refs in (
+        ("step", there),
+        ("other", [ref for ref in spec.others if ("other", ref) in outputs.values]),
+    ):
         for ref in refs:
             value = outputs.values[part, ref]
-            columns = {name: value[name] for name in ("similarity", "low", "high", "null_low", "null_high")}
+            columns = {
+                name: value[name] for name in ("similarity", "low", "high", "null_low", "null_high")
+            }
             layers = np.arange(len(value["similarity"]))
             frames.append(pd.DataFrame({"model": ref, "layer": layers, **columns, "part": part}))
     empty = pd.DataFrame(columns=["model", *COLUMNS[3:], "part"])
     table = with_progress(pd.concat(frames, ignore_index=True) if frames else empty)
     training = table.loc[table["part"] == "step", list(COLUMNS)].reset_index(drop=True)
     if (table["part"] == "other").any():
-        first = table[table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]].set_index("layer")
+        first = table[
+            table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]
+        ].set_index("layer")
         training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
-    tables = {"training": training, "peaks": find_peaks(training), "loss": loss_table((*there, spec.end))}
+    tables = {
+        "training": training,
+        "peaks": find_peaks(training),
+        "loss": loss_table((*there, spec.end)),
+    }
     if spec.others:
         tables["others"] = table.loc[table["part"] == "other", list(COLUMNS)].reset_index(drop=True)
     corpus: Corpus = ready.values["text"]
@@ -124,12 +158,13 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 
 def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
-    """Find the layer most similar to the final model at every checkpoint, and whether significantly so.
+    """Find the layer most similar to the final model at every checkpoint, and whether significantly
+    so.
 
     Returns:
-        model, steps, tokens, layer, similarity, low, high, and `clear`: whether its band lies above every other
-        layer's. This is conservative: bands of layers share their sentences, so layers whose bands overlap may still
-        differ significantly.
+        model, steps, tokens, layer, similarity, low, high, and `clear`: whether its band lies above
+        every other layer's. This is conservative: bands of layers share their sentences, so layers
+        whose bands overlap may still differ significantly.
     """
     import pandas as pd
 

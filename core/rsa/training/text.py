@@ -27,7 +27,8 @@ NO_NEAREST = "no layer is significantly the most similar to the final model"
 
 
 def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Statement, ...]:
-    """State how similar the first and the last checkpoint are to the final model, and which layer is nearest.
+    """State how similar the first and the last checkpoint are to the final model, and which layer
+    is nearest.
 
     Args:
         tables: `training`, `peaks`, `loss` and, with other runs, `others`.
@@ -39,7 +40,8 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
     models = list(dict.fromkeys(table["model"]))
     top = int(table["layer"].max())
     statements = [
-        _at(table, model, verdict, top, end) for model, verdict in ((models[0], FIRST), (models[-1], LAST))
+        _at(table, model, verdict, top, end)
+        for model, verdict in ((models[0], FIRST), (models[-1], LAST))
     ]
     runs = tables.get("others")
     if runs is not None and len(runs):
@@ -69,7 +71,8 @@ def _at(table: pd.DataFrame, model: str, verdict: str, layer: int, end: str) -> 
 
 
 def make_headline(statements: Sequence[Statement], label: str, steps: int) -> str:
-    """Say how the top layer approaches the final model, compared with another run; then loss and layers.
+    """Say how the top layer approaches the final model, compared with another run; then loss and
+    layers.
 
     Args:
         statements: Of `statements_of`.
@@ -80,7 +83,9 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
     if FIRST not in facts:
         return NOTHING
     first, last = facts[FIRST], facts[LAST]
-    names = short_names(dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST)))
+    names = short_names(
+        dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST))
+    )
     start, end = _estimate(first), _estimate(last)
     change = _direction(start, end)
     text = f"Over training, the top layer's {label} with the final model {change}"
@@ -97,7 +102,8 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
         most = facts[SPECIFIC]
         score = _estimate(most).direction("higher", "lower")
         parts.append(
-            f"Compared with {names[run.subject]}, {names[last.subject]} has its largest advantage at layer "
+            f"Compared with {names[run.subject]}, {names[last.subject]} has its largest advantage "
+            f"at layer "
             f"{most.layers[0]} ({score})."
         )
     return " ".join([*parts, _nearest(statements, steps)])
@@ -116,12 +122,18 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
     """Say which layer is most similar to the final model, and at how many checkpoints."""
     nearest = [statement for statement in statements if statement.verdict == NEAREST]
     if not nearest:
-        return "At no checkpoint is one layer significantly more similar to the final model than every other layer."
+        return (
+            "At no checkpoint is one layer significantly more similar to the final model than "
+            "every other layer."
+        )
     clauses = [
         f"{layers_in_words(statement.layers)} at {_estimate(statement).text} of {steps} checkpoints"
         for statement in nearest
     ]
-    return f"The layer that is significantly the most similar to the final model is {', '.join(clauses)}."
+    return (
+        f"The layer that is significantly the most similar to the final model is "
+        f"{', '.join(clauses)}."
+    )
 
 
 def _estimate(statement: Statement) -> Estimate:
@@ -134,34 +146,48 @@ def make_methods(spec: TrainingSpec) -> str:
     """Write a methods paragraph, ready to paste."""
     measure = MEASURES[spec.measure]
     return (
-        f"Checkpoints of one training run were compared with its final model, {spec.end}, layer by layer by "
-        f"{measure.label}: {measure.formula}. Items were {spec.words:,} words from {spec.sentences:,} sentences of "
-        f"{spec.corpus}; the vector of a word is the mean of its subwords' vectors. Bands are 95 % intervals over "
-        "sentences; chance level is the measure when whole sentences are shuffled. A layer is significantly the most "
-        "similar one where its band lies above the bands of all other layers. Tokens and losses are those of the model "
-        "cards. The included checkpoints come from a second run of seed 0's recipe, so the last one is close to "
+        f"Checkpoints of one training run were compared with its final model, {spec.end}, layer by "
+        f"layer by "
+        f"{measure.label}: {measure.formula}. Items were {spec.words:,} words from "
+        f"{spec.sentences:,} sentences of "
+        f"{spec.corpus}; the vector of a word is the mean of its subwords' vectors. Bands are 95 % "
+        f"intervals over "
+        "sentences; chance level is the measure when whole sentences are shuffled. A layer is "
+        "significantly the most "
+        "similar one where its band lies above the bands of all other layers. Tokens and losses "
+        "are those of the model "
+        "cards. The included checkpoints come from a second run of seed 0's recipe, so the last "
+        "one is close to "
         "zoo:seed-0 but not equal to it."
     )
 
 
-REASON = "Run it to see when during training each layer reaches the geometry that it has in the final model."
+REASON = (
+    "Run it to see when during training each layer reaches the geometry that it has in the "
+    "final model."
+)
 HOW_TO_READ = {
     "Through training": (
-        "Each line is the similarity of one layer to the same layer of the final model after so many tokens "
-        "(logarithmic): 1 means the same geometry, 0 an unrelated one; bands are 95 % intervals over sentences, rings "
+        "Each line is the similarity of one layer to the same layer of the final model after so "
+        "many tokens "
+        "(logarithmic): 1 means the same geometry, 0 an unrelated one; bands are 95 % intervals "
+        "over sentences, rings "
         "mark the most similar layer, and dashed grey lines are the final models of other runs."
     ),
 }
 CAVEATS = {
     "Late checkpoints are similar because they are late.": (
-        "Ask which layers become similar first, and how similar the final model of another run (dashed) is, which "
+        "Ask which layers become similar first, and how similar the final model of another run "
+        "(dashed) is, which "
         "shares no training step."
     ),
     "Layer 0 holds word embeddings.": (
-        "It has no layer below it whose changes it must follow, so it can settle earlier than the others."
+        "It has no layer below it whose changes it must follow, so it can settle earlier than the "
+        "others."
     ),
     "An untrained model does not score 0.": (
-        "Equal words give similar vectors even with random weights; compare step 0 with the chance level in the "
+        "Equal words give similar vectors even with random weights; compare step 0 with the chance "
+        "level in the "
         "tooltip."
     ),
     "These are five checkpoints of one run.": (

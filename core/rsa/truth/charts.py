@@ -22,7 +22,10 @@ COLUMNS = {
     "frozen": "bits that the fine-tune's weights are rounded to",
     "planted": "a layer's state, its drop from the layer below, its output on the base's input",
 }
-TITLES = {"frozen": "Frozen fine-tunes: finding changed states", "planted": "Planted models: finding changed layers"}
+TITLES = {
+    "frozen": "Frozen fine-tunes: finding changed states",
+    "planted": "Planted models: finding changed layers",
+}
 
 
 def truth_chart(
@@ -37,19 +40,37 @@ def truth_chart(
     """
     table = result.table
     rows = table[(table["truth"] == truth) & (table["matched"] == matched)]
-    rows = rows.assign(name=rows["finder"].map(finder_label), what=[column_name(row) for _, row in rows.iterrows()])
+    rows = rows.assign(
+        name=rows["finder"].map(finder_label), what=[column_name(row) for _, row in rows.iterrows()]
+    )
     rivals = [finder_label(name) for name in RIVALS]
     order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
     tips = (
-        *(Tip("name", "Measure"), Tip("what", "Column"), Tip("auc", "AUC", "share"), Tip("low", "Band, 95 %", "share")),
-        *(Tip("same_depth", "AUC at equal depth", "share"), Tip("changed", "Changed layers", "whole")),
+        *(
+            Tip("name", "Measure"),
+            Tip("what", "Column"),
+            Tip("auc", "AUC", "share"),
+            Tip("low", "Band, 95 %", "share"),
+        ),
+        *(
+            Tip("same_depth", "AUC at equal depth", "share"),
+            Tip("changed", "Changed layers", "whole"),
+        ),
         Tip("unchanged", "Unchanged layers", "whole"),
     )
     chart = heatmap(
-        rows, x="what", y="name", value="auc", titles=(None, None, "AUC"), ends=(0.5, 1.0), tips=tips,
-        order=(list(dict.fromkeys(rows["what"])), order), height=ROW * len(order), limit=200,
+        rows,
+        x="what",
+        y="name",
+        value="auc",
+        titles=(None, None, "AUC"),
+        ends=(0.5, 1.0),
+        tips=tips,
+        order=(list(dict.fromkeys(rows["what"])), order),
+        height=ROW * len(order),
+        limit=200,
         context=context,
-    )  # fmt: skip
+    )
     size = ", weight changes matched in size" if matched else ""
     title = heading(TITLES[truth], f"AUC{size}; columns: {COLUMNS[truth]}")
     words = cells_in_words(
@@ -64,7 +85,9 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         f"truth-{truth}{'-matched' if matched else ''}": truth_chart(
             result, truth, matched, context=context
         )
-        for truth, matched in dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
+        for truth, matched in dict.fromkeys(
+            zip(result.table["truth"], result.table["matched"], strict=True)
+        )
     }
 
 

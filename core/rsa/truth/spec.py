@@ -10,12 +10,20 @@ from core.rsa.measures.registry import MEASURES
 
 @dataclass(frozen=True)
 class TruthSpec(options.Spec):
-    """One study: fine-tunes with frozen layers, and fine-tunes whose layers are planted into the base."""
+    """One study: fine-tunes with frozen layers, and fine-tunes whose layers are planted into the
+    base."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from.")
+    base: str = options.model(
+        "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
+    )
     compare: tuple[str, ...] = options.models(
         "Frozen fine-tunes",
-        ("zoo:sentiment-frozen-2", "zoo:sentiment-frozen-4", "zoo:parse-frozen-2", "zoo:parse-frozen-4"),
+        (
+            "zoo:sentiment-frozen-2",
+            "zoo:sentiment-frozen-4",
+            "zoo:parse-frozen-2",
+            "zoo:parse-frozen-4",
+        ),
         least=2,
         help="Fine-tunes whose lower layers were frozen, so that the changed layers are known.",
     )

@@ -1,13 +1,15 @@
-"""A benchmark with known answers: how well each measure finds the layers that are known to have changed.
+"""A benchmark with known answers: how well each measure finds the layers that are known to have
+changed.
 
-The answers are known for frozen fine-tunes, whose lower layers were not trained, and for planted models, in which a
-known choice of layers is a fine-tune's. A measure's area under the ROC curve (AUC) is the probability that a changed
-layer looks less similar than an unchanged one. Two baselines are scored the same way: the layer number alone, and the
-size of the weight change, which needs no text.
+The answers are known for frozen fine-tunes, whose lower layers were not trained, and for planted
+models, in which a known choice of layers is a fine-tune's. A measure's area under the ROC curve
+(AUC) is the probability that a changed layer looks less similar than an unchanged one. Two
+baselines are scored the same way: the layer number alone, and the size of the weight change, which
+needs no text.
 
 Reference:
-    Ding, Denain & Steinhardt 2021, NeurIPS, Grounding representation similarity with statistical testing (measures
-    compared with known differences).
+    Ding, Denain & Steinhardt 2021, NeurIPS, Grounding representation similarity with statistical
+    testing (measures compared with known differences).
 Deviations: the known differences are changed layers of fine-tunes, and the score is the AUC.
 """
 
@@ -56,7 +58,8 @@ DEPTH, WEIGHTS = "depth", "weights"
 
 
 def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models, measure their weight changes."""
+    """Make the tasks of the first stage: read the text, identify the models, measure their weight
+    changes."""
     refs = (*spec.compare, *spec.planted)
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
@@ -76,12 +79,18 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
 
     content = contents(ready)
     shared: dict[str, Any] = {
-        "base": spec.base, "base_identity": ready.need(("identity", spec.base)).content,
-        "sentences": ready.need("text").words, "items": spec.words, "measures": spec.measures, "seed": spec.seed,
-    }  # fmt: skip
+        "base": spec.base,
+        "base_identity": ready.need(("identity", spec.base)).content,
+        "sentences": ready.need("text").words,
+        "items": spec.words,
+        "measures": spec.measures,
+        "seed": spec.seed,
+    }
     tasks, changes = [], changes_of(ready)
     for kind, refs in (("frozen", spec.compare), ("planted", spec.planted)):
-        sizes = {ref: changes[ref].size if ref in changes else np.nan for ref in refs if ref in content}
+        sizes = {
+            ref: changes[ref].size if ref in changes else np.nan for ref in refs if ref in content
+        }
         moved = [size for size in sizes.values() if size > 0]
         for ref, size in sizes.items():
             share = min(moved) / size if size > 0 else 1.0
@@ -93,15 +102,21 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
                     Task.of(
                         f"{ref}{', matched in size' if matched else ''}",
                         compare_frozen if kind == "frozen" else compare_planted,
-                        role=(kind, ref, matched), group=spec.base, model=ref, model_identity=content[ref],
-                        share=share if matched else 1.0, **shared, **more,
+                        role=(kind, ref, matched),
+                        group=spec.base,
+                        model=ref,
+                        model_identity=content[ref],
+                        share=share if matched else 1.0,
+                        **shared,
+                        **more,
                     )
-                )  # fmt: skip
+                )
     return tasks
 
 
 def area(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """Compute the AUC: the probability that a changed layer scores above an unchanged one, ties counting half.
+    """Compute the AUC: the probability that a changed layer scores above an unchanged one, ties
+    counting half.
 
     Args:
         changed: Whether each layer changed, (layer,).
@@ -118,7 +133,8 @@ def area(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
 
 
 def area_at_equal_depth(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """Compute the AUC over pairs of layers with the same number, so that depth does not help; NaN without pairs.
+    """Compute the AUC over pairs of layers with the same number, so that depth does not help; NaN
+    without pairs.
 
     Args:
         changed, score: As for `area`, (model, layer).
@@ -143,7 +159,10 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
             refs = spec.compare if kind == "frozen" else spec.planted
             if matched and not any((kind, ref, True) in outputs.values for ref in refs):
                 continue
-            values = [outputs.values.get((kind, ref, matched), outputs.values.get((kind, ref, False))) for ref in refs]
+            values = [
+                outputs.values.get((kind, ref, matched), outputs.values.get((kind, ref, False)))
+                for ref in refs
+            ]
             there = [value for value in values if value is not None]
             if there:
                 rows += [row | {"matched": matched} for row in _rows(spec, kind, there)]
@@ -176,19 +195,26 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
                 for place, name in enumerate(spec.measures)
             }
             scores[WEIGHTS] = np.stack([value["size"][number] for value in values])
-            rows += [_row(spec, name, score, truth, "state", bits, kind) for name, score in _with_depth(scores).items()]
+            rows += [
+                _row(spec, name, score, truth, "state", bits, kind)
+                for name, score in _with_depth(scores).items()
+            ]
         return rows
     truth = np.concatenate([value["changed"] for value in values])
     sizes = np.concatenate([value["size"] for value in values])
     for reading in ("state", "drop", "answer"):
         scores = {}
         for place, name in enumerate(spec.measures):
-            similarity = np.concatenate([value["similarity"][:, int(reading == "answer"), place] for value in values])
+            similarity = np.concatenate(
+                [value["similarity"][:, int(reading == "answer"), place] for value in values]
+            )
             below = np.concatenate([np.ones_like(similarity[:, :1]), similarity[:, :-1]], axis=1)
             scores[name] = below - similarity if reading == "drop" else 1 - similarity
         scores[WEIGHTS] = sizes
         named = _with_depth(scores).items()
-        rows += [_row(spec, name, score, truth, reading, PLANTED_BITS, kind) for name, score in named]
+        rows += [
+            _row(spec, name, score, truth, reading, PLANTED_BITS, kind) for name, score in named
+        ]
     return rows
 
 
@@ -198,9 +224,16 @@ def _with_depth(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.
 
 
 def _row(
-    spec: TruthSpec, name: str, score: NDArray[np.float64], truth: NDArray[np.bool_], reading: str, bits: int, kind: str
+    spec: TruthSpec,
+    name: str,
+    score: NDArray[np.float64],
+    truth: NDArray[np.bool_],
+    reading: str,
+    bits: int,
+    kind: str,
 ) -> dict[str, Any]:
-    """Make the AUC over the layers of all models, with a band that resamples models where there are enough."""
+    """Make the AUC over the layers of all models, with a band that resamples models where there are
+    enough."""
     models, drawn = len(truth), np.random.default_rng(spec.seed)
     low = high = float("nan")
     if models >= FEWEST:
@@ -208,10 +241,18 @@ def _row(
         areas = [area(truth[pick].ravel(), score[pick].ravel()) for pick in picks]
         low, high = (float(edge) for edge in np.nanquantile(areas, [0.025, 0.975]))
     return {
-        "finder": name, "truth": kind, "reading": reading, "bits": bits, "auc": area(truth.ravel(), score.ravel()),
-        "low": low, "high": high, "same_depth": area_at_equal_depth(truth, score), "changed": int(truth.sum()),
-        "unchanged": int((~truth).sum()), "models": models,
-    }  # fmt: skip
+        "finder": name,
+        "truth": kind,
+        "reading": reading,
+        "bits": bits,
+        "auc": area(truth.ravel(), score.ravel()),
+        "low": low,
+        "high": high,
+        "same_depth": area_at_equal_depth(truth, score),
+        "changed": int(truth.sum()),
+        "unchanged": int((~truth).sum()),
+        "models": models,
+    }
 
 
 FEWEST = 10  # models; with fewer, a bootstrap over them is not meaningful

@@ -1,12 +1,14 @@
-"""Similarities of layers that are known to have changed or not: frozen fine-tunes and planted models.
+"""Similarities of layers that are known to have changed or not: frozen fine-tunes and planted
+models.
 
-Unchanged layers give the same vectors bit for bit, so every measure is 1 for them, which tests no measure. Therefore
-the other model is rounded to a few bits, up or down at random: then unchanged layers differ a little too, and a
-measure must distinguish them from changed ones.
+Unchanged layers give the same vectors bit for bit, so every measure is 1 for them, which tests no
+measure. Therefore the other model is rounded to a few bits, up or down at random: then unchanged
+layers differ a little too, and a measure must distinguish them from changed ones.
 
-In a frozen fine-tune the states change from some layer upward, so that depth alone separates them. In a planted model
-any layer may be the fine-tune's: its own weights changed or not, whatever its state inherits from below. Both its
-state and, to isolate the layer's own function, its output on the base's input are compared.
+In a frozen fine-tune the states change from some layer upward, so that depth alone separates them.
+In a planted model any layer may be the fine-tune's: its own weights changed or not, whatever its
+state inherits from below. Both its state and, to isolate the layer's own function, its output on
+the base's input are compared.
 
 Reference: none. Deviations: none.
 """
@@ -26,7 +28,14 @@ from torch import Tensor, nn
 
 from core.models import load_model, load_tokenizer
 from core.models.identity import as_identified
-from core.models.loading.layers import Batch, answers_in_tuples, first_of, layer_list, run_rebuilt, state_list
+from core.models.loading.layers import (
+    Batch,
+    answers_in_tuples,
+    first_of,
+    layer_list,
+    run_rebuilt,
+    state_list,
+)
 from core.models.loading.task_models import Head
 from core.rsa.measures.registry import Options, compare
 from core.rsa.swap.examples import Encoded, batches, encode
@@ -57,8 +66,9 @@ def compare_frozen(
         seed: Of the sample.
 
     Returns:
-        `similarity` (rounding, measure, layer), `size` (rounding, layer): relative size of the weight change with the
-        rounding in it; `changed` (layer,): whether a weight of this layer or of one below differs before rounding.
+        `similarity` (rounding, measure, layer), `size` (rounding, layer): relative size of the
+        weight change with the rounding in it; `changed` (layer,): whether a weight of this layer or
+        of one below differs before rounding.
 
     Raises:
         ModelError: If a model cannot be loaded or the two differ in shape.
@@ -70,7 +80,9 @@ def compare_frozen(
     changed = np.maximum.accumulate(_sizes(origin, tuned) > 0)
     for number, width in enumerate(bits):
         tick(number / len(bits), f"rounded to {width} bits" if width else "unrounded")
-        variant = _rounded(_mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode()))
+        variant = _rounded(
+            _mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode())
+        )
         similarity.append(_similarities(expected, reader.states(variant), measures))
         sizes.append(_sizes(origin, variant))
     return {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
@@ -84,11 +96,12 @@ def compare_planted(
     """Compute the similarity of a base to rounded models in which some layers are a fine-tune's.
 
     Arguments and errors as for `compare_frozen`, and
-        plants: How many such models; each layer is the fine-tune's with probability one half, never all or none.
+        plants: How many such models; each layer is the fine-tune's with probability one half, never
+            all or none.
 
     Returns:
-        `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input, `size` and
-        `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
+        `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input,
+        `size` and `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
     """
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed)
@@ -102,7 +115,11 @@ def compare_planted(
         if chosen.all() or not chosen.any():
             continue
         tick(len(truth) / plants, f"model {len(truth) + 1} of {plants}")
-        changed = _rounded(_mixed(origin, tuned, chosen, share), bits, crc32(f"{model} {len(truth)} {seed}".encode()))
+        changed = _rounded(
+            _mixed(origin, tuned, chosen, share),
+            bits,
+            crc32(f"{model} {len(truth)} {seed}".encode()),
+        )
         readings = (reader.states(changed), reader.answers(origin, changed))
         similarity.append([_similarities(expected, states, measures) for states in readings])
         sizes.append(_sizes(origin, changed))
@@ -119,25 +136,38 @@ class _Reader:
         self.batches = [replace(batch, starts=None) for batch in batches(encoded)]
         self.places = []
         for batch in self.batches:
-            at = [(row, start) for row, n in enumerate(batch.sentences) for start in encoded.starts[n] if start >= 0]
+            at = [
+                (row, start)
+                for row, n in enumerate(batch.sentences)
+                for start in encoded.starts[n]
+                if start >= 0
+            ]
             self.places.append(np.array(at))
         total = sum(map(len, self.places))
-        self.chosen = np.sort(np.random.default_rng(seed).choice(total, size=min(items, total), replace=False))
+        self.chosen = np.sort(
+            np.random.default_rng(seed).choice(total, size=min(items, total), replace=False)
+        )
 
     def states(self, body: nn.Module) -> States:
         """Compute every layer's vectors, (item, d_model) each."""
-        states = [self._taken(number, state_list(body, batch)) for number, batch in enumerate(self.batches)]
+        states = [
+            self._taken(number, state_list(body, batch))
+            for number, batch in enumerate(self.batches)
+        ]
         return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 
     def answers(self, origin: nn.Module, changed: nn.Module) -> States:
-        """Compute the output of each layer of `changed` on the base's input to it; layer 0 is its embeddings."""
+        """Compute the output of each layer of `changed` on the base's input to it; layer 0 is its
+        embeddings."""
         theirs, in_tuple = list(layer_list(changed)), answers_in_tuples(origin, self.batches[0])
         states = []
         for number, batch in enumerate(self.batches):
             ours = state_list(origin, batch)
             made = [state_list(changed, batch)[0]]
             for layer, module in enumerate(theirs):
-                made.append(_answer(origin, batch, ours[layer], module, layer, len(theirs), in_tuple))
+                made.append(
+                    _answer(origin, batch, ours[layer], module, layer, len(theirs), in_tuple)
+                )
             states.append(self._taken(number, made))
         return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 
@@ -147,11 +177,20 @@ class _Reader:
 
 
 def _answer(
-    origin: nn.Module, batch: Batch, hidden: Tensor, module: nn.Module, layer: int, layers: int, in_tuple: bool
+    origin: nn.Module,
+    batch: Batch,
+    hidden: Tensor,
+    module: nn.Module,
+    layer: int,
+    layers: int,
+    in_tuple: bool,
 ) -> Tensor:
-    """Run one layer in its place, with mask and positions; its output is (sentence, subword, d_model)."""
+    """Run one layer in its place, with mask and positions; its output is (sentence, subword,
+    d_model)."""
     caught: list[Tensor] = []
-    handle = module.register_forward_hook(lambda module, inputs, output: caught.append(first_of(output)))
+    handle = module.register_forward_hook(
+        lambda module, inputs, output: caught.append(first_of(output))
+    )
     places: list[nn.Module | None] = [None] * layers
     places[layer] = module
     try:
@@ -161,23 +200,28 @@ def _answer(
     return caught[0]
 
 
-def _mixed(origin: nn.Module, tuned: nn.Module, chosen: NDArray[np.bool_] | None, share: float) -> nn.Module:
-    """Copy the base with `share` of the fine-tune's change in the chosen layers; in all of them if None."""
+def _mixed(
+    origin: nn.Module, tuned: nn.Module, chosen: NDArray[np.bool_] | None, share: float
+) -> nn.Module:
+    """Copy the base with `share` of the fine-tune's change in the chosen layers; in all of them if
+    None."""
     mixed = copy.deepcopy(origin)
     number_of, theirs = numbering(origin), dict(tuned.named_parameters())
     with torch.no_grad():
         for name, weight in mixed.named_parameters():
             layer = number_of(name)
             if name in theirs and layer is not None and (chosen is None or chosen[layer]):
-                weight.copy_(theirs[name] if share == 1.0 else torch.lerp(weight, theirs[name], share))
+                weight.copy_(
+                    theirs[name] if share == 1.0 else torch.lerp(weight, theirs[name], share)
+                )
     return mixed
 
 
 def _rounded(model: nn.Module, bits: int, seed: int) -> nn.Module:
     """Round every matrix to as many bits; its largest absolute value is the last step.
 
-    Rounding is stochastic: with deterministic rounding, the base's layers would have the same similarity in all
-    models, and finding them would again only test equality.
+    Rounding is stochastic: with deterministic rounding, the base's layers would have the same
+    similarity in all models, and finding them would again only test equality.
     """
     drawn = torch.Generator().manual_seed(seed)
     if bits:
@@ -208,4 +252,9 @@ def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
 def _similarities(base: States, changed: States, measures: Sequence[str]) -> NDArray[np.float64]:
     """Compare two models' states: (measure, layer)."""
     options: Any = Options("cosine", "pearson")
-    return np.array([[compare(x, y, name, options) for x, y in zip(base, changed, strict=True)] for name in measures])
+    return np.array(
+        [
+            [compare(x, y, name, options) for x, y in zip(base, changed, strict=True)]
+            for name in measures
+        ]
+    )

@@ -16,13 +16,26 @@ if TYPE_CHECKING:
 
 NOTHING = "No measure could be tested; the reasons are below."
 RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}
-READINGS = {"state": "state", "drop": "drop", "answer": "output"}  # what is compared, on a chart's axis
+READINGS = {
+    "state": "state",
+    "drop": "drop",
+    "answer": "output",
+}  # what is compared, on a chart's axis
 ROUNDED = "bits that weights are rounded to"
-LOWEST, HIGHEST, RIVAL = "lowest AUC of the measures", "highest AUC of the measures", "AUC of a baseline"
-FROZEN, FROZEN_DEPTH = "unchanged states of frozen fine-tunes", "unchanged states of frozen fine-tunes, equal depth"
+LOWEST, HIGHEST, RIVAL = (
+    "lowest AUC of the measures",
+    "highest AUC of the measures",
+    "AUC of a baseline",
+)
+FROZEN, FROZEN_DEPTH = (
+    "unchanged states of frozen fine-tunes",
+    "unchanged states of frozen fine-tunes, equal depth",
+)
 STATE, STATE_DEPTH = "unchanged layers, by state", "unchanged layers, by state, equal depth"
 OUTPUT, OUTPUT_DEPTH = "unchanged layers, by output", "unchanged layers, by output, equal depth"
-Facts = dict[tuple[str, str], Statement]  # verdict (or baseline's name), what changed layers are compared with
+Facts = dict[
+    tuple[str, str], Statement
+]  # verdict (or baseline's name), what changed layers are compared with
 
 
 def finder_label(name: str) -> str:
@@ -59,11 +72,18 @@ def _of_task(rows: pd.DataFrame, column: str, unchanged: str) -> list[Statement]
     statements = []
     measures = rows[~rows["finder"].isin(RIVALS)]
     if len(measures):
-        for verdict, place in ((LOWEST, measures[column].idxmin()), (HIGHEST, measures[column].idxmax())):
+        for verdict, place in (
+            (LOWEST, measures[column].idxmin()),
+            (HIGHEST, measures[column].idxmax()),
+        ):
             row = measures.loc[place]
-            statements.append(Statement(str(row["finder"]), verdict, _auc(row, column), baseline=unchanged))
+            statements.append(
+                Statement(str(row["finder"]), verdict, _auc(row, column), baseline=unchanged)
+            )
     for _, row in rows[rows["finder"].isin(RIVALS)].iterrows():
-        statements.append(Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged))
+        statements.append(
+            Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged)
+        )
     return statements
 
 
@@ -73,13 +93,17 @@ def _auc(row: pd.Series[float], column: str) -> Estimate:
 
 
 def make_headline(statements: Sequence[Statement]) -> str:
-    """Say how well measures find changed layers, in frozen fine-tunes and in planted models, and the baselines.
+    """Say how well measures find changed layers, in frozen fine-tunes and in planted models, and
+    the baselines.
 
     Args:
         statements: Of `statements_of`.
     """
     facts = {
-        (statement.subject if statement.verdict == RIVAL else statement.verdict, statement.baseline): statement
+        (
+            statement.subject if statement.verdict == RIVAL else statement.verdict,
+            statement.baseline,
+        ): statement
         for statement in statements
     }
     if not facts:
@@ -88,16 +112,21 @@ def make_headline(statements: Sequence[Statement]) -> str:
     rounded = facts.get((ROUNDED, ""))
     if rounded is not None and rounded.estimate is not None:
         parts += [
-            f"In frozen fine-tunes rounded to {rounded.estimate.text} bits, the measures find changed states with AUC "
-            f"{_range(facts, FROZEN)}; layer number alone reaches {_rival(facts, 'depth', FROZEN)}.",
+            f"In frozen fine-tunes rounded to {rounded.estimate.text} bits, the measures find "
+            f"changed states with AUC "
+            f"{_range(facts, FROZEN)}; layer number alone reaches "
+            f"{_rival(facts, 'depth', FROZEN)}.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
     if (LOWEST, STATE) in facts:
         parts += [
-            "In planted models, where any layer may have changed, similarity of a layer's state finds changed layers "
-            f"with AUC {_range(facts, STATE)}, and similarity of its output on the base's input with AUC "
+            "In planted models, where any layer may have changed, similarity of a layer's state "
+            "finds changed layers "
+            f"with AUC {_range(facts, STATE)}, and similarity of its output on the base's input "
+            f"with AUC "
             f"{_range(facts, OUTPUT)}.",
-            f"Compared only with layers of equal depth, the output reaches {_range(facts, OUTPUT_DEPTH)}; the size of "
+            f"Compared only with layers of equal depth, the output reaches "
+            f"{_range(facts, OUTPUT_DEPTH)}; the size of "
             f"the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, and "
             f"{_rival(facts, 'weights', STATE)} over all layers.",
         ]
@@ -107,7 +136,9 @@ def make_headline(statements: Sequence[Statement]) -> str:
 def _range(facts: Facts, unchanged: str) -> str:
     """Give the lowest and the highest AUC of the measures, with their names."""
     ends = [facts.get((verdict, unchanged)) for verdict in (LOWEST, HIGHEST)]
-    texts = [(end.estimate.value_text, finder_label(end.subject)) for end in ends if end and end.estimate]
+    texts = [
+        (end.estimate.value_text, finder_label(end.subject)) for end in ends if end and end.estimate
+    ]
     if len(texts) < 2:
         return "n/a"
     if texts[0][0] == texts[1][0]:
@@ -123,7 +154,8 @@ def _rival(facts: Facts, name: str, unchanged: str) -> str:
 def too_few_models(models: int) -> str:
     """Say why some AUCs have no band."""
     return (
-        f"The AUCs of the frozen fine-tunes have no bands, because {models} models are too few to resample; those of "
+        f"The AUCs of the frozen fine-tunes have no bands, because {models} models are too few to "
+        f"resample; those of "
         "the planted models have one."
     )
 
@@ -131,49 +163,72 @@ def too_few_models(models: int) -> str:
 def make_methods(spec: TruthSpec) -> str:
     """Write a methods paragraph, ready to paste."""
     return (
-        f"Each measure compared {spec.base} with models whose changed layers are known, on {spec.words:,} words of "
-        f"{spec.sentences:,} sentences of {spec.corpus}; the vector of a word is that of its first subword. In frozen "
-        f"fine-tunes ({', '.join(spec.compare)}) the state of a layer counts as changed when this layer or one below "
-        f"was trained. Planted models ({spec.plants} per fine-tune: {', '.join(spec.planted)}) take each layer from "
-        "the fine-tune with probability one half; a layer counts as changed when its own weights are the fine-tune's. "
-        "Measures compare the layer's state, the drop of similarity from the layer below, and the layer's output on "
-        "the base's input. The other model's matrices were rounded to the given bits, up or down at random, so that "
-        "unchanged layers are not equal bit for bit. Where changes are matched in size, every weight change was scaled "
-        "to the smallest of its group. The area under the ROC curve (AUC) pools the layers of all models; at equal "
-        "depth, it pools only pairs of layers with the same number. Bands are 95 % bootstrap intervals over models "
+        f"Each measure compared {spec.base} with models whose changed layers are known, on "
+        f"{spec.words:,} words of "
+        f"{spec.sentences:,} sentences of {spec.corpus}; the vector of a word is that of its first "
+        f"subword. In frozen "
+        f"fine-tunes ({', '.join(spec.compare)}) the state of a layer counts as changed when this "
+        f"layer or one below "
+        f"was trained. Planted models ({spec.plants} per fine-tune: {', '.join(spec.planted)}) "
+        f"take each layer from "
+        "the fine-tune with probability one half; a layer counts as changed when its own weights "
+        "are the fine-tune's. "
+        "Measures compare the layer's state, the drop of similarity from the layer below, and the "
+        "layer's output on "
+        "the base's input. The other model's matrices were rounded to the given bits, up or down "
+        "at random, so that "
+        "unchanged layers are not equal bit for bit. Where changes are matched in size, every "
+        "weight change was scaled "
+        "to the smallest of its group. The area under the ROC curve (AUC) pools the layers of all "
+        "models; at equal "
+        "depth, it pools only pairs of layers with the same number. Bands are 95 % bootstrap "
+        "intervals over models "
         f"({spec.draws:,} draws)."
     )
 
 
-REASON = "Run it to see which similarity measure finds the layers that changed, where the right answer is known."
+REASON = (
+    "Run it to see which similarity measure finds the layers that changed, where the right "
+    "answer is known."
+)
 HOW_TO_READ = {
     "Benchmark with known answers": (
-        "Each cell is an AUC, the probability that a measure (row) ranks a changed layer above an unchanged one: 1 "
-        "means that it finds every changed layer, .5 that it guesses; the last two rows are baselines that compare no "
+        "Each cell is an AUC, the probability that a measure (row) ranks a changed layer above an "
+        "unchanged one: 1 "
+        "means that it finds every changed layer, .5 that it guesses; the last two rows are "
+        "baselines that compare no "
         "vectors, and the columns are how strongly weights were rounded or what was compared."
     ),
 }
 CAVEATS = {
     "Bit-for-bit equality tests no measure.": (
-        "Frozen layers give exactly the same vectors, so every measure scores 1 for them: the first column shows this. "
-        "In the other columns the fine-tune is rounded, so that unchanged layers differ a little too."
+        "Frozen layers give exactly the same vectors, so every measure scores 1 for them: the "
+        "first column shows this. "
+        "In the other columns the fine-tune is rounded, so that unchanged layers differ a little "
+        "too."
     ),
     "In a frozen fine-tune, depth is almost the answer.": (
-        "Lower layers were frozen and upper ones trained, so the layer number alone is almost as good as any measure. "
-        "At equal depth only layers 3 and 4 of four models are left, which makes eight pairs. In planted models depth "
+        "Lower layers were frozen and upper ones trained, so the layer number alone is almost as "
+        "good as any measure. "
+        "At equal depth only layers 3 and 4 of four models are left, which makes eight pairs. In "
+        "planted models depth "
         "does not help."
     ),
     "One threshold does not fit all layers.": (
-        "The effects of rounding and of training both grow with depth, each at its own rate. Changed layers are "
-        "found much better when compared with the same layer of other models (column `same_depth`) than with other "
+        "The effects of rounding and of training both grow with depth, each at its own rate. "
+        "Changed layers are "
+        "found much better when compared with the same layer of other models (column `same_depth`) "
+        "than with other "
         "layers of the same model."
     ),
     "A state is not a layer.": (
-        "A change in one layer is passed on to all layers above it. Similarity by layer says from where upward a model "
+        "A change in one layer is passed on to all layers above it. Similarity by layer says from "
+        "where upward a model "
         "differs, not which layers were changed; the layer's output on the base's input shows that."
     ),
     "The weights may be enough.": (
-        "If base and fine-tune are both available, the size of a layer's weight change says which layers changed, as "
+        "If base and fine-tune are both available, the size of a layer's weight change says which "
+        "layers changed, as "
         "long as it is larger than the rounding."
     ),
 }

@@ -1,8 +1,10 @@
 """Threads per task: two tasks run at once, so each gets half of the processor's cores.
 
-Libraries that multiply matrices start a thread a core by default. With two tasks that is two threads a core, which
-wait for each other: on two cores the RSA page's first figure took 30 seconds instead of 18. A limit that was put on
-and taken off round each run would be left on for good where two runs overlap, so it is put on once and stays.
+Libraries that multiply matrices start a thread a core by default. With two tasks that is two
+threads a core, which
+wait for each other: on two cores the RSA page's first figure took 30 seconds instead of 18. A limit
+that was put on and taken off round each run would be left on for good where two runs overlap, so it
+is put on once and stays.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Work on untrusted files in a separate process with limits of memory and time.
 
-A library that reads a line without end and an allocator that aborts cannot be interrupted from within: they end with
-their process, and what is left of them here is an error. `python -m core.runs.process.isolation MODULE MEMORY` imports
-the module, gives each request (a line of JSON on its standard input) to the module's `answer`, and writes a line of
-JSON for each reply and one for the end. It ends when nobody holds the other side of its standard input.
+A library that reads a line without end and an allocator that aborts cannot be interrupted from
+within: they end with their process, and what is left of them here is an error. `python -m
+core.runs.process.isolation MODULE MEMORY` imports the module, gives each request (a line of JSON on
+its standard input) to the module's `answer`, and writes a line of JSON for each reply and one for
+the end. It ends when nobody holds the other side of its standard input.
 
-Where the system has no limits for a process (Windows) or does not keep them (memory on macOS), time alone is limited.
+Where the system has no limits for a process (Windows) or does not keep them (memory on macOS), time
+alone is limited.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ class Apart:
     """A module's `answer`, run by a process that ends with this object.
 
     Args:
-        module: Its name; `answer(request)` yields replies that JSON can say, and raises a `PalimpsestError` to refuse.
+        module: Its name; `answer(request)` yields replies that JSON can say, and raises a
+            `PalimpsestError` to refuse.
         memory: Bytes that the process may take.
         environment: Variables that are set for the process.
     """
@@ -81,7 +84,9 @@ class Apart:
         )  # fmt: skip
         self._lines: queue.Queue[str | None] = queue.Queue(WAITING_LINES)
         done = threading.Event()
-        threading.Thread(target=_pump, args=(self._process.stdout, self._lines, done), daemon=True).start()
+        threading.Thread(
+            target=_pump, args=(self._process.stdout, self._lines, done), daemon=True
+        ).start()
         self._end = weakref.finalize(self, _stop, self._process, done)
 
     @property
@@ -124,7 +129,9 @@ class Apart:
                 self.close()
 
     def _replies(self, patience: Patience, note: str) -> Iterator[dict[str, Any]]:
-        from core.runs.tasks import tick  # the store's imports, which a list of the commands does not need
+        from core.runs.tasks import (
+            tick,
+        )  # the store's imports, which a list of the commands does not need
 
         began = heard = time.monotonic()
         while True:
@@ -181,7 +188,9 @@ def _pump(output: IO[str], lines: queue.Queue[str | None], done: threading.Event
 
 def _confine(memory: int) -> None:
     """Limit this process's memory, and let the system end it first when memory runs out."""
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; elsewhere perhaps not allowed
+    with contextlib.suppress(
+        ImportError, ValueError, OSError
+    ):  # not on Windows; elsewhere perhaps not allowed
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

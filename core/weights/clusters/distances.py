@@ -41,7 +41,8 @@ def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
     features = comparable({ref: unpack_features(value) for ref, value in values.items()})
     rows = list(features.values())
     distances = {
-        vector: calc_distances(rows, vector, rank) if len(rows) > 1 else np.zeros((1, 1)) for vector in VECTORS
+        vector: calc_distances(rows, vector, rank) if len(rows) > 1 else np.zeros((1, 1))
+        for vector in VECTORS
     }
     return {"models": list(features), **distances}
 
@@ -53,14 +54,18 @@ def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
         ref: model
         for ref, model in features.items()
         if first is not None
-        and (model.families, model.layers, model.shapes) == (first.families, first.layers, first.shapes)
+        and (model.families, model.layers, model.shapes)
+        == (first.families, first.layers, first.shapes)
     }
 
 
 def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
     """Reduce a study's outputs to what it reads, with the distances under the role DISTANCES."""
     deltas = {role[1]: value for role, value in outputs.values.items() if role[0] == "delta"}
-    light = {role: lighten(value) if role[0] == "delta" else value for role, value in outputs.values.items()}
+    light = {
+        role: lighten(value) if role[0] == "delta" else value
+        for role, value in outputs.values.items()
+    }
     return {**light, DISTANCES: measure_distances(deltas, rank)} if light else light
 
 
@@ -85,7 +90,18 @@ def run_condensed(
     if len(stored) == len(set(keys.values())):
         if progress is not None:
             count = len(keys)
-            progress(Progress(count, count, count, 1.0, "", 0.0, 0.0, sum(key in shipped for key in keys.values())))
+            progress(
+                Progress(
+                    count,
+                    count,
+                    count,
+                    1.0,
+                    "",
+                    0.0,
+                    0.0,
+                    sum(key in shipped for key in keys.values()),
+                )
+            )
         return Outputs({role: stored[key] for role, key in keys.items()}, {}, len(keys), 0.0)
     outputs = run(tasks, store=kept, progress=progress, **options)
     values = condense(outputs, rank)
@@ -98,7 +114,8 @@ def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
     """Keys of what a study reads of its tasks, by role."""
     deltas = [task for task in tasks if task.role[0] == "delta"]  # type: ignore[index]
     keys: dict[Any, str] = {
-        task.role: key_for(lighten, value=task.key) if task in deltas else task.key for task in tasks
+        task.role: key_for(lighten, value=task.key) if task in deltas else task.key
+        for task in tasks
     }
     together = [[task.role[1], task.key] for task in deltas]  # type: ignore[index]
     return {**keys, DISTANCES: key_for(measure_distances, values=together, rank=rank)}

@@ -75,7 +75,9 @@ class Member:
         """Its label by "task", "data", "base" or a column of a table; "" if it has none."""
         if by == "table":
             return table.get(self.ref, table.get(self.ref.split(":", 1)[-1], ""))
-        return {"task": self.task or self.data, "data": self.data or self.task, "base": self.base}[by]
+        return {"task": self.task or self.data, "data": self.data or self.task, "base": self.base}[
+            by
+        ]
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     left = ", ".join(ref for ref in otherwise if ref not in members)
     if left:
         notices.append(describe_variants(left))
-    told = ", ".join(f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name")
+    told = ", ".join(
+        f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name"
+    )
     if told:
         notices.append(describe_named_data(told))
     if not members:
@@ -143,13 +147,17 @@ def add_listed(
     """
     named = [pattern for pattern in patterns if pattern != EVERY]
     most = min(max(LISTED, PER_MODEL * count), hub_listing.MOST_LISTED)
-    listed = hub_listing.choose_listed(hub_listing.list_fine_tunes(parse_ref(base).name, most, say=say), first=count)
+    listed = hub_listing.choose_listed(
+        hub_listing.list_fine_tunes(parse_ref(base).name, most, say=say), first=count
+    )
     return (*named, *(model.ref for model in listed if model.ref not in named))
 
 
 def fine_tunes() -> list[dict[str, Any]]:
     """Entries of the included fine-tunes, without intermediate checkpoints of pretraining."""
-    return [entry for entry in zoo_models() if entry.get("base") and entry.get("task") != PRETRAINING]
+    return [
+        entry for entry in zoo_models() if entry.get("base") and entry.get("task") != PRETRAINING
+    ]
 
 
 def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
@@ -201,7 +209,10 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
         raise SpecError(
             "The label columns of the label table have no names; name at least one in the header."
         )
-    return {names[index]: {row[place].strip(): row[index].strip() for row in rows[1:]} for index in columns}
+    return {
+        names[index]: {row[place].strip(): row[index].strip() for row in rows[1:]}
+        for index in columns
+    }
 
 
 def _expand(pattern: str, base: str) -> list[Member]:
@@ -258,7 +269,9 @@ def _from_manifest(entry: dict[str, Any]) -> Member:
         data=str(entry.get("data") or ""),
         dose=dose,
         frozen=int(entry.get("frozen") or 0),
-        recipe=f"rate {settings['learning_rate'] * dose:g}, {entry['steps']:,} steps" if documented else "",
+        recipe=f"rate {settings['learning_rate'] * dose:g}, {entry['steps']:,} steps"
+        if documented
+        else "",
     )
 
 

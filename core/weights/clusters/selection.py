@@ -61,10 +61,16 @@ def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int
     tick(0.0, "asking the Hub" if tree else "")
     lacks: list[str] = []
     with span(0.1, 0.3):
-        named = find_members(base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases)
+        named = find_members(
+            base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases
+        )
     with span(0.3, 1.0):
-        identities, reasons = identify_all(ref for member in named.members for ref in (member.base, member.ref))
-    why = {member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members}
+        identities, reasons = identify_all(
+            ref for member in named.members for ref in (member.base, member.ref)
+        )
+    why = {
+        member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members
+    }
     failures = {ref: f"{ref} failed: {reason}" for ref, reason in why.items() if reason}
     members = tuple(member for member in named.members if member.ref not in failures)
     if not members:

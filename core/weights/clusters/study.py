@@ -4,7 +4,8 @@
 one for each model whose own weights are asked for. `collect` computes distances in every vector,
 neighbours, clusters and ranks. A map other than PCA is a further task.
 
-Reference: "Vectors in the wild" (low-rank factors of the delta of Wq Wk Wv Wo W1 W2, averaged over layers).
+Reference: "Vectors in the wild" (low-rank factors of the delta of Wq Wk Wv Wo W1 W2, averaged over
+layers).
 Deviations: the original vector is one of six, and every share of neighbours is compared with chance
 and with the share that the size of the update alone reaches.
 """
@@ -39,7 +40,13 @@ from core.weights.clusters.method_text import (
 from core.weights.clusters.notice_text import describe_aside, describe_shapes, describe_unchanged
 from core.weights.clusters.selection import Labels, Selection, find_models, read_labels
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.tasks import kept_rank, measure_delta, measure_weights, place_models, unpack_features
+from core.weights.clusters.tasks import (
+    kept_rank,
+    measure_delta,
+    measure_weights,
+    place_models,
+    unpack_features,
+)
 from core.weights.prices import weights_price
 from core.weights.vectors import projections as maps
 from core.weights.vectors import ranks as rank_tables
@@ -136,7 +143,9 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     selection: Selection = ready.values["models"]
     present = [member for member in selection.members if ("delta", member.ref) in outputs.values]
     if not outputs.values:
-        raise TaskError(f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip())
+        raise TaskError(
+            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
+        )
     features, notices = _comparable(present, outputs, list(selection.notices))
     present = [member for member in present if member.ref in features]
     for member in present:
@@ -148,12 +157,20 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     doses = compare_doses(present, sizes, distances)
     notices += [*scored.notices, *describe_aside([present[place].ref for place in aside])]
     notices += describe_unchanged(features)
-    bases_first = dict.fromkeys([*(m.base for m in selection.members), *(m.ref for m in selection.members)])
-    weights = {ref: outputs.values["weights", ref] for ref in bases_first if ("weights", ref) in outputs.values}
+    bases_first = dict.fromkeys(
+        [*(m.base for m in selection.members), *(m.ref for m in selection.members)]
+    )
+    weights = {
+        ref: outputs.values["weights", ref]
+        for ref in bases_first
+        if ("weights", ref) in outputs.values
+    }
     spectra = rank_tables.build_spectra(features, weights)
     drawn = maps.draw_map(distances[spec.vector], "pca")
     built = {
-        "models": tables.build_models(present, labels, features, distances[spec.vector], scored, drawn.points),
+        "models": tables.build_models(
+            present, labels, features, distances[spec.vector], scored, drawn.points
+        ),
         "neighbours": scored.neighbours,
         "ranks": rank_tables.build_ranks(spectra, spec.threshold),
         "matrices": spectra.matrices,
@@ -227,9 +244,13 @@ def _aside(spec: WeightsSpec, members: Sequence[Member]) -> list[int]:
     return [place for place, member in enumerate(members) if member.variant]
 
 
-def _comparable(present: list[Member], outputs: Outputs, notices: list[str]) -> tuple[dict[str, Features], list[str]]:
+def _comparable(
+    present: list[Member], outputs: Outputs, notices: list[str]
+) -> tuple[dict[str, Features], list[str]]:
     """Features of models with matrices of the same shapes; a notice for each of the others."""
-    features = {member.ref: unpack_features(outputs.values["delta", member.ref]) for member in present}
+    features = {
+        member.ref: unpack_features(outputs.values["delta", member.ref]) for member in present
+    }
     kept = comparable(features)
     notices += [describe_shapes(ref, next(iter(kept))) for ref in features if ref not in kept]
     return kept, notices

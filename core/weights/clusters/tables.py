@@ -49,7 +49,10 @@ class Scored:
 
 
 def score(
-    spec: WeightsSpec, labels: Sequence[str], distances: Mapping[str, ndarray], aside: Collection[int] = ()
+    spec: WeightsSpec,
+    labels: Sequence[str],
+    distances: Mapping[str, ndarray],
+    aside: Collection[int] = (),
 ) -> Scored:
     """Score the neighbours of every vector, and find clusters and predictions of the chosen one.
 
@@ -62,7 +65,8 @@ def score(
         aside: Places of models that are not scored although they have a label.
 
     Raises:
-        SpecError: If more neighbours are asked for than a model has, or more clusters than there are models.
+        SpecError: If more neighbours are asked for than a model has, or more clusters than there
+            are models.
     """
     import pandas as pd
 
@@ -177,7 +181,9 @@ def build_models(
     return pd.DataFrame(rows)
 
 
-def build_predictions(members: Sequence[Member], labels: Sequence[str], scored: Scored) -> pd.DataFrame:
+def build_predictions(
+    members: Sequence[Member], labels: Sequence[str], scored: Scored
+) -> pd.DataFrame:
     """Build the table of what the neighbours of each labelled model predict."""
     import pandas as pd
 
@@ -204,7 +210,9 @@ def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd
     first, second = np.triu_indices(len(refs), 1)
     names = np.asarray(refs, dtype=object)
     columns: dict[str, Any] = {"model": names[first], "other": names[second]}
-    return pd.DataFrame(columns | {vector: matrix[first, second] for vector, matrix in distances.items()})
+    return pd.DataFrame(
+        columns | {vector: matrix[first, second] for vector, matrix in distances.items()}
+    )
 
 
 def _cluster(spec: WeightsSpec, distances: ndarray, labels: int) -> ndarray:

@@ -85,10 +85,17 @@ def measure_delta(
     ordered = [pieces.values[index] for index in range(len(pair.slots))]
     _check_changed(model, base, ordered)
     notices = [*pair.notices, *_check_rounding(model, ordered)]
-    return {"places": places, "shapes": [list(shape) for shape in shapes], "notices": notices, **_pack(ordered)}
+    return {
+        "places": places,
+        "shapes": [list(shape) for shape in shapes],
+        "notices": notices,
+        **_pack(ordered),
+    }
 
 
-def open_pair(base: str, model: str, base_identity: str, model_identity: str, families: Sequence[str] = ()) -> Pair:
+def open_pair(
+    base: str, model: str, base_identity: str, model_identity: str, families: Sequence[str] = ()
+) -> Pair:
     """Open a base and a fine-tune of it, a model or an adapter, to be read matrix by matrix.
 
     Args:
@@ -153,7 +160,9 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
                 continue
             with span(index / len(slots), (index + 1) / len(slots)):
                 tick(0.0, f"{slot.family}, layer {slot.layer + 1}")
-                pieces.add(index, {"values": singular_values(slot.cut(checkpoint.read(slot.tensor)))})
+                pieces.add(
+                    index, {"values": singular_values(slot.cut(checkpoint.read(slot.tensor)))}
+                )
     return {
         "places": places,
         "shapes": [list(slot.shape(checkpoint.entries[slot.tensor].shape)) for slot in slots],
@@ -175,7 +184,7 @@ def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) 
     """
     tick(0.0, "loading")
     if drawing == "umap":
-        import umap  # noqa: F401  # half a minute where it was never imported, so it has a step of its own
+        import umap  # half a minute where it was never imported, so it has a step of its own  # noqa: F401
     tick(0.3, f"placing {len(distances)} models; the first map on a machine takes longer")
     drawn = draw_map(np.asarray(distances, dtype=np.float64), drawing, seed)
     return {"points": drawn.points, "explained": np.array(drawn.explained)}
@@ -194,13 +203,19 @@ def unpack_features(value: Value) -> Features:
         delta_norms=value["delta_norms"],
         weight_norms=value["weight_norms"],
         left=tuple(_cut(value["left"], [(rows, kept) for rows, _ in shapes])) if whole else (),
-        right=tuple(_cut(value["right"], [(columns, kept) for _, columns in shapes])) if whole else (),
-        sketches=tuple(_cut(value["sketch"], [(length,) for length in value["sketch_lengths"]])) if whole else (),
+        right=tuple(_cut(value["right"], [(columns, kept) for _, columns in shapes]))
+        if whole
+        else (),
+        sketches=tuple(_cut(value["sketch"], [(length,) for length in value["sketch_lengths"]]))
+        if whole
+        else (),
     )
 
 
 def _measure_matrix(delta: Delta, kept: int, seed: int | None) -> dict[str, Any]:
-    parts = decompose_factors(*delta.factors, kept) if delta.factors else decompose(delta.matrix, kept)
+    parts = (
+        decompose_factors(*delta.factors, kept) if delta.factors else decompose(delta.matrix, kept)
+    )
     sketch = delta.matrix.ravel() if seed is None else calc_sketch(delta.matrix, seed)
     return {
         "values": parts.values,
@@ -254,7 +269,11 @@ def _check_changed(model: str, base: str, records: Sequence[dict[str, Any]]) -> 
 
 def _check_rounding(model: str, records: Sequence[dict[str, Any]]) -> list[str]:
     changed = [record for record in records if record["delta_norm"]]
-    rounded = [record for record in changed if record["delta_norm"] < ROUNDED * record["floor"] * record["weight_norm"]]
+    rounded = [
+        record
+        for record in changed
+        if record["delta_norm"] < ROUNDED * record["floor"] * record["weight_norm"]
+    ]
     if not rounded:
         return []
     return [describe_rounding(model, len(rounded), len(changed))]

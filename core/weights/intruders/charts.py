@@ -37,16 +37,20 @@ def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw intruder dimensions by family and depth."""
-    return {
-        "intruders": intruder_panels(result, context=context).figure(context)
-    } if len(result.tables["intruders"]) else {}
+    return (
+        {"intruders": intruder_panels(result, context=context).figure(context)}
+        if len(result.tables["intruders"])
+        else {}
+    )
 
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:
     """Choose how each model's line and chance look, by short name."""
     refs = list(dict.fromkeys(table["model"]))
     names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
-    return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {NULL: Look(GREY, dash=(6, 4), point=False)}
+    return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {
+        NULL: Look(GREY, dash=(6, 4), point=False)
+    }
 
 
 def _panel(
@@ -59,9 +63,16 @@ def _panel(
     rows = table[table["family"] == family]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(table["model"]))))
     null = rows.groupby("layer", as_index=False)["null_mean"].mean()
-    drawn = pd.concat([rows, null.assign(name=NULL, intruders=null["null_mean"])], ignore_index=True)
+    drawn = pd.concat(
+        [rows, null.assign(name=NULL, intruders=null["null_mean"])], ignore_index=True
+    )
     plane = layer_plane(
-        drawn, "intruders", TITLE, ends, x_title="Layer" * place.lowest, kind="whole",
+        drawn,
+        "intruders",
+        TITLE,
+        ends,
+        x_title="Layer" * place.lowest,
+        kind="whole",
         height=place.height,
         context=replace(context, unnamed=True),
     )

@@ -5,7 +5,8 @@ Each fine-tune is one task, which compares every matrix with the base's and with
 equal norm. A running task keeps finished matrices, so that an interrupted run goes on where it
 stopped. The threshold is applied afterwards, so another threshold computes nothing.
 
-Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see `core.weights.vectors.intruders`.
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
+`core.weights.vectors.intruders`.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ def measure_intruders(
         leading, draws, seed: As in the spec.
 
     Returns:
-        "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines" (matrix, direction) and
-        "null" (matrix, draw, direction), NaN where a matrix did not move or has fewer directions; "notices".
+        "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines"
+        (matrix, direction) and "null" (matrix, draw, direction), NaN where a matrix did not move or
+        has fewer directions; "notices".
 
     Raises:
         ModelError: If a model cannot be read or is no fine-tune of the base.
@@ -84,8 +86,12 @@ def measure_intruders(
         for index, place in enumerate(places)
     }
     with keep_pieces(keys) as pieces:
-        for done, delta in enumerate(deltas_with_progress(pair, pieces.values), start=len(pieces.values)):
-            rng = np.random.default_rng(zlib.crc32(f"intruders {seed} {places[delta.index]}".encode()))
+        for done, delta in enumerate(
+            deltas_with_progress(pair, pieces.values), start=len(pieces.values)
+        ):
+            rng = np.random.default_rng(
+                zlib.crc32(f"intruders {seed} {places[delta.index]}".encode())
+            )
             with span(done / count, (done + 1) / count):
                 pieces.add(delta.index, _measure_matrix(delta, leading, draws, rng))
     ordered = [pieces.values[index] for index in range(count)]
@@ -108,10 +114,20 @@ def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Gener
     relative = float(relative_change(size**2, delta.weight_norm**2))
     if not size:
         none = np.zeros(0)
-        return {"relative": relative, "values": none, "cosines": none, "null": np.zeros((draws, 0), np.float32)}
+        return {
+            "relative": relative,
+            "values": none,
+            "cosines": none,
+            "null": np.zeros((draws, 0), np.float32),
+        }
     compared = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
     null = compared.null.astype(np.float32)
-    return {"relative": relative, "values": compared.values, "cosines": compared.cosines, "null": null}
+    return {
+        "relative": relative,
+        "values": compared.values,
+        "cosines": compared.cosines,
+        "null": null,
+    }
 
 
 def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
@@ -134,13 +150,21 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
     selection: Selection = ready.need("models")
     return [
         Task.of(
-            member.ref, measure_intruders, role=member.ref, group=member.ref,
-            base=member.base, model=member.ref, base_identity=selection.identities[member.base],
-            model_identity=selection.identities[member.ref], families=spec.families, leading=spec.leading,
-            draws=spec.draws, seed=spec.seed,
+            member.ref,
+            measure_intruders,
+            role=member.ref,
+            group=member.ref,
+            base=member.base,
+            model=member.ref,
+            base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref],
+            families=spec.families,
+            leading=spec.leading,
+            draws=spec.draws,
+            seed=spec.seed,
         )
         for member in selection.members
-    ]  # fmt: skip
+    ]
 
 
 def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
@@ -153,7 +177,9 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     selection: Selection = ready.values["models"]
     if not outputs.values:
-        raise TaskError(f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip())
+        raise TaskError(
+            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
+        )
     matrices: list[dict[str, Any]] = []
     directions: list[dict[str, Any]] = []
     families: list[dict[str, Any]] = []
@@ -169,7 +195,9 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         names = [str(family) for family, _ in value["places"]]
         for family in (ALL, *dict.fromkeys(names)):
             chosen = np.array([family in (ALL, name) for name in names])
-            families.append({"model": model, "family": family} | _total(value, chosen, below, spec.threshold))
+            families.append(
+                {"model": model, "family": family} | _total(value, chosen, below, spec.threshold)
+            )
     models = len(outputs.values)
     tables = {
         "families": pd.DataFrame(families).assign(
@@ -188,16 +216,28 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables=tables,
         notices=tuple(dict.fromkeys(notices)),
         failures={**ready.sentences, **selection.failures, **outputs.sentences},
-        provenance=provenance() | {"fingerprints": {ref: selection.identities[ref] for ref in refs}},
+        provenance=provenance()
+        | {"fingerprints": {ref: selection.identities[ref] for ref in refs}},
         methods=f"{make_methods(spec)} {spec.settings()}",
         citations=cite(CITATIONS),
     )
 
 
-DIRECTION_COLUMNS = ("model", "family", "layer", "direction", "singular_value", "cosine", "p_value", "intruder")
+DIRECTION_COLUMNS = (
+    "model",
+    "family",
+    "layer",
+    "direction",
+    "singular_value",
+    "cosine",
+    "p_value",
+    "intruder",
+)
 
 
-def _directions(value: Value, place: int, row: dict[str, Any], threshold: float) -> list[dict[str, Any]]:
+def _directions(
+    value: Value, place: int, row: dict[str, Any], threshold: float
+) -> list[dict[str, Any]]:
     seen = np.isfinite(value["cosines"][place])
     if not seen.any():
         return []
@@ -213,7 +253,9 @@ def _directions(value: Value, place: int, row: dict[str, Any], threshold: float)
     ]  # fmt: skip
 
 
-def _matrix_row(value: Value, place: int, directions: list[dict[str, Any]], null: np.ndarray) -> dict[str, Any]:
+def _matrix_row(
+    value: Value, place: int, directions: list[dict[str, Any]], null: np.ndarray
+) -> dict[str, Any]:
     count = sum(each["intruder"] for each in directions)
     return {
         "relative_norm": float(value["relative"][place]),
@@ -230,9 +272,13 @@ def _total(value: Value, chosen: np.ndarray, below: np.ndarray, threshold: float
     null = below[chosen].sum((0, 2))
     low, high = np.quantile(null, (0.025, 0.975))
     return {
-        "looked": int(np.isfinite(cosines).sum()), "intruders": count, "null_mean": float(null.mean()),
-        "null_low": float(low), "null_high": float(high), "p_value": count_p_value(count, null),
-    }  # fmt: skip
+        "looked": int(np.isfinite(cosines).sum()),
+        "intruders": count,
+        "null_mean": float(null.mean()),
+        "null_low": float(low),
+        "null_high": float(high),
+        "p_value": count_p_value(count, null),
+    }
 
 
 STUDY = Study(

@@ -4,7 +4,8 @@ Clusters are found from the distances, never on a map. Agglomerative clustering 
 gives a tree and any number of clusters; HDBSCAN finds the number itself and leaves outliers out
 (-1).
 
-References: Sokal & Michener 1958; Campello et al. 2013; Hubert & Arabie 1985 (ARI); Strehl & Ghosh 2002 (NMI).
+References: Sokal & Michener 1958; Campello et al. 2013; Hubert & Arabie 1985 (ARI); Strehl & Ghosh
+2002 (NMI).
 Deviations: none.
 """
 
@@ -38,7 +39,9 @@ class Dendrogram:
     joins: Float[ndarray, "join 5"]
 
 
-def cluster_models(distances: Float[ndarray, "model model"], method: str, count: int) -> Int[ndarray, " model"]:
+def cluster_models(
+    distances: Float[ndarray, "model model"], method: str, count: int
+) -> Int[ndarray, " model"]:
     """Assign each model to a cluster, from 0; -1 for an outlier.
 
     Args:
@@ -65,7 +68,9 @@ def cluster_models(distances: Float[ndarray, "model model"], method: str, count:
     from scipy.cluster.hierarchy import cut_tree
 
     if not 1 <= count <= len(distances):
-        raise ShapeError(f"{len(distances)} models make 1 to {len(distances)} clusters, got {count}.")
+        raise ShapeError(
+            f"{len(distances)} models make 1 to {len(distances)} clusters, got {count}."
+        )
     labels: ndarray = cut_tree(_linkage(distances), n_clusters=count)[:, 0].astype(int)
     return labels
 
@@ -109,7 +114,9 @@ def score_clusters(labels: Sequence[str], clusters: Sequence[int]) -> tuple[floa
     return float(_rand_index(table)[0]), float(_information(table)[0])
 
 
-def chance_information(labels: Sequence[str], clusters: Sequence[int], draws: int, rng: np.random.Generator) -> float:
+def chance_information(
+    labels: Sequence[str], clusters: Sequence[int], draws: int, rng: np.random.Generator
+) -> float:
     """Calculate the mean normalised mutual information of permuted labels: its chance level.
 
     Example:
@@ -148,7 +155,9 @@ def _rand_index(table: ndarray) -> ndarray:
     expected = rows * columns / pairs(table.sum((1, 2)))
     most = (rows + columns) / 2
     # Both of one piece, or both all in pieces: they agree, and there is nothing to adjust.
-    index: ndarray = np.divide(both - expected, most - expected, out=np.ones_like(both), where=most != expected)
+    index: ndarray = np.divide(
+        both - expected, most - expected, out=np.ones_like(both), where=most != expected
+    )
     return index
 
 
@@ -158,7 +167,9 @@ def _information(table: ndarray) -> ndarray:
     ratio = np.divide(share, rows * columns, out=np.ones_like(share), where=share > 0)
     shared = (share * np.log(ratio)).sum((1, 2))
     spread = (_entropy(rows[:, :, 0]) + _entropy(columns[:, 0])) / 2
-    information: ndarray = np.divide(np.maximum(shared, 0.0), spread, out=np.ones_like(shared), where=spread > 0)
+    information: ndarray = np.divide(
+        np.maximum(shared, 0.0), spread, out=np.ones_like(shared), where=spread > 0
+    )
     return information
 
 
@@ -172,6 +183,8 @@ def _linkage(distances: ndarray) -> ndarray:
     from scipy.spatial.distance import squareform
 
     if len(distances) < 2 or distances.shape != (len(distances), len(distances)):
-        raise ShapeError(f"Clustering needs square distances of two models or more, got shape {distances.shape}.")
+        raise ShapeError(
+            f"Clustering needs square distances of two models or more, got shape {distances.shape}."
+        )
     tree: ndarray = linkage(squareform(distances, checks=False), method="average")
     return tree

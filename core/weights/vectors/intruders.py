@@ -6,8 +6,8 @@ directions, so each matrix is compared with random (Gaussian) updates of the sam
 matrices look the same in every basis, so these are drawn in the base's own, where its matrix is
 diagonal and the cosines are coordinates.
 
-Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: the null and its p-values are ours; the original
-counts directions below a threshold.
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: the null and its p-values are
+ours; the original counts directions below a threshold.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Resemblance:
 
     Attributes:
         values: Their singular values in the tuned matrix, falling, shape (direction,).
-        cosines: Largest absolute cosine of each with any left singular vector of the base, shape (direction,).
+        cosines: Largest absolute cosine of each with any left singular vector of the base, shape
+            (direction,).
         null: The same cosines after random updates of equal norm, shape (draw, direction).
     """
 
@@ -96,7 +97,8 @@ def direction_p_values(
     directions together.
 
     Example:
-        >>> direction_p_values(np.array([0.3, 0.9]), np.array([[0.2, 0.9], [0.6, 0.8], [0.7, 0.9]])).round(2).tolist()
+        >>> direction_p_values(np.array([0.3, 0.9]), np.array([[0.2, 0.9], [0.6, 0.8], [0.7,
+        ...     0.9]])).round(2).tolist()
         [0.5, 1.0]
     """
     lowest = null.min(1)
@@ -128,7 +130,9 @@ def _leading(
     else:
         from scipy.linalg import eigh
 
-        pairs = [eigh(each, subset_by_index=[side - kept, side - 1], overwrite_a=True) for each in gram]
+        pairs = [
+            eigh(each, subset_by_index=[side - kept, side - 1], overwrite_a=True) for each in gram
+        ]
         eigenvalues = np.stack([each[0][::-1] for each in pairs])
         vectors = np.stack([each[1][:, ::-1] for each in pairs])
     values = np.sqrt(np.maximum(eigenvalues, 0.0))

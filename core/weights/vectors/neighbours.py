@@ -6,7 +6,8 @@ Under random labels this is (m - 1) / (n - 1) for a model in a group of m among 
 permuting the labels: all arrangements if there are few, otherwise random ones. With few models no
 arrangement is rare and no p-value can be small, so the smallest possible one is given with each.
 
-Reference: Phipson & Smyth 2010 (the 1 in a permutation p-value); Good 2005 (exact permutation tests).
+Reference: Phipson & Smyth 2010 (the 1 in a permutation p-value); Good 2005 (exact permutation
+tests).
 Deviations: neighbours at equal distance share the remaining places, so the input's order is
 irrelevant.
 """
@@ -98,11 +99,13 @@ def calc_neighbour_shares(
             the p-values are then exact.
 
     Raises:
-        ShapeError: If sizes differ, there are fewer than 3 models or 2 groups, or `most` is out of range.
+        ShapeError: If sizes differ, there are fewer than 3 models or 2 groups, or `most` is out of
+            range.
 
     Example:
         >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
-        >>> shares = calc_neighbour_shares(apart, ["a", "a", "b", "b"], 1, 1000, np.random.default_rng(0))
+        >>> shares = calc_neighbour_shares(apart, ["a", "a", "b", "b"], 1, 1000,
+        ...     np.random.default_rng(0))
         >>> shares.share.tolist(), round(shares.chance, 2), shares.p_value.round(2).tolist()
         ([1.0], 0.33, [0.33])
     """
@@ -118,15 +121,23 @@ def calc_neighbour_shares(
     )
     share = np.round((codes[first] == codes[second]).astype(float) @ pairs, 12)
     permuted = np.concatenate(
-        [(drawn[:, first] == drawn[:, second]) @ pairs for drawn in _arrangements(codes, permutations, rng)]
+        [
+            (drawn[:, first] == drawn[:, second]) @ pairs
+            for drawn in _arrangements(codes, permutations, rng)
+        ]
     )
-    p_value = [permutation_p(reached - EQUAL, column) for reached, column in zip(share, permuted.T, strict=True)]
+    p_value = [
+        permutation_p(reached - EQUAL, column)
+        for reached, column in zip(share, permuted.T, strict=True)
+    ]
     every = np.concatenate([share[None], permuted])
     smallest = (every >= every.max(0) - EQUAL).mean(0)
     # Shares are discrete: a band that ends between two of them would hold less than 95 %.
     low = np.quantile(every, 0.025, axis=0, method="lower")
     high = np.quantile(every, 0.975, axis=0, method="higher")
-    return NeighbourShares(np.arange(1, most + 1), share, chance_share(labels), low, high, np.array(p_value), smallest)
+    return NeighbourShares(
+        np.arange(1, most + 1), share, chance_share(labels), low, high, np.array(p_value), smallest
+    )
 
 
 def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -> Iterator[ndarray]:
@@ -139,7 +150,9 @@ def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -
     if prod(ways) - 1 <= min(permutations, MOST_EXACT):
         every = np.stack(list(_every_arrangement(counts)))
         arrangements = every[(every != codes).any(1)]
-        yield from (arrangements[start : start + BATCH] for start in range(0, len(arrangements), BATCH))
+        yield from (
+            arrangements[start : start + BATCH] for start in range(0, len(arrangements), BATCH)
+        )
         return
     for start in range(0, permutations, BATCH):
         yield rng.permuted(np.tile(codes, (min(BATCH, permutations - start), 1)), axis=1)
@@ -158,11 +171,14 @@ def _every_arrangement(counts: ndarray) -> Iterator[ndarray]:
             yield order
 
 
-def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Float[ndarray, "k model model"]:
+def neighbour_weights(
+    distances: Float[ndarray, "model model"], most: int
+) -> Float[ndarray, "k model model"]:
     """Calculate which models take a model's k places: 1, 0, or a part of 1 if distances tie.
 
     Raises:
-        ShapeError: If the distances are not square and finite, or `most` is not between 1 and the other models.
+        ShapeError: If the distances are not square and finite, or `most` is not between 1 and the
+            other models.
 
     Example:
         >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
@@ -173,7 +189,9 @@ def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Fl
     if distances.shape != (models, models) or not np.isfinite(distances).all():
         raise ShapeError(f"Distances must be square and finite, got shape {distances.shape}.")
     if not 1 <= most <= models - 1:
-        raise ShapeError(f"Each of {models} models has 1 to {models - 1} neighbours, got k = {most}.")
+        raise ShapeError(
+            f"Each of {models} models has 1 to {models - 1} neighbours, got k = {most}."
+        )
     weights = np.zeros((most, models, models))
     for model in range(models):
         rest = np.delete(np.arange(models), model)
@@ -188,7 +206,9 @@ def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Fl
     return weights
 
 
-def predict_labels(distances: Float[ndarray, "model model"], labels: Sequence[str], k: int) -> list[Prediction]:
+def predict_labels(
+    distances: Float[ndarray, "model model"], labels: Sequence[str], k: int
+) -> list[Prediction]:
     """Predict each model's label from its k nearest neighbours.
 
     Raises:
@@ -213,7 +233,9 @@ def predict_labels(distances: Float[ndarray, "model model"], labels: Sequence[st
             near[label] = min(near.get(label, np.inf), float(distances[model, neighbour]))
         best = min(votes, key=lambda label: (-round(votes[label], 9), near[label], label))
         nearest = min(rest, key=lambda neighbour: (distances[model, neighbour], neighbour))
-        predictions.append(Prediction(best, votes[best] / k, nearest, float(distances[model, nearest])))
+        predictions.append(
+            Prediction(best, votes[best] / k, nearest, float(distances[model, nearest]))
+        )
     return predictions
 
 

@@ -76,7 +76,10 @@ def _scale_classically(distances: ndarray) -> ModelMap:
     points = points * np.where(signs == 0, 1.0, signs)
     total = float(np.maximum(eigenvalues, 0.0).sum())
     shares = kept / total if total > 0 else np.zeros(2)
-    return ModelMap(np.pad(points, ((0, 0), (0, 2 - points.shape[1]))).reshape(models, 2), (shares[0], shares[-1]))
+    return ModelMap(
+        np.pad(points, ((0, 0), (0, 2 - points.shape[1]))).reshape(models, 2),
+        (shares[0], shares[-1]),
+    )
 
 
 def _run_tsne(distances: ndarray, seed: int) -> ndarray:
@@ -86,7 +89,9 @@ def _run_tsne(distances: ndarray, seed: int) -> ndarray:
     perplexity = min(30.0, max(2.0, (len(distances) - 1) / 3))
     # Many threads on a few hundred points wait for each other: over 10 s instead of .5 s.
     with threadpool_limits(1):
-        model = TSNE(metric="precomputed", init="random", perplexity=perplexity, random_state=seed, n_jobs=1)
+        model = TSNE(
+            metric="precomputed", init="random", perplexity=perplexity, random_state=seed, n_jobs=1
+        )
         points: ndarray = model.fit_transform(distances)
         return points
 
@@ -100,5 +105,7 @@ def _run_umap(distances: ndarray, seed: int) -> ndarray:
 
         neighbours = min(15, len(distances) - 1)
         # The spectral start needs more eigenvectors than a few models have.
-        model = UMAP(metric="precomputed", n_neighbors=neighbours, init="random", random_state=seed, n_jobs=1)
+        model = UMAP(
+            metric="precomputed", n_neighbors=neighbours, init="random", random_state=seed, n_jobs=1
+        )
         return np.asarray(model.fit_transform(distances))

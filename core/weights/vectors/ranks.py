@@ -44,7 +44,8 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
     Example:
         >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([2.0, 2.0])]}
         >>> spectra = build_spectra({}, {"zoo:a": weights})
-        >>> spectra.matrices[["family", "layer", "stable_rank"]].to_numpy().tolist(), spectra.values.tolist()
+        >>> spectra.matrices[["family", "layer",
+        ...     "stable_rank"]].to_numpy().tolist(), spectra.values.tolist()
         ([['Wq', 1, 2.0]], [[2.0, 2.0]])
     """
     import pandas as pd
@@ -53,11 +54,15 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
     spectra: list[ndarray] = []
     for ref, model in features.items():
         relative = relative_norms(model)
-        for place, (family, layer, shape) in enumerate(zip(model.families, model.layers, model.shapes, strict=True)):
+        for place, (family, layer, shape) in enumerate(
+            zip(model.families, model.layers, model.shapes, strict=True)
+        ):
             rows.append(_row(ref, "delta", family, layer + 1, shape, float(relative[place])))
             spectra.append(model.values[place])
     for ref, value in weights.items():
-        for (family, layer), shape, values in zip(value["places"], value["shapes"], value["values"], strict=True):
+        for (family, layer), shape, values in zip(
+            value["places"], value["shapes"], value["values"], strict=True
+        ):
             rows.append(_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan))
             spectra.append(values)
     values = np.zeros((len(spectra), max((len(spectrum) for spectrum in spectra), default=0)))
@@ -79,7 +84,8 @@ def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
     Example:
         >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
-        >>> build_ranks(build_spectra({}, {"zoo:a": weights}), 0.8)[["threshold", "rank"]].to_numpy().tolist()
+        >>> build_ranks(build_spectra({}, {"zoo:a": weights}), 0.8)[["threshold",
+        ...     "rank"]].to_numpy().tolist()
         [[0.8, 1.0], [0.9, 1.0], [0.95, 2.0], [0.99, 2.0]]
     """
     import pandas as pd
@@ -95,13 +101,16 @@ def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
     Example:
         >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
-        >>> rank_at(build_spectra({}, {"zoo:a": weights}), 0.9)[["rank", "null_rank"]].to_numpy().tolist()
+        >>> rank_at(build_spectra({}, {"zoo:a": weights}), 0.9)[["rank",
+        ...     "null_rank"]].to_numpy().tolist()
         [[1, 2]]
     """
     ranks = energy_rank(spectra.values, threshold)
     shapes = list(zip(spectra.matrices["rows"], spectra.matrices["columns"], strict=True))
     nulls = {shape: null_energy_rank(*shape, threshold) for shape in set(shapes)}
-    return spectra.matrices.assign(threshold=threshold, rank=ranks, null_rank=[nulls[shape] for shape in shapes])
+    return spectra.matrices.assign(
+        threshold=threshold, rank=ranks, null_rank=[nulls[shape] for shape in shapes]
+    )
 
 
 def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
@@ -111,14 +120,23 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
     Example:
         >>> spectra = np.tri(5)  # ranks 1 to 5, layer by layer
-        >>> weights = {"places": [["Wq", n] for n in range(5)], "shapes": [[5, 5]] * 5, "values": spectra}
+        >>> weights = {"places": [["Wq", n] for n in range(5)], "shapes": [[5, 5]] * 5,
+        ...     "values": spectra}
         >>> trend = build_trends(build_spectra({}, {"zoo:a": weights}), 1.0)
         >>> trend.loc[0, "kind"], float(trend.loc[0, "r2"])
         ('linear', 1.0)
     """
     import pandas as pd
 
-    columns = ["of", "family", "kind", "equation", "r2", *(f"aicc_{kind}" for kind in KINDS), "coefficients"]
+    columns = [
+        "of",
+        "family",
+        "kind",
+        "equation",
+        "r2",
+        *(f"aicc_{kind}" for kind in KINDS),
+        "coefficients",
+    ]
     rows = []
     if len(spectra.matrices):
         ranks = rank_at(spectra, threshold)
@@ -126,7 +144,11 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
             means = group.groupby("layer", as_index=False)["rank"].mean()
             trend = fit_trend(means["layer"].to_numpy(float), means["rank"].to_numpy(float))
             if trend is not None:
-                numbers = (trend.r2, *(trend.aicc[kind] for kind in KINDS), list(trend.coefficients))
+                numbers = (
+                    trend.r2,
+                    *(trend.aicc[kind] for kind in KINDS),
+                    list(trend.coefficients),
+                )
                 rows.append((of, family, trend.kind, f"rank = {trend.equation}", *numbers))
     return pd.DataFrame(rows, columns=columns)
 

@@ -14,7 +14,8 @@ A delta of exactly zero (a frozen matrix) has no directions. `projector` and `sp
 models on the matrices that changed in both; the triangle inequality need not hold then. In `norms`
 such a matrix has norm 0; to `delta`, `factors` and `original` it adds nothing.
 
-Reference: Golub & Van Loan 2013, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count sketch).
+Reference: Golub & Van Loan 2013, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count
+sketch).
 Deviations: `original` and `factors` are compared by their cosine, which the original leaves open.
 """
 
@@ -42,7 +43,8 @@ class Features:
         families: Family of each matrix.
         layers: Layer of each matrix, from 0.
         shapes: Rows and columns of each matrix.
-        values: Singular values, falling, shape (matrix, value), zero beyond a matrix's smaller side.
+        values: Singular values, falling, shape (matrix, value), zero beyond a matrix's smaller
+            side.
         delta_norms, weight_norms: Frobenius norms of delta and base, shape (matrix,).
         left, right: Leading singular vectors of each matrix, (rows, kept) and (columns, kept).
         sketches: Each delta's entries in order, or its count sketch where it is large.
@@ -78,7 +80,9 @@ class Vector:
     distances: Callable[[Sequence[Features], int], Float[ndarray, "model model"]]
 
 
-def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Float[ndarray, "model model"]:
+def calc_distances(
+    features: Sequence[Features], vector: str, rank: int
+) -> Float[ndarray, "model model"]:
     """Calculate distances between fine-tunes: symmetric, zero on the diagonal.
 
     They are Euclidean if every matrix changed.
@@ -86,10 +90,12 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
     Args:
         features: Of two or more fine-tunes with the same matrices.
         vector: A name in `VECTORS`.
-        rank: Leading directions used by `projector`, `factors` and `original`, at most as many as were kept.
+        rank: Leading directions used by `projector`, `factors` and `original`, at most as many as
+            were kept.
 
     Raises:
-        ShapeError: If the vector is unknown, the models differ in their matrices, or the rank was not kept.
+        ShapeError: If the vector is unknown, the models differ in their matrices, or the rank was
+            not kept.
 
     Example:
         >>> shape, values, norm = ((2, 2),), np.array([[1.0, 0.0]]), np.ones(1)
@@ -106,8 +112,14 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
         raise ShapeError(f"Distances need at least two models, got {len(features)}.")
     first = features[0]
     for following in features[1:]:
-        if (following.families, following.layers, following.shapes) != (first.families, first.layers, first.shapes):
-            raise ShapeError("The models differ in their matrices, so their deltas cannot be compared.")
+        if (following.families, following.layers, following.shapes) != (
+            first.families,
+            first.layers,
+            first.shapes,
+        ):
+            raise ShapeError(
+                "The models differ in their matrices, so their deltas cannot be compared."
+            )
     kept = min((array.shape[1] for model in features for array in model.left), default=0)
     if not 1 <= rank <= kept:
         raise ShapeError(f"rank must lie between 1 and the {kept} directions kept, got {rank}.")
@@ -126,20 +138,28 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
 
     Example:
         >>> side, values, norm = (np.eye(2),), np.array([[4.0, 1.0]]), np.ones(1)
-        >>> model = Features(("Wq",), (0,), ((2, 2),), values, norm, norm, side, side, (np.zeros(4),))
+        >>> model = Features(("Wq",), (0,), ((2, 2),), values, norm, norm, side, side,
+        ...     (np.zeros(4),))
         >>> calc_factors(model, rank=1).tolist(), calc_factors(model, rank=2).tolist()
         ([2.0, 0.0], [2.0, 0.0, 0.0, 1.0])
     """
     parts = []
     for family in dict.fromkeys(model.families):
         places = [place for place, name in enumerate(model.families) if name == family]
-        scales = [np.sqrt(_leading(model.values[place], rank)) if weighted else np.ones(rank) for place in places]
-        scaled = [model.left[place][:, :rank] * scale for place, scale in zip(places, scales, strict=True)]
+        scales = [
+            np.sqrt(_leading(model.values[place], rank)) if weighted else np.ones(rank)
+            for place in places
+        ]
+        scaled = [
+            model.left[place][:, :rank] * scale for place, scale in zip(places, scales, strict=True)
+        ]
         parts.append(np.mean(scaled, axis=0).ravel())
     return np.concatenate(parts)
 
 
-def calc_sketch(matrix: Float[ndarray, "row column"], seed: int, size: int = SKETCH) -> Float[ndarray, " entry"]:
+def calc_sketch(
+    matrix: Float[ndarray, "row column"], seed: int, size: int = SKETCH
+) -> Float[ndarray, " entry"]:
     """Sketch a matrix: inner products keep an error of 1 / sqrt(size) of the norms' product.
 
     Each entry is added with a random sign to a random one of `size` sums. The same seed and shape
@@ -172,21 +192,25 @@ def _factor_distances(features: Sequence[Features], rank: int) -> ndarray:
 
 
 def _original_distances(features: Sequence[Features], rank: int) -> ndarray:
-    return _angle_chords(np.stack([calc_factors(model, rank, weighted=False) for model in features]))
+    return _angle_chords(
+        np.stack([calc_factors(model, rank, weighted=False) for model in features])
+    )
 
 
 def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
-    """Root mean square, over matrices and both sides, of |P - Q| / sqrt(2 rank), P and Q projectors.
+    """Root mean square over matrices and sides of |P - Q| / sqrt(2 rank), P and Q projectors.
 
-    |P - Q|^2 = k + l - 2 |U'V|^2 for k and l orthonormal columns: the products of all pairs of models at one
-    place are the blocks of one matrix product, and no d x d projector is ever formed.
+    |P - Q|^2 = k + l - 2 |U'V|^2 for k and l orthonormal columns: the products of all pairs of
+    models at one place are the blocks of one matrix product, and no d x d projector is ever formed.
     """
     models = len(features)
     squares = []
     for place in range(len(features[0].families)):
         square = np.zeros((models, models))
         for side in ("left", "right"):
-            columns = np.stack([getattr(model, side)[place][:, :rank].T for model in features]).astype(np.float64)
+            columns = np.stack(
+                [getattr(model, side)[place][:, :rank].T for model in features]
+            ).astype(np.float64)
             # Columns are stored in float32; normalising removes the first order of that error.
             lengths = np.linalg.norm(columns, axis=2, keepdims=True)
             np.divide(columns, lengths, out=columns, where=lengths > 0)
@@ -196,7 +220,9 @@ def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
             overlap = np.einsum("ikjl,ikjl->ij", products, products)
             square += (counts[:, None] + counts[None, :] - 2 * overlap) / (4 * rank)
         squares.append(square)
-    roots: ndarray = np.sqrt(np.maximum(_mean_where_both_moved(features, squares, farthest=1.0), 0.0))
+    roots: ndarray = np.sqrt(
+        np.maximum(_mean_where_both_moved(features, squares, farthest=1.0), 0.0)
+    )
     return roots
 
 
@@ -211,7 +237,9 @@ def _spectrum_distances(features: Sequence[Features], rank: int) -> ndarray:
     return roots
 
 
-def _mean_where_both_moved(features: Sequence[Features], squares: Sequence[ndarray], farthest: float) -> ndarray:
+def _mean_where_both_moved(
+    features: Sequence[Features], squares: Sequence[ndarray], farthest: float
+) -> ndarray:
     """Average squared distances over the matrices that changed in both models.
 
     Args:
@@ -220,7 +248,9 @@ def _mean_where_both_moved(features: Sequence[Features], squares: Sequence[ndarr
     """
     moved = np.stack([model.delta_norms > 0 for model in features]).astype(float)
     both = moved @ moved.T
-    total = sum(square * np.outer(here, here) for square, here in zip(squares, moved.T, strict=True))
+    total = sum(
+        square * np.outer(here, here) for square, here in zip(squares, moved.T, strict=True)
+    )
     means: ndarray = np.divide(total, both, out=np.full_like(both, farthest), where=both > 0)
     return means
 
@@ -244,7 +274,8 @@ def relative_size(model: Features) -> float:
     Example:
         >>> moved, size, sides = np.array([3.0, 4.0]), np.array([6.0, 8.0]), (np.eye(2), np.eye(2))
         >>> shapes = ((2, 2), (2, 2))
-        >>> relative_size(Features(("Wq", "Wk"), (0, 0), shapes, np.ones((2, 2)), moved, size, sides, sides, sides))
+        >>> relative_size(Features(("Wq", "Wk"), (0, 0), shapes, np.ones((2, 2)), moved, size,
+        ...     sides, sides, sides))
         0.5
     """
     return float(relative_change((model.delta_norms**2).sum(), (model.weight_norms**2).sum()))
@@ -256,7 +287,8 @@ def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
     Example:
         >>> moved, size, sides = np.array([3.0, 0.0]), np.array([6.0, 0.0]), (np.eye(2), np.eye(2))
         >>> shapes = ((2, 2), (2, 2))
-        >>> model = Features(("Wq", "Wk"), (0, 0), shapes, np.ones((2, 2)), moved, size, sides, sides, sides)
+        >>> model = Features(("Wq", "Wk"), (0, 0), shapes, np.ones((2, 2)), moved, size, sides,
+        ...     sides, sides)
         >>> relative_norms(model).tolist()
         [0.5, 0.0]
     """

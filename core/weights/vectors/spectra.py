@@ -104,19 +104,24 @@ def decompose_factors(
         ShapeError: As `decompose`.
 
     Example:
-        >>> decompose_factors(np.array([[3.0], [0.0]]), np.array([[1.0], [0.0]]), 1).values.round(6).tolist()
+        >>> decompose_factors(np.array([[3.0], [0.0]]), np.array([[1.0], [0.0]]),
+        ...     1).values.round(6).tolist()
         [3.0, 0.0]
     """
     if rank < 1:
         raise ShapeError(f"rank must be at least 1, got {rank}.")
     rows, columns = len(left), len(right)
-    parts = Decomposition(np.zeros(min(rows, columns)), np.zeros((rows, rank)), np.zeros((columns, rank)))
+    parts = Decomposition(
+        np.zeros(min(rows, columns)), np.zeros((rows, rank)), np.zeros((columns, rank))
+    )
     if not left.shape[1]:
         return parts
     near, inner = np.linalg.qr(_checked(left))
     far, outer = np.linalg.qr(_checked(right))
     first, values, second = np.linalg.svd(inner @ outer.T, full_matrices=False)
-    values = np.where(values > values[0] * max(rows, columns) * np.finfo(np.float64).eps, values, 0.0)
+    values = np.where(
+        values > values[0] * max(rows, columns) * np.finfo(np.float64).eps, values, 0.0
+    )
     parts.values[: len(values)] = values
     kept = min(rank, int(np.count_nonzero(values)))
     parts.left[:, :kept] = near @ first[:, :kept]
@@ -135,7 +140,8 @@ def energy_rank(values: Float[ndarray, "*shape value"], threshold: float) -> Int
         ShapeError: If the threshold is outside (0, 1].
 
     Example:
-        >>> energy_rank(np.array([3.0, 1.0, 0.0]), 0.9).tolist(), energy_rank(np.array([3.0, 1.0]), 0.95).tolist()
+        >>> energy_rank(np.array([3.0, 1.0, 0.0]), 0.9).tolist(), energy_rank(np.array([3.0, 1.0]),
+        ...     0.95).tolist()
         (1, 2)
     """
     if not 0 < threshold <= 1:
@@ -170,7 +176,9 @@ def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*sha
     values = np.asarray(values, float)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = values / values.sum(-1, keepdims=True)
-        terms = np.where(shares > 0, shares * np.log(shares), np.where(np.isnan(shares), np.nan, 0.0))
+        terms = np.where(
+            shares > 0, shares * np.log(shares), np.where(np.isnan(shares), np.nan, 0.0)
+        )
     ranks: ndarray = np.exp(-terms.sum(-1))
     return ranks
 

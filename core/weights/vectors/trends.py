@@ -47,7 +47,9 @@ class Trend:
             return f"{text}, no trend"
         for power, coefficient in enumerate(self.coefficients[1:], start=1):
             sign = MINUS if coefficient < 0 else "+"
-            text += f" {sign} {text_of(abs(coefficient), 'measure')} layer{'²' if power == 2 else ''}"
+            text += (
+                f" {sign} {text_of(abs(coefficient), 'measure')} layer{'²' if power == 2 else ''}"
+            )
         return text + ("" if np.isnan(self.r2) else f", R² = {text_of(self.r2)}")
 
     def at(self, x: Float[ndarray, " point"]) -> Float[ndarray, " point"]:

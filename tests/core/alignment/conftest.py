@@ -11,12 +11,15 @@ import pytest
 import torch
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "far", "good", "bad", "film"]
-LABELLED = tuple((" ".join(WORDS[i % 12] for i in range(k, k + 5)), ("good", "bad")[k % 2]) for k in range(12))
+LABELLED = tuple(
+    (" ".join(WORDS[i % 12] for i in range(k, k + 5)), ("good", "bad")[k % 2]) for k in range(12)
+)
 
 
 @cache
 def tokenizer():
-    """One for all, with a vocabulary written down: training breaks ties between equally frequent words as it likes."""
+    """One for all, with a vocabulary written down: training breaks ties between equally frequent
+    words as it likes."""
     from tokenizers.models import WordPiece
 
     from zoo.recipe.text import SPECIALS
@@ -25,11 +28,15 @@ def tokenizer():
     made = train_tokenizer([" ".join(WORDS)], 60)
     letters = sorted({letter for word in WORDS for letter in word})
     pieces = [*SPECIALS, *WORDS, *letters, *(f"##{letter}" for letter in letters)]
-    made.model = WordPiece({piece: place for place, piece in enumerate(dict.fromkeys(pieces))}, unk_token="[UNK]")
+    made.model = WordPiece(
+        {piece: place for place, piece in enumerate(dict.fromkeys(pieces))}, unk_token="[UNK]"
+    )
     return made
 
 
-def save_classifier(folder: Path, seed: int, labels: tuple[str, ...] = ("bad", "good"), layers: int = 2) -> str:
+def save_classifier(
+    folder: Path, seed: int, labels: tuple[str, ...] = ("bad", "good"), layers: int = 2
+) -> str:
     """A tiny RoFormer with a classification head and its tokenizer, as `path:` reference."""
     from transformers import RoFormerConfig, RoFormerForSequenceClassification
 
@@ -37,10 +44,18 @@ def save_classifier(folder: Path, seed: int, labels: tuple[str, ...] = ("bad", "
 
     torch.manual_seed(seed)
     config = RoFormerConfig(
-        vocab_size=60, hidden_size=16, embedding_size=16, num_hidden_layers=layers, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=64, num_labels=len(labels), initializer_range=0.5,
-        id2label=dict(enumerate(labels)), label2id={label: i for i, label in enumerate(labels)},
-    )  # fmt: skip
+        vocab_size=60,
+        hidden_size=16,
+        embedding_size=16,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        num_labels=len(labels),
+        initializer_range=0.5,
+        id2label=dict(enumerate(labels)),
+        label2id={label: i for i, label in enumerate(labels)},
+    )
     RoFormerForSequenceClassification(config).save_pretrained(folder)
     save_tokenizer(tokenizer(), folder)
     return f"path:{folder}"

@@ -1,4 +1,5 @@
-"""The price of a study: pairs counted, downloads from the own list, refusals, what the command does with it."""
+"""The price of a study: pairs counted, downloads from the own list, refusals, what the command does
+with it."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def seeds(server: HubServer, tmp_path: Path) -> HubServer:
     folder = tmp_path / "tiny"
     save_classifier(folder, 0)
     for seed in range(25):
-        server.add(f"google/multiberts-seed_{seed}", folder, sizes={"model.safetensors": 440_000_000})
+        server.add(
+            f"google/multiberts-seed_{seed}", folder, sizes={"model.safetensors": 440_000_000}
+        )
     return server
 
 
@@ -78,7 +81,9 @@ def test_three_hundred_pairs_are_priced_before_anything_is_fetched(seeds: HubSer
     assert not any("model.safetensors" in path for path in seeds.requests)
 
 
-def test_without_a_hub_multiberts_are_known_and_said_to_be(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_hub_multiberts_are_known_and_said_to_be(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert size_of("hub:google/multiberts-seed_1") == MULTIBERT
     found = STUDY.price(AlignSpec((ALL_MULTIBERTS,)))
@@ -87,8 +92,13 @@ def test_without_a_hub_multiberts_are_known_and_said_to_be(server: HubServer, mo
     assert download_of("hub:google/multiberts-seed_1") == 0
 
 
-def test_more_pairs_wider_models_more_text_and_more_maps_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.models.costs.size_of", lambda ref: replace(MULTIBERT, d_model=768 if "a" in ref else 128))
+def test_more_pairs_wider_models_more_text_and_more_maps_cost_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "core.models.costs.size_of",
+        lambda ref: replace(MULTIBERT, d_model=768 if "a" in ref else 128),
+    )
     small = AlignSpec(("hub:x", "hub:y"), methods=("ridge", "inn"))
     cost = STUDY.price(small).processor
     for other in (
@@ -101,11 +111,15 @@ def test_more_pairs_wider_models_more_text_and_more_maps_cost_more(monkeypatch: 
     assert STUDY.price(replace(small, layers=(0, 1))).processor < cost
 
 
-def test_a_shared_instance_refuses_in_a_sentence(seeds: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shared_instance_refuses_in_a_sentence(
+    seeds: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(MODE, "shared")
     with pytest.raises(SpecError, match=r"would download 11 GB, and this instance keeps 4\.3 GB"):
         check_price(STUDY.price, AlignSpec((ALL_MULTIBERTS,)))
-    with pytest.raises(SpecError, match=r"would take about .* hours, and this instance allows 30 minutes"):
+    with pytest.raises(
+        SpecError, match=r"would take about .* hours, and this instance allows 30 minutes"
+    ):
         Price(40_000.0, 1.0).refuse_where_shared()
     monkeypatch.setenv(MODE, "")
     Price(40_000.0, 1.0, download=50.0).refuse_where_shared()

@@ -66,10 +66,15 @@ def test_a_fine_tune_is_taken_for_one_and_another_seed_is_not(zoo: Path) -> None
     assert "%" not in same.sentence
 
 
-def test_two_seeds_of_the_box_are_told_so_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_two_seeds_of_the_box_are_told_so_first(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     if not {"zoo:seed-0", "zoo:seed-1"} <= {entry["ref"] for entry in zoo_models()}:
         pytest.skip("the box has no models yet: make zoo")
-    assert cli.main(["diff", "zoo:seed-0", "zoo:seed-1", "--check", "--out", str(tmp_path / "out")]) == 0
+    assert (
+        cli.main(["diff", "zoo:seed-0", "zoo:seed-1", "--check", "--out", str(tmp_path / "out")])
+        == 0
+    )
     said, check = capsys.readouterr(), check_pair("zoo:seed-0", "zoo:seed-1")
     assert not check.related
     assert said.out.strip() == check.sentence
@@ -77,7 +82,9 @@ def test_two_seeds_of_the_box_are_told_so_first(capsys: pytest.CaptureFixture[st
     assert not (tmp_path / "out").exists()
 
 
-def test_what_cannot_be_run_is_said_and_the_rest_is_there(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_run_is_said_and_the_rest_is_there(
+    zoo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = zoo.parent / "pair"
     assert cli.main(["diff", "zoo:seed-0", "zoo:nli-0", "--out", str(out)]) == 0
     said = capsys.readouterr()
@@ -95,7 +102,12 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(zoo: Path, capsys: pyt
     assert f"python -m core diff zoo:seed-0 zoo:nli-0 --out {out}" in page
     assert "<script" not in page
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
-    assert {path.name for path in out.iterdir()} >= {"size.svg", "rank.svg", "intruders.svg", "weights"}
+    assert {path.name for path in out.iterdir()} >= {
+        "size.svg",
+        "rank.svg",
+        "intruders.svg",
+        "weights",
+    }
 
 
 def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:
@@ -113,11 +125,15 @@ def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:
         assert parts[name].reason
 
 
-def test_a_study_that_found_nothing_to_do_is_not_one_that_ran(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_that_found_nothing_to_do_is_not_one_that_ran(
+    zoo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A task that cannot be scored brings an empty table and says why."""
     check = check_pair("zoo:seed-0", "zoo:nli-0")
     count = len(specs_of(check))
-    empty = Result("any", {}, "Nothing.", {"any": pd.DataFrame()}, notices=("It cannot be scored.",))
+    empty = Result(
+        "any", {}, "Nothing.", {"any": pd.DataFrame()}, notices=("It cannot be scored.",)
+    )
 
     idle = {
         name: SimpleNamespace(Spec=study.Spec, price=study.price, run=lambda spec, **options: empty)
@@ -136,7 +152,11 @@ def test_two_seeds_have_no_change_to_measure(zoo: Path) -> None:
 
 
 def test_another_architecture_and_an_adapter_are_said(zoo: Path, tmp_path: Path) -> None:
-    other = write_model(tmp_path / "other", base_tensors(), {**CONFIG, "num_hidden_layers": 3, "model_type": "roberta"})
+    other = write_model(
+        tmp_path / "other",
+        base_tensors(),
+        {**CONFIG, "num_hidden_layers": 3, "model_type": "roberta"},
+    )
     check = check_pair("zoo:seed-0", f"path:{other}")
     assert not check.related
     assert check.relation["reason"]

@@ -1,4 +1,5 @@
-"""Every number in a sentence above a figure is found again in the tables of its result, at the digits stated."""
+"""Every number in a sentence above a figure is found again in the tables of its result, at the
+digits stated."""
 
 from __future__ import annotations
 
@@ -41,9 +42,14 @@ def looked_up(text: str, values: np.ndarray) -> np.ndarray:
 
 
 def tables_of(result: Any) -> dict[str, pd.DataFrame]:
-    """The tables of a result, and the difference of its two texts, which is made from one of them."""
+    """The tables of a result, and the difference of its two texts, which is made from one of
+    them."""
     domains = result.tables.get("domains")
-    more = {} if domains is None or domains["corpus"].nunique() < 2 else {"texts": text_differences(domains)}
+    more = (
+        {}
+        if domains is None or domains["corpus"].nunique() < 2
+        else {"texts": text_differences(domains)}
+    )
     return {**result.tables, **more}
 
 
@@ -61,20 +67,27 @@ def is_a_row(match: re.Match[str], tables: dict[str, pd.DataFrame]) -> bool:
     """Whether a value and its band are one row, the difference as it is or turned round."""
     value, low, high = match.groups()
     for rows in bands(tables):
-        straight = looked_up(value, rows[:, 0]) & looked_up(low, rows[:, 1]) & looked_up(high, rows[:, 2])
-        turned = looked_up(value, rows[:, 0]) & looked_up(low, rows[:, 2]) & looked_up(high, rows[:, 1])
+        straight = (
+            looked_up(value, rows[:, 0]) & looked_up(low, rows[:, 1]) & looked_up(high, rows[:, 2])
+        )
+        turned = (
+            looked_up(value, rows[:, 0]) & looked_up(low, rows[:, 2]) & looked_up(high, rows[:, 1])
+        )
         if (straight | turned).any():
             return True
     return False
 
 
 def numbers_of(tables: dict[str, pd.DataFrame]) -> np.ndarray:
-    """Every number of the tables, what it leaves of 1, and means over rows that agree in all but one name."""
+    """Every number of the tables, what it leaves of 1, and means over rows that agree in all but
+    one name."""
     values = [np.array([0.0])]
     for table in tables.values():
         numeric = table.select_dtypes("number").astype(float)
         values += [numeric.to_numpy().ravel(), 1 - numeric.to_numpy().ravel()]
-        for name in (n for n in table if n in ("layer", "k") or isinstance(table[n].dtype, pd.StringDtype)):
+        for name in (
+            n for n in table if n in ("layer", "k") or isinstance(table[n].dtype, pd.StringDtype)
+        ):
             values.append(numeric.groupby(table[name]).mean().to_numpy().ravel())
     found = np.concatenate(values)
     return found[np.isfinite(found)]
@@ -82,9 +95,16 @@ def numbers_of(tables: dict[str, pd.DataFrame]) -> np.ndarray:
 
 def is_a_p_value(match: re.Match[str], tables: dict[str, pd.DataFrame]) -> bool:
     """Whether some p-value is written so."""
-    columns = [table[name].astype(float) for table in tables.values() for name in table if name in P_COLUMNS]
+    columns = [
+        table[name].astype(float)
+        for table in tables.values()
+        for name in table
+        if name in P_COLUMNS
+    ]
     values = np.concatenate([np.array([np.nan]), *(column.to_numpy() for column in columns)])
-    return bool((values < float(match[2])).any() if match[1] == "<" else looked_up(match[2], values).any())
+    return bool(
+        (values < float(match[2])).any() if match[1] == "<" else looked_up(match[2], values).any()
+    )
 
 
 def untraced(sentence: str, tables: dict[str, pd.DataFrame]) -> tuple[int, list[str]]:
@@ -95,7 +115,9 @@ def untraced(sentence: str, tables: dict[str, pd.DataFrame]) -> tuple[int, list[
         traced |= {match[0]: holds(match, tables) for match in pattern.finditer(rest)}
         rest = pattern.sub("", rest)
     numbers = numbers_of(tables)
-    traced |= {match[0]: bool(looked_up(match[1], numbers).any()) for match in SINGLE.finditer(rest)}
+    traced |= {
+        match[0]: bool(looked_up(match[1], numbers).any()) for match in SINGLE.finditer(rest)
+    }
     return len(traced), [text for text, there in traced.items() if not there]
 
 
@@ -117,10 +139,15 @@ def test_every_number_of_a_headline_is_in_the_tables() -> None:
 
 
 def test_a_number_that_no_table_has_is_seen() -> None:
-    rows = pd.DataFrame({"model": ["a"], "value": [57.14], "low": [54.8], "high": [59.3], "p_value": [0.012]})
+    rows = pd.DataFrame(
+        {"model": ["a"], "value": [57.14], "low": [54.8], "high": [59.3], "p_value": [0.012]}
+    )
     tables = {"scores": rows}
     assert untraced("57 % [55, 59], p = .012.", tables) == (2, [])
     assert untraced("58 % [55, 59], p = .013.", tables) == (2, ["58 % [55, 59]", "p = .013"])
-    assert untraced("57 % [55, 60], p < .001; 31 %.", tables) == (3, ["57 % [55, 60]", "p < .001", "31"])
+    assert untraced("57 % [55, 60], p < .001; 31 %.", tables) == (
+        3,
+        ["57 % [55, 60]", "p < .001", "31"],
+    )
     turned = pd.DataFrame({"difference": [-5.2], "low": [-8.04], "high": [-2.6]})
     assert untraced("5.2 points [2.6, 8.0] below", {"differences": turned}) == (1, [])

@@ -1,4 +1,5 @@
-"""What stands above the figures in the box: sentences of two lines at most, whose numbers are written alike."""
+"""What stands above the figures in the box: sentences of two lines at most, whose numbers are
+written alike."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ VIEWS: dict[str, tuple[Any, ...]] = {
         *(alignment.method_sentence, alignment.layer_sentence, alignment.grid_sentence),
         *(alignment.pairs_sentence, alignment.training_sentence),
     ),
-    "probe": tuple(lambda result, metric=metric: scores_sentence(result, metric) for metric in NAMES),
+    "probe": tuple(
+        lambda result, metric=metric: scores_sentence(result, metric) for metric in NAMES
+    ),
 }
 FEWEST = 20
 
@@ -59,6 +62,8 @@ def test_headlines_in_the_box_are_short_and_their_numbers_are_written_alike() ->
 
 def test_the_lead_is_the_first_sentence_of_a_long_headline() -> None:
     rest = "Then much more of it, " + "on and on " * 20
-    assert lead_of(f"It costs .10 [.09, .11] at most. {rest}.") == "It costs .10 [.09, .11] at most."
+    assert (
+        lead_of(f"It costs .10 [.09, .11] at most. {rest}.") == "It costs .10 [.09, .11] at most."
+    )
     assert lead_of("Short. And whole.") == "Short. And whole."
     assert lead_of(rest) == rest

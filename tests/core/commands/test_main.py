@@ -1,4 +1,5 @@
-"""The command line: every command is documented, errors are one sentence and status 2, interrupts are 130."""
+"""The command line: every command is documented, errors are one sentence and status 2, interrupts
+are 130."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
     module = SimpleNamespace(add_arguments=lambda parser: None, main=main)
     monkeypatch.setitem(cli.COMMANDS, "fails", ("fails", "fails"))
-    monkeypatch.setattr(cli, "import_module", lambda name: module if name == "fails" else import_module(name))
+    monkeypatch.setattr(
+        cli, "import_module", lambda name: module if name == "fails" else import_module(name)
+    )
 
 
 def test_an_error_for_the_user_is_one_sentence(monkeypatch, capsys) -> None:
@@ -83,7 +86,9 @@ sys.exit(program.run())
 """
 
 
-def test_a_process_that_is_asked_to_end_while_it_writes_leaves_no_half_of_a_result(tmp_path: Path) -> None:
+def test_a_process_that_is_asked_to_end_while_it_writes_leaves_no_half_of_a_result(
+    tmp_path: Path,
+) -> None:
     command = [sys.executable, "-c", WRITING, str(tmp_path / "out")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 143, done.stderr

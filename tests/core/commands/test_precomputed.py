@@ -1,4 +1,5 @@
-"""The precomputed results: everything that is asked for is there, nothing else is, and it is what computing gives."""
+"""The precomputed results: everything that is asked for is there, nothing else is, and it is what
+computing gives."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ from tests.core.results.test_columns import undescribed
 
 BOX = Precomputed(zoo_folder() / FILE)
 MADE_BY = "make them anew with `make precomputed`"
-needs_precomputed = pytest.mark.skipif(not BOX.path.is_file(), reason="nothing is precomputed yet: make precomputed")
+needs_precomputed = pytest.mark.skipif(
+    not BOX.path.is_file(), reason="nothing is precomputed yet: make precomputed"
+)
 HEAVY = ("torch", "transformers", "spacy")
 SHOWN = f"""
 import json, sys
@@ -99,7 +102,9 @@ def test_the_cards_can_be_written_without_computing(
 
 
 @needs_precomputed
-def test_the_cards_are_what_the_precomputed_results_say(walked: precomputed.Walk, tmp_path: Path) -> None:
+def test_the_cards_are_what_the_precomputed_results_say(
+    walked: precomputed.Walk, tmp_path: Path
+) -> None:
     with using(Store(tmp_path, precomputed=BOX)):
         told = json.loads(precomputed.cards_text(walked.results, BOX))
     kept = json.loads(BOX.path.with_name(precomputed.CARDS).read_text(encoding="utf8"))
@@ -120,13 +125,21 @@ def test_a_walk_sees_what_is_missing_and_computes_nothing(monkeypatch: pytest.Mo
 
 
 @needs_precomputed
-def test_a_key_too_few_and_one_too_many_are_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked = [request for request in precomputed.requests() if request.name.startswith(("tokens", "weights map=tsne"))]
+def test_a_key_too_few_and_one_too_many_are_seen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = [
+        request
+        for request in precomputed.requests()
+        if request.name.startswith(("tokens", "weights map=tsne"))
+    ]
     monkeypatch.setattr(precomputed, "requests", lambda: asked)
     whole = precomputed.walk(BOX.get_many)
     assert whole.unanswered == ()
     gone, more = max(whole.values, key=lambda key: len(whole.values[key])), "0" * 64
-    changed = {key: value for key, value in whole.values.items() if key != gone} | {more: whole.values[gone]}
+    changed = {key: value for key, value in whole.values.items() if key != gone} | {
+        more: whole.values[gone]
+    }
     write_precomputed(tmp_path / "precomputed.zip", changed)
     walked = precomputed.walk(Precomputed(tmp_path / "precomputed.zip").get_many)
     assert gone in walked.missing
@@ -149,7 +162,9 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 @needs_precomputed
-@pytest.mark.parametrize(("command", "role"), [("rsa", ("model", "zoo:nli-0")), ("probe", "baselines")])
+@pytest.mark.parametrize(
+    ("command", "role"), [("rsa", ("model", "zoo:nli-0")), ("probe", "baselines")]
+)
 def test_a_sample_computed_again_is_the_same(command: str, role: Any) -> None:
     task = next(task for task in tasks_of(command) if task.role == role)
     assert_same(decode(BOX.get_many([task.key])[task.key]), task.compute())
@@ -164,9 +179,15 @@ def test_a_delta_measured_again_is_the_same() -> None:
 
 @needs_precomputed
 def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path: Path) -> None:
-    environment = {**os.environ, "PALIMPSEST_PRECOMPUTED": "", "PALIMPSEST_STORE": str(tmp_path / "store")}
+    environment = {
+        **os.environ,
+        "PALIMPSEST_PRECOMPUTED": "",
+        "PALIMPSEST_STORE": str(tmp_path / "store"),
+    }
     command = [sys.executable, "-c", SHOWN, str(tmp_path / "out"), "probe", "weights", "align"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
     *counts, loaded = done.stdout.splitlines()[-4:]
     assert json.loads(loaded) == []
     for shipped, total in (line.split() for line in counts):
@@ -193,7 +214,11 @@ def test_examples_are_eight_and_open_a_study_of_their_page() -> None:
     for example in EXAMPLES:
         _, spec = example.studies[0]
         known = {option.name: option for option in options_of_view(spec)}
-        again = {name: known[name].read(texts) for name, texts in example.query().items() if name in known}
+        again = {
+            name: known[name].read(texts)
+            for name, texts in example.query().items()
+            if name in known
+        }
         assert type(spec)(**again) == spec
 
 

@@ -1,4 +1,5 @@
-"""The price of every study: there is one, it grows with what is asked for, it asks and is refused by one rule."""
+"""The price of every study: there is one, it grows with what is asked for, it asks and is refused
+by one rule."""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ def test_what_a_shared_instance_says_of_a_bert_base_is_what_it_does(
         check_price(STUDIES["rsa"].price, replace(pair, words=1_000))
 
 
-def test_everything_that_comes_with_the_box_passes_in_shared_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_that_comes_with_the_box_passes_in_shared_mode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(MODE, "shared")
     priced = [request.run.args for request in requests() if request.run.args[0] in STUDIES]
     assert len(priced) > len(STUDIES)
@@ -88,18 +91,30 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
         ),
         ("rsa", {"kernel": "euclidean", "words": 6_000, "sentences": 1_000}, "memory", "words"),
         ("align", {"models": PAIR}, "memory", "(methods|sentences)"),
-        ("weights intruders", {"base": PAIR[0], "models": PAIR[1:], "draws": 1_000}, "seconds", "draws"),
+        (
+            "weights intruders",
+            {"base": PAIR[0], "models": PAIR[1:], "draws": 1_000},
+            "seconds",
+            "draws",
+        ),
     ],
 )
 def test_a_shared_instance_refuses_and_names_what_to_lower(
-    name: str, values: dict[str, object], what: str, option: str, bert_base: None, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    values: dict[str, object],
+    what: str,
+    option: str,
+    bert_base: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     study = STUDIES[name]
     spec = study.Spec(**values)
     assert check_price(study.price, spec).asks
     monkeypatch.setenv(MODE, "shared")
     assert study.price(spec).excess == what
-    with pytest.raises(SpecError, match=rf"and this instance allows .* “.*” \({option}\), or run Palimpsest"):
+    with pytest.raises(
+        SpecError, match=rf"and this instance allows .* “.*” \({option}\), or run Palimpsest"
+    ):
         check_price(study.price, spec)
 
 
@@ -108,7 +123,10 @@ def test_a_large_pair_says_its_memory_and_a_fine_tune_its_minutes(bert_base: Non
     assert 3.0 < align.price(align.Spec(PAIR)).memory < 12.0
     one = intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:]))
     assert 250 < one.processor < 700
-    assert intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:], draws=50)).processor < 0.6 * one.processor
+    assert (
+        intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:], draws=50)).processor
+        < 0.6 * one.processor
+    )
 
 
 def test_fine_tunes_of_the_hub_are_counted_with_their_download(bert_base: None) -> None:
@@ -117,7 +135,9 @@ def test_fine_tunes_of_the_hub_are_counted_with_their_download(bert_base: None) 
     assert weights.price(replace(spec, tree=10)).download == pytest.approx(0.88 + 4.4, rel=0.01)
 
 
-def test_half_of_the_free_memory_asks_as_a_minute_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_half_of_the_free_memory_asks_as_a_minute_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     told = tmp_path / "meminfo"
     monkeypatch.setattr(memory, "MEMINFO", told)
     told.write_text("MemTotal: 9000000 kB\nMemAvailable: 2000000 kB\n")
@@ -159,9 +179,15 @@ class Study:
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("stored", "yes", "starts"), [(False, False, False), (False, True, True), (True, False, True)])
+@pytest.mark.parametrize(
+    ("stored", "yes", "starts"), [(False, False, False), (False, True, True), (True, False, True)]
+)
 def test_the_command_starts_what_is_large_with_yes_or_where_it_is_stored(
-    stored: bool, yes: bool, starts: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stored: bool,
+    yes: bool,
+    starts: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     study = Study(stored)
     monkeypatch.setitem(command.STUDIES, "weights", study)

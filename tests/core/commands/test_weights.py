@@ -24,11 +24,23 @@ def box(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def weights(out: Path, *more: str) -> int:
-    command = ["weights", "--base", "zoo:seed-0", "--models", "zoo:*-*", "--rank", "3", "--out", str(out)]
+    command = [
+        "weights",
+        "--base",
+        "zoo:seed-0",
+        "--models",
+        "zoo:*-*",
+        "--rank",
+        "3",
+        "--out",
+        str(out),
+    ]
     return cli.main([*command, "--permutations", "200", *more])
 
 
-def test_the_files_and_columns_that_were_promised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_files_and_columns_that_were_promised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert weights(tmp_path, "--vector", "projector") == 0
     said = capsys.readouterr()
     assert said.out.startswith("Neighbours share a task")
@@ -38,7 +50,15 @@ def test_the_files_and_columns_that_were_promised(tmp_path: Path, capsys: pytest
     assert record["spec"]["vector"] == "projector"
     assert list(pd.read_csv(tmp_path / "neighbours.csv")) == ["k", "share", "chance", "p_value"]
     ranks = pd.read_csv(tmp_path / "ranks.csv")
-    assert list(ranks)[:7] == ["model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"]
+    assert list(ranks)[:7] == [
+        "model",
+        "family",
+        "layer",
+        "threshold",
+        "rank",
+        "null_rank",
+        "stable_rank",
+    ]
     assert len(pd.read_csv(tmp_path / "distances.csv")) == 36
     assert b"<svg" in (tmp_path / "figure.svg").read_bytes()
     assert weights(tmp_path / "again") == 0
@@ -47,7 +67,9 @@ def test_the_files_and_columns_that_were_promised(tmp_path: Path, capsys: pytest
 
 def test_labels_from_a_table(tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
-    table.write_text("model,kind,other\nnli-0,a,x\nnli-1,a,x\npos-0,b,y\npos-1,b,y\n", encoding="utf8")
+    table.write_text(
+        "model,kind,other\nnli-0,a,x\nnli-1,a,x\npos-0,b,y\npos-1,b,y\n", encoding="utf8"
+    )
     assert weights(tmp_path / "out", "--labels", str(table)) == 0
     assert set(pd.read_csv(tmp_path / "out" / "predictions.csv")["label"]) == {"a", "b"}
     assert weights(tmp_path / "out", "--labels", str(table), "--column", "other") == 0
@@ -62,7 +84,10 @@ def test_labels_from_a_table(tmp_path: Path) -> None:
         (["--families", "gate"], "no family 'gate'"),
         (["--threshold", "2"], "threshold takes a number from 0.5 to 0.9999, not 2"),
         (["--rank", "8.5"], "rank takes a whole number from 1 to 64, not 8.5"),
-        (["--neighbours", "50"], "50 neighbours were asked for, but 9 models have a label, so each has 8 others"),
+        (
+            ["--neighbours", "50"],
+            "50 neighbours were asked for, but 9 models have a label, so each has 8 others",
+        ),
         (["--base", "nonsense"], "'nonsense' is not a model reference"),
     ],
 )
@@ -73,7 +98,9 @@ def test_what_cannot_be_done_is_one_sentence(
     assert reason in capsys.readouterr().err
 
 
-def test_an_unknown_column_lists_the_known_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_column_lists_the_known_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = tmp_path / "labels.csv"
     table.write_text("model,kind\nnli-0,a\n", encoding="utf8")
     assert weights(tmp_path, "--labels", str(table), "--column", "colour") == 2

@@ -12,7 +12,7 @@ import pytest
 
 from core.commands import main as cli
 from core.models.zoo import find_problems, read_manifest
-from tests.core.models.loading.test_heads import parser_folder  # noqa: F401 - a fixture
+from tests.core.models.loading.test_heads import parser_folder  # noqa: F401
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SETTINGS
 from zoo.recipe.checkpoints import read_record, write_json, write_model
@@ -20,9 +20,16 @@ from zoo.recipe.manifest import write_manifest
 from zoo.recipe.pretrain import new_model
 
 RECORD = {
-    "task": "masked-lm", "kind": "masked-lm", "metric": "held_out_loss", "scores": {"held_out_loss": 4.25},
-    "baseline": {"score": 4.8}, "settings": {"seed": 0}, "data": "novels", "licence": "public domain", "steps": 12300,
-}  # fmt: skip
+    "task": "masked-lm",
+    "kind": "masked-lm",
+    "metric": "held_out_loss",
+    "scores": {"held_out_loss": 4.25},
+    "baseline": {"score": 4.8},
+    "settings": {"seed": 0},
+    "data": "novels",
+    "licence": "public domain",
+    "steps": 12300,
+}
 
 
 @pytest.fixture
@@ -30,7 +37,9 @@ def box(parser_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A box of a seed and a parser, pointed to by PALIMPSEST_ZOO."""
     write_model(new_model(SETTINGS), parser_folder, tmp_path / "models/seed-0", RECORD)
     shutil.copytree(parser_folder, tmp_path / "models/parse-0")
-    write_json(tmp_path / "models/parse-0/training.json", {**RECORD, "task": "parse", "base": "zoo:seed-0"})
+    write_json(
+        tmp_path / "models/parse-0/training.json", {**RECORD, "task": "parse", "base": "zoo:seed-0"}
+    )
     write_manifest(tmp_path)
     monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path))
     return tmp_path
@@ -49,9 +58,12 @@ def test_the_table_has_a_line_a_model(box: Path, capsys: pytest.CaptureFixture[s
 def test_the_table_comes_without_what_takes_long_to_import(box: Path) -> None:
     code = (
         "import sys; from core.commands.main import main; main(['zoo', 'list']); "
-        "sys.exit(bool({'torch', 'transformers', 'pandas', 'scipy', 'spacy', 'altair'} & set(sys.modules)))"
+        "sys.exit(bool({'torch', 'transformers', 'pandas', 'scipy', 'spacy', 'altair'} & "
+        "set(sys.modules)))"
     )
-    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert "zoo:seed-0" in answer.stdout
 
 
@@ -86,7 +98,9 @@ def test_a_model_that_does_not_open_is_found_though_its_hashes_are_right(box: Pa
     assert problem.ref == "zoo:parse-0"
     assert "does not open" in problem.sentence
     assert len(find_problems(box, entries)) == 1
-    entries = [{**entry, "parameters": 1} for entry in read_manifest(box) if entry["name"] == "seed-0"]
+    entries = [
+        {**entry, "parameters": 1} for entry in read_manifest(box) if entry["name"] == "seed-0"
+    ]
     assert "parameters" in find_problems(box, entries)[0].sentence
 
 

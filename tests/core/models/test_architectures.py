@@ -1,4 +1,5 @@
-"""Descriptions of architectures: what a model is checked against, and what an old configuration does not say."""
+"""Descriptions of architectures: what a model is checked against, and what an old configuration
+does not say."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ from tests.core.tiny_models import save_tiny, tiny_config
 
 
 def test_every_type_is_described_once() -> None:
-    types = [name for family in FAMILIES for architecture in family.FAMILY for name in architecture.types]
+    types = [
+        name for family in FAMILIES for architecture in family.FAMILY for name in architecture.types
+    ]
     assert len(types) == len(set(types)) == len(ARCHITECTURES)
 
 
@@ -28,7 +31,9 @@ def test_a_type_that_is_not_described_is_refused_with_those_that_are(tmp_path: P
     save_tiny(tmp_path)
     path = tmp_path / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"model_type": "whisper"}))
-    with pytest.raises(ModelError, match=r"'whisper', whose layers and matrices are not described here.*mixtral"):
+    with pytest.raises(
+        ModelError, match=r"'whisper', whose layers and matrices are not described here.*mixtral"
+    ):
         describe(f"path:{tmp_path}")
 
 
@@ -90,9 +95,13 @@ def test_a_layer_that_nothing_reads_is_said() -> None:
     refused(model, "gives the same states when its lowest layer is changed")
 
 
-def test_the_check_runs_when_a_model_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_runs_when_a_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(validation, "check_model", lambda model, model_type, identity: asked.append(model_type))
+    monkeypatch.setattr(
+        validation, "check_model", lambda model, model_type, identity: asked.append(model_type)
+    )
     load_model(f"path:{save_tiny(tmp_path)}", device="cpu")
     assert asked == ["bert"]
 
@@ -110,7 +119,9 @@ def test_the_check_runs_when_a_model_is_loaded(tmp_path: Path, monkeypatch: pyte
         ({}, ["model.layers.0.block_sparse_moe.experts.1.w1.weight"], "mixtral"),
     ],
 )
-def test_a_type_is_inferred_where_names_say_it(config: dict[str, Any], names: list[str], model_type: str) -> None:
+def test_a_type_is_inferred_where_names_say_it(
+    config: dict[str, Any], names: list[str], model_type: str
+) -> None:
     assert infer_type(config, names, "config.json") == model_type
 
 
@@ -132,7 +143,9 @@ def test_a_model_without_its_type_is_read_as_one_with_it(tmp_path: Path) -> None
     whole = describe(f"path:{folder}")
     path = folder / "config.json"
     config = json.loads(path.read_text())
-    path.write_text(json.dumps({key: value for key, value in config.items() if key != "model_type"}))
+    path.write_text(
+        json.dumps({key: value for key, value in config.items() if key != "model_type"})
+    )
     assert describe(f"path:{folder}").fingerprint == whole.fingerprint
     loaded = load_model(f"path:{folder}", device="cpu")
     assert loaded.info.model_type == "bert" == loaded.model.config.model_type
@@ -149,6 +162,8 @@ def test_positions_are_in_the_vectors_where_the_description_says(model_type: str
     body = model.get_encoder() if ARCHITECTURES[model_type].family == "encoder-decoder" else model
     ids = torch.full((1, 4), 50)
     with torch.inference_mode():
-        states = body(input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True).hidden_states[0]
+        states = body(
+            input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True
+        ).hidden_states[0]
     alike = bool(torch.allclose(states[0, 0], states[0, 3], atol=1e-6))
     assert alike is not ARCHITECTURES[model_type].absolute

@@ -22,7 +22,9 @@ def _models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     save_tiny(folder / "a")
     save_tiny(folder / "b")
-    weights = {name: 1.5 * value for name, value in load_file(folder / "b" / "model.safetensors").items()}
+    weights = {
+        name: 1.5 * value for name, value in load_file(folder / "b" / "model.safetensors").items()
+    }
     save_file(weights, folder / "b" / "model.safetensors", metadata={"format": "pt"})
     save_tiny(folder / "wide", hidden_size=16)
     return folder
@@ -33,14 +35,20 @@ def test_a_change_by_half_is_a_half_in_every_number_format(models: Path, tmp_pat
 
     import torch
 
-    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'b'}").size == pytest.approx(0.5, abs=1e-6)
+    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'b'}").size == pytest.approx(
+        0.5, abs=1e-6
+    )
     assert weight_change(f"path:{models / 'a'}", f"path:{models / 'a'}").size == 0.0
     for kind, tolerance in ((torch.bfloat16, 5e-3), (torch.float16, 5e-4), (torch.float64, 1e-6)):
         copy = tmp_path / str(kind)
         shutil.copytree(models / "b", copy)
-        halved = {name: value.to(kind) for name, value in load_file(copy / "model.safetensors").items()}
+        halved = {
+            name: value.to(kind) for name, value in load_file(copy / "model.safetensors").items()
+        }
         save_file(halved, copy / "model.safetensors", metadata={"format": "pt"})
-        assert weight_change(f"path:{models / 'a'}", f"path:{copy}").size == pytest.approx(0.5, abs=tolerance)
+        assert weight_change(f"path:{models / 'a'}", f"path:{copy}").size == pytest.approx(
+            0.5, abs=tolerance
+        )
 
 
 def test_names_that_differ_in_what_stands_before_are_the_same(models: Path, tmp_path: Path) -> None:
@@ -50,7 +58,9 @@ def test_names_that_differ_in_what_stands_before_are_the_same(models: Path, tmp_
     path = tmp_path / "bare" / "model.safetensors"
     bare = {f"another.{name}": value for name, value in load_file(path).items()}
     save_file(bare, path, metadata={"format": "pt"})
-    assert weight_change(f"path:{models / 'a'}", f"path:{tmp_path / 'bare'}").size == pytest.approx(0.5, abs=1e-6)
+    assert weight_change(f"path:{models / 'a'}", f"path:{tmp_path / 'bare'}").size == pytest.approx(
+        0.5, abs=1e-6
+    )
 
 
 def test_models_without_common_matrices_have_no_size(models: Path) -> None:
@@ -68,12 +78,17 @@ def test_a_model_between_two_has_the_weights_between_and_gives_them_back(models:
     with borrow_model(other, device="cpu") as loaded:
         for name, value in loaded.model.named_parameters():
             assert np.allclose(value, 1.5 * origin[name], atol=1e-6)
-    with pytest.raises(ModelError, match="nothing between"), borrow_between(base, f"path:{models / 'wide'}", 0.5):
+    with (
+        pytest.raises(ModelError, match="nothing between"),
+        borrow_between(base, f"path:{models / 'wide'}", 0.5),
+    ):
         pass
 
 
 def test_patterns(models: Path) -> None:
-    assert matching_refs(f"path:{models}/*") == tuple(f"path:{models / name}" for name in ("a", "b", "wide"))
+    assert matching_refs(f"path:{models}/*") == tuple(
+        f"path:{models / name}" for name in ("a", "b", "wide")
+    )
     assert matching_refs(" zoo:seed-0 ") == ("zoo:seed-0",)
     with pytest.raises(SpecError, match="No model matches"):
         matching_refs(f"path:{models}/nothing*")
@@ -87,7 +102,9 @@ def test_one_threshold_tells_models_that_share_no_start() -> None:
     assert not shares_no_start(float("nan"))
     assert shares_no_start(1.0)
     assert start_notices("zoo:base", {"zoo:near": Change(0.3, 0.2), "zoo:none": Change()}) == []
-    (told,) = start_notices("zoo:base", {"zoo:near": Change(0.3, 0.2), "zoo:far": Change(1.42, 0.98)})
+    (told,) = start_notices(
+        "zoo:base", {"zoo:near": Change(0.3, 0.2), "zoo:far": Change(1.42, 0.98)}
+    )
     assert "far was not trained from base" in told
     assert "98 %" in told
 
@@ -96,6 +113,8 @@ def test_apart_is_one_for_unrelated_weights_whatever_their_norms() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.standard_normal((2, 200, 200))
     for scale in (0.1, 1.0, 10.0):
-        squares = [float((values**2).sum()) for values in (scale * second - first, first, scale * second)]
+        squares = [
+            float((values**2).sum()) for values in (scale * second - first, first, scale * second)
+        ]
         assert apartness(*squares) == pytest.approx(1.0, abs=0.02)
     assert np.isnan(apartness(0.0, 0.0, 0.0))

@@ -1,4 +1,5 @@
-"""A model that changes between a study's first stage and its tasks leaves nothing under what it was."""
+"""A model that changes between a study's first stage and its tasks leaves nothing under what it
+was."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ def read(identity: str) -> Task:
     return Task.of(REF, word_vectors, model=REF, model_identity=identity, words=("a", "dog"))
 
 
-def test_nothing_is_kept_of_a_model_that_has_changed_since_it_was_identified(server: HubServer, tmp_path: Path) -> None:
+def test_nothing_is_kept_of_a_model_that_has_changed_since_it_was_identified(
+    server: HubServer, tmp_path: Path
+) -> None:
     store, task = Store(tmp_path / "store"), read(content_of(REF))
     change(server, tmp_path)
     outputs = run([task], store=store)

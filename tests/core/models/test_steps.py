@@ -1,4 +1,5 @@
-"""Steps of a training run: the order is training's, cards say how far it is, names where no card does."""
+"""Steps of a training run: the order is training's, cards say how far it is, names where no card
+does."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ def random_heads(rng: np.random.Generator, shortest: int = 5, longest: int = 16)
 def planted_vectors(heads: tuple[int, ...], rank: int, rng: np.random.Generator) -> np.ndarray:
     """(word, rank): a child stands one step along an axis of its own from its head, so |a - b|^2 counts edges.
 
-    Exact while a sentence has no more edges than the rank; the root is the origin, so norms are depths.
+    Exact while a sentence has no more edges than the rank; the root is the origin, so norms are
+    depths.
     """
     axes = rng.permutation(rank)
     vectors = np.zeros((len(heads), rank))
@@ -37,11 +38,16 @@ def planted_data(
     noise: float = 0.0,
     kind: str = "distance",
 ) -> ProbeData:
-    """Planted vectors in d_model dimensions, with noise in all of them that grows with the layer."""
+    """Planted vectors in d_model dimensions, with noise in all of them that grows with the
+    layer."""
     points = np.concatenate([planted_vectors(heads, len(basis), rng) for heads in trees]) @ basis
-    stack = [points + noise * (1 + layer) * rng.normal(size=points.shape) for layer in range(layers)]
+    stack = [
+        points + noise * (1 + layer) * rng.normal(size=points.shape) for layer in range(layers)
+    ]
     measure = tree_distances if kind == "distance" else tree_depths
-    return ProbeData(torch.from_numpy(np.stack(stack, axis=1)).float(), [measure(heads)[None] for heads in trees])
+    return ProbeData(
+        torch.from_numpy(np.stack(stack, axis=1)).float(), [measure(heads)[None] for heads in trees]
+    )
 
 
 def orthonormal_rows(rank: int, d_model: int, rng: np.random.Generator) -> np.ndarray:

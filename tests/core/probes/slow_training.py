@@ -1,6 +1,8 @@
-"""Probes trained as the published code does it and no faster: one layer, a sentence at a time, differences and all.
+"""Probes trained as the published code does it and no faster: one layer, a sentence at a time,
+differences and all.
 
-Hewitt & Manning 2019, appendix A.1, and `regimen.py`. Nothing here is shared with `core.probes.structural.training`.
+Hewitt & Manning 2019, appendix A.1, and `regimen.py`. Nothing here is shared with
+`core.probes.structural.training`.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ def train_as_published(
     rng: np.random.Generator,
     schedule: Schedule = Schedule(),
 ) -> Slow:
-    """Train B of (rank, d_model) from `start`; `rng` draws the order of sentences anew each epoch."""
+    """Train B of (rank, d_model) from `start`; `rng` draws the order of sentences anew each
+    epoch."""
     matrix = torch.from_numpy(start).float().requires_grad_()
     rate, minimum, kept, best = schedule.rate, float("inf"), matrix.detach().clone(), -1
     optimizer, decays = torch.optim.Adam([matrix], lr=rate), 0
@@ -63,10 +66,14 @@ def train_as_published(
         for first in range(0, len(order), schedule.batch):
             batch = order[first : first + schedule.batch]
             optimizer.zero_grad()
-            torch.stack([slow_loss(matrix, *train[index], kind) for index in batch]).mean().backward()  # type: ignore[no-untyped-call]
+            torch.stack(
+                [slow_loss(matrix, *train[index], kind) for index in batch]
+            ).mean().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         with torch.no_grad():
-            losses.append(float(np.mean([float(slow_loss(matrix, *sentence, kind)) for sentence in dev])))
+            losses.append(
+                float(np.mean([float(slow_loss(matrix, *sentence, kind)) for sentence in dev]))
+            )
         if losses[-1] < minimum - schedule.improvement:
             minimum, kept, best = losses[-1], matrix.detach().clone(), epoch
             continue

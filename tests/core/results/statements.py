@@ -1,4 +1,5 @@
-"""What the data dictionary's sentences claim, held against the tables: names, units, ranges, orders, sums."""
+"""What the data dictionary's sentences claim, held against the tables: names, units, ranges,
+orders, sums."""
 
 from __future__ import annotations
 
@@ -11,19 +12,38 @@ from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 from core.results.columns import meaning
 
 REFERENCE = re.compile(r"(random:)?(zoo|hub|path):\S+")
-FREE = re.compile(r"reference of the|the text, with|what models are grouped|as its card says|says: |what the finding")
-FREE_COLUMNS = ("says", "claim", "changed_by", "predicted", "equation", "same_dose", "word", "span", "data_from",
-                "corpus", "commonest", "method", "other_method", "finder")  # fmt: skip
+FREE = re.compile(
+    r"reference of the|the text, with|what models are grouped|as its card says|says: |what the "
+    r"finding"
+)
+FREE_COLUMNS = (
+    "says",
+    "claim",
+    "changed_by",
+    "predicted",
+    "equation",
+    "same_dose",
+    "word",
+    "span",
+    "data_from",
+    "corpus",
+    "commonest",
+    "method",
+    "other_method",
+    "finder",
+)
 
 
 def false_statements(tables: Iterable[tuple[str, pd.DataFrame]]) -> list[str]:
-    """Table, column and what is wrong, for every sentence of the dictionary that its values contradict."""
+    """Table, column and what is wrong, for every sentence of the dictionary that its values
+    contradict."""
     wrong = []
     for name, table in tables:
         for column in table.columns:
             text = meaning(str(name), str(column)) or ""
             wrong += [
-                f"{name}.{column}: {reason} ({text})" for reason in contradictions(str(name), table, str(column), text)
+                f"{name}.{column}: {reason} ({text})"
+                for reason in contradictions(str(name), table, str(column), text)
             ]
     return list(dict.fromkeys(wrong))
 
@@ -52,7 +72,8 @@ def contradictions(name: str, table: pd.DataFrame, column: str, text: str) -> li
 
 
 def unsaid_names(values: pd.Series, text: str) -> list[str]:
-    """Values that the sentence does not name; a reference counts as a model, where the sentence speaks of one."""
+    """Values that the sentence does not name; a reference counts as a model, where the sentence
+    speaks of one."""
     said = set(re.findall(r"[\w']+", text))
     unsaid = []
     for value in values.unique():
@@ -66,7 +87,9 @@ def unsaid_names(values: pd.Series, text: str) -> list[str]:
     return unsaid
 
 
-def wrong_numbers(name: str, table: pd.DataFrame, column: str, values: pd.Series, text: str) -> list[str]:
+def wrong_numbers(
+    name: str, table: pd.DataFrame, column: str, values: pd.Series, text: str
+) -> list[str]:
     """Ranges, units, orders and sums."""
     reasons = []
 
@@ -78,7 +101,9 @@ def wrong_numbers(name: str, table: pd.DataFrame, column: str, values: pd.Series
     whole = bool((values == values.round()).all())
     share = text.startswith("share of") and "of the way" not in text
     claim(share, low >= 0 and high <= 1 + 1e-9, "a share outside 0 to 1")
-    claim(text.endswith("(share)") and "over that of" not in text, low >= -1 and high <= 1, "no share")
+    claim(
+        text.endswith("(share)") and "over that of" not in text, low >= -1 and high <= 1, "no share"
+    )
     claim("over that of" in text, low >= 0, "a negative ratio of norms")
     claim("p-value" in text or column == "p_value", low > 0 and high <= 1, "no p-value")
     claim("layer number" in text and "-1" not in text, whole and low >= 0, "no layer number")
@@ -87,21 +112,39 @@ def wrong_numbers(name: str, table: pd.DataFrame, column: str, values: pd.Series
     claim("from 1" in text, whole and low == 1, "not counted from 1")
     claim("0 is perfect" in text or ("squared" in text and "rank" not in text), low >= 0, "below 0")
     claim("1 for equal spaces" in text, high <= 1 + 1e-6, "above 1")
-    claim("cosine" in text and "absolute" in text, low >= 0 and high <= 1 + 1e-9, "no absolute cosine")
+    claim(
+        "cosine" in text and "absolute" in text, low >= 0 and high <= 1 + 1e-9, "no absolute cosine"
+    )
     claim("ratio" in text, low >= 0, "a negative ratio")
-    claim("distance" in text and "mean" not in text and "labels" not in text, low >= 0, "a negative distance")
-    claim(text.startswith("level of the interval"), low >= 0.95 and high < 1, "no level of .95 or more")
+    claim(
+        "distance" in text and "mean" not in text and "labels" not in text,
+        low >= 0,
+        "a negative distance",
+    )
+    claim(
+        text.startswith("level of the interval"),
+        low >= 0.95 and high < 1,
+        "no level of .95 or more",
+    )
     claim("sqrt(2 - 2 cosine)" in text, high <= 2, "no distance on the unit sphere")
     if "metric" in table and column in ("value", "rival_value", "dev"):
         reasons += wrong_units(table, column, meaning(name, "metric") or "")
     if "kilobits" in table:
         times = table["uniform_kilobits"] / table["kilobits"]
-        claim("times shorter the online code" in text, bool((values - times).abs().max() < 1e-6), "another ratio")
+        claim(
+            "times shorter the online code" in text,
+            bool((values - times).abs().max() < 1e-6),
+            "another ratio",
+        )
     claim(column in ("low", "null_low"), text.startswith("lower end"), "not called the lower end")
     claim(column in ("high", "null_high"), text.startswith("upper end"), "not called the upper end")
     upper = column.replace("low", "high")
     if column.endswith("low") and upper in table:
-        claim(True, bool((table[column] <= table[upper]).where(table[column].notna(), True).all()), "above its high")
+        claim(
+            True,
+            bool((table[column] <= table[upper]).where(table[column].notna(), True).all()),
+            "above its high",
+        )
     if "value before it" in text and column == "low":
         before = table.iloc[:, : list(table.columns).index(column)]
         value = before.loc[:, [is_float_dtype(kind) for kind in before.dtypes]].iloc[:, -1]

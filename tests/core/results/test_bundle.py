@@ -1,4 +1,5 @@
-"""A zip of a result: every table under its raw names, dictionary, BibTeX, pictures; bounded in size and time."""
+"""A zip of a result: every table under its raw names, dictionary, BibTeX, pictures; bounded in size
+and time."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ RESULT = Result(
     {"base": "zoo:seed-0"},
     "One model differs.",
     {
-        "similarity": pd.DataFrame({"model": ["zoo:parse-0"], "layer": [1], "similarity": [0.123456789012345]}),
+        "similarity": pd.DataFrame(
+            {"model": ["zoo:parse-0"], "layer": [1], "similarity": [0.123456789012345]}
+        ),
         "sizes": pd.DataFrame({"model": ["zoo:parse-0"], "relative_change": [0.5]}),
     },
     citations=cite(("hewitt2019control",)),
@@ -41,17 +44,26 @@ def unpacked(content: bytes) -> dict[str, bytes]:
 def test_everything_of_a_result_is_in_its_zip() -> None:
     said: list[tuple[float, str]] = []
     files = unpacked(
-        zip_result(RESULT, figures, extra={"heads.conllu": lambda: b"1\ta"}, say=lambda *told: said.append(told))
+        zip_result(
+            RESULT,
+            figures,
+            extra={"heads.conllu": lambda: b"1\ta"},
+            say=lambda *told: said.append(told),
+        )
     )
     assert files["table.csv"] == table_csv(RESULT.table)
     assert files["sizes.csv"] == table_csv(RESULT.tables["sizes"])
     assert json.loads(files["result.json"])["spec"] == RESULT.spec
     assert files["references.bib"].count(b"@") == 2  # the paper and Palimpsest itself
     assert files["heads.conllu"] == b"1\ta"
-    assert {name: content[:4] for name, content in files.items() if name.startswith("figures/")} == {
-        "figures/one.svg": b"<svg", "figures/one.png": b"\x89PNG",
-        "figures/two.svg": b"<svg", "figures/two.png": b"\x89PNG",
-    }  # fmt: skip
+    assert {
+        name: content[:4] for name, content in files.items() if name.startswith("figures/")
+    } == {
+        "figures/one.svg": b"<svg",
+        "figures/one.png": b"\x89PNG",
+        "figures/two.svg": b"<svg",
+        "figures/two.png": b"\x89PNG",
+    }
     dictionary = pd.read_csv(io.BytesIO(files["dictionary.csv"]))
     named = {(row.file, row.column) for row in dictionary.itertuples()}
     assert {("table.csv", "similarity"), ("sizes.csv", "relative_change")} <= named
@@ -64,7 +76,11 @@ def test_everything_of_a_result_is_in_its_zip() -> None:
 
 def test_what_would_be_too_large_or_take_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "MOST_BYTES", 10_000)
-    files = unpacked(zip_result(RESULT, dict, extra={"large.bin": lambda: bytes(20_000), "small.bin": lambda: b"1"}))
+    files = unpacked(
+        zip_result(
+            RESULT, dict, extra={"large.bin": lambda: bytes(20_000), "small.bin": lambda: b"1"}
+        )
+    )
     assert "large.bin" not in files
     assert "small.bin" in files
     assert b"large.bin" in files[LEFT_OUT]

@@ -12,21 +12,33 @@ from core.results.columns import COLUMNS, describe, meaning
 from tests.core.results.statements import contradictions, false_statements
 
 BESIDE: dict[str, dict[str, Any]] = {
-    "probe": {"sentences": 120, "epochs": 1, "draws": 20, "seeds": 1, "controls": 1, "layers": (0, 6), "sweep": True},
+    "probe": {
+        "sentences": 120,
+        "epochs": 1,
+        "draws": 20,
+        "seeds": 1,
+        "controls": 1,
+        "layers": (0, 6),
+        "sweep": True,
+    },
     "weights": {"permutations": 100, "of": "both"},
 }
 
 
 def undescribed(tables: dict[str, Any]) -> list[str]:
     return [
-        f"{name}.{column}" for name, table in tables.items() for column in table.columns if not meaning(name, column)
+        f"{name}.{column}"
+        for name, table in tables.items()
+        for column in table.columns
+        if not meaning(name, column)
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("study", BESIDE)
 def test_every_column_that_no_answer_has_is_explained(study: str) -> None:
-    """What came with the box is gone through beside its other tests, in core/commands/test_precomputed.py."""
+    """What came with the box is gone through beside its other tests, in
+    core/commands/test_precomputed.py."""
     result = STUDIES[study].run(STUDIES[study].Spec(**BESIDE[study]))
     assert len(result.table)
     assert undescribed(result.tables) == []
@@ -42,7 +54,12 @@ def test_every_column_that_no_answer_has_is_explained(study: str) -> None:
         ("metric", ["root"], "the score: root_accuracy (per cent)", False),
         ("metric", ["root"], "the score: root (per cent)", True),
         ("rival", ["random:zoo:a"], "position only, or an untrained model", False),
-        ("rival", ["random:zoo:a", "position only"], "position only, or the reference of an untrained model", True),
+        (
+            "rival",
+            ["random:zoo:a", "position only"],
+            "position only, or the reference of an untrained model",
+            True,
+        ),
         ("low", [0.1], "upper end of the 95 % band of the value", False),
         ("clear", [True], "how clear it is", False),
         ("direction", [0, 1], "number of the direction, from 1", False),

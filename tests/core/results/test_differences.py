@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.results.differences import COMPARED, banded_differences, differences_sentence, result_differences, unlike
+from core.results.differences import (
+    COMPARED,
+    banded_differences,
+    differences_sentence,
+    result_differences,
+    unlike,
+)
 from core.results.estimates import estimate_of
 from core.results.export import Result
 
@@ -15,7 +21,13 @@ def rows(values: list[float], half: float = 0.1, model: str = "zoo:parse-0") -> 
     value = np.array(values)
     layers = range(len(values))
     return pd.DataFrame(
-        {"model": model, "layer": layers, "similarity": value, "low": value - half, "high": value + half}
+        {
+            "model": model,
+            "layer": layers,
+            "similarity": value,
+            "low": value - half,
+            "high": value + half,
+        }
     )
 
 
@@ -24,7 +36,9 @@ def rsa(table: pd.DataFrame) -> Result:
 
 
 def test_one_difference_has_the_band_of_two_independent_values() -> None:
-    found = banded_differences(rows([0.5], 0.3), rows([0.7], 0.4), ("model", "layer"), "similarity").iloc[0]
+    found = banded_differences(
+        rows([0.5], 0.3), rows([0.7], 0.4), ("model", "layer"), "similarity"
+    ).iloc[0]
     assert found["difference"] == pytest.approx(0.2)
     assert (found["low"], found["high"]) == (pytest.approx(0.2 - 0.5), pytest.approx(0.2 + 0.5))
 
@@ -37,7 +51,9 @@ def test_bands_hold_together() -> None:
         found = banded_differences(one, two, ("model", "layer"), "similarity")
         missed += bool(((found["low"] > 0) | (found["high"] < 0)).any())
     assert missed / studies < 0.08
-    narrow = banded_differences(rows([0.0] * count, 0.1), rows([0.0] * count, 0.1), ("model", "layer"), "similarity")
+    narrow = banded_differences(
+        rows([0.0] * count, 0.1), rows([0.0] * count, 0.1), ("model", "layer"), "similarity"
+    )
     assert (narrow["high"] > 0.1 * np.sqrt(2)).all()
 
 
@@ -59,18 +75,25 @@ def test_the_sentence_says_how_many_and_where() -> None:
     largest = estimate_of(found.iloc[1], "difference", "change")
     assert largest.value == pytest.approx(-0.4)
     assert largest.clear
-    assert all(part in sentence for part in ("1 of 2", largest.size, "parse-0", "layer 1", "lower in the second"))
+    assert all(
+        part in sentence
+        for part in ("1 of 2", largest.size, "parse-0", "layer 1", "lower in the second")
+    )
     few = result_differences(rsa(rows([0.9])), rsa(rows([0.91])))
     assert not estimate_of(few.iloc[0], "difference").clear
     assert differences_sentence(few, "rsa").startswith("None of 1 ")
     apart = pd.concat([rows([1.0]), rows([1.0], model="zoo:pos-0")])
-    nothing = differences_sentence(result_differences(rsa(apart), rsa(rows([1.0], model="zoo:nli-0"))), "rsa")
+    nothing = differences_sentence(
+        result_differences(rsa(apart), rsa(rows([1.0], model="zoo:nli-0"))), "rsa"
+    )
     assert not any(letter.isdigit() for letter in nothing)
 
 
 def test_values_without_intervals_have_none_in_the_sentence() -> None:
     shares = pd.DataFrame({"vector": ["norms"], "k": [2], "share": [0.5]})
-    one, two = (Result("weights", {}, "", {"vectors": shares.assign(share=share)}) for share in (0.5, 0.9))
+    one, two = (
+        Result("weights", {}, "", {"vectors": shares.assign(share=share)}) for share in (0.5, 0.9)
+    )
     found = result_differences(one, two)
     sentence = differences_sentence(found, "weights")
     assert estimate_of(found.iloc[0], "difference", "change").size in sentence
@@ -90,14 +113,30 @@ def test_what_is_compared_is_named_in_the_studies() -> None:
         ("align", {"split": "sentence"}), ("weights", {"label": "data"}),
     ],
 )  # fmt: skip
-def test_other_measures_units_or_items_are_not_subtracted(study: str, changed: dict[str, object]) -> None:
-    spec = {"measure": "rsa", "items": "words", "comparison": "pearson", "heads": "corpus", "split": "word"}
+def test_other_measures_units_or_items_are_not_subtracted(
+    study: str, changed: dict[str, object]
+) -> None:
+    spec = {
+        "measure": "rsa",
+        "items": "words",
+        "comparison": "pearson",
+        "heads": "corpus",
+        "split": "word",
+    }
     tables = {
-        "rsa": rows([0.9, 0.2]), "weights": pd.DataFrame({"vector": ["norms"], "k": [2], "share": [0.5]}),
-        "probe": rows([0.9]).rename(columns={"similarity": "value"}).assign(probe="distance", metric="uuas"),
-        "align": pd.DataFrame({"group": ["models"], "method": ["ols"], "words": ["seen"], "nmse": [0.3]}),
-    }  # fmt: skip
-    one, two = (Result(study, {**spec, **more}, "", {COMPARED[study].table: tables[study]}) for more in ({}, changed))
+        "rsa": rows([0.9, 0.2]),
+        "weights": pd.DataFrame({"vector": ["norms"], "k": [2], "share": [0.5]}),
+        "probe": rows([0.9])
+        .rename(columns={"similarity": "value"})
+        .assign(probe="distance", metric="uuas"),
+        "align": pd.DataFrame(
+            {"group": ["models"], "method": ["ols"], "words": ["seen"], "nmse": [0.3]}
+        ),
+    }
+    one, two = (
+        Result(study, {**spec, **more}, "", {COMPARED[study].table: tables[study]})
+        for more in ({}, changed)
+    )
     assert len(result_differences(one, one))
     assert unlike(one, one) == ""
     assert result_differences(one, two).empty
@@ -106,8 +145,18 @@ def test_other_measures_units_or_items_are_not_subtracted(study: str, changed: d
 
 
 def test_options_that_a_measure_does_not_read_and_other_texts_are_no_hindrance() -> None:
-    one = Result("rsa", {"measure": "cka", "kernel": "cosine", "corpus": "demo"}, "", {"similarity": rows([0.9])})
-    two = Result("rsa", {"measure": "cka", "kernel": "linear", "corpus": "b.txt"}, "", {"similarity": rows([0.2])})
+    one = Result(
+        "rsa",
+        {"measure": "cka", "kernel": "cosine", "corpus": "demo"},
+        "",
+        {"similarity": rows([0.9])},
+    )
+    two = Result(
+        "rsa",
+        {"measure": "cka", "kernel": "linear", "corpus": "b.txt"},
+        "",
+        {"similarity": rows([0.2])},
+    )
     assert unlike(one, two) == ""
     assert len(result_differences(one, two)) == 1
 

@@ -1,4 +1,5 @@
-"""Exports: what is written is what was computed, text is never markup, a full or forbidden disk is a sentence."""
+"""Exports: what is written is what was computed, text is never markup, a full or forbidden disk is
+a sentence."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ from core.results.report import report_html
 
 @pytest.fixture
 def result() -> Result:
-    table = pd.DataFrame({"model": ["a", "b"], "layer": [0, 1], "similarity": [1 / 3, float("nan")]})
+    table = pd.DataFrame(
+        {"model": ["a", "b"], "layer": [0, 1], "similarity": [1 / 3, float("nan")]}
+    )
     return Result(
         study="rsa",
         spec={"base": "zoo:seed-0"},
@@ -51,7 +54,9 @@ def chart() -> Chart:
 
 def test_tables_come_back_as_they_went(result: Result) -> None:
     pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(table_csv(result.table))), result.table)
-    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(table_parquet(result.table))), result.table)
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(io.BytesIO(table_parquet(result.table))), result.table
+    )
 
 
 @pytest.mark.parametrize("kind", [object, "string", "category"])
@@ -70,12 +75,24 @@ def test_no_cell_of_a_csv_is_a_formula_and_numbers_stay_numbers(kind: str) -> No
         "+7",
         "'quoted",
     ]
-    table = pd.DataFrame({"word": pd.Series(words).astype(kind), "=x": np.linspace(-1, 1, 12), "n": range(-6, 6)})
+    table = pd.DataFrame(
+        {"word": pd.Series(words).astype(kind), "=x": np.linspace(-1, 1, 12), "n": range(-6, 6)}
+    )
     before = table.copy()
     rows = list(csv.reader(io.StringIO(table_csv(table).decode("utf8"), newline="")))
     assert rows[0] == ["word", "'=x", "n"]
     assert [row[0] for row in rows[1:]] == [
-        *("'=cmd|' /C calc'!A0", "'+1+cmd", "'-", "'--", "'@SUM(A1)", "'\tx", "'\n=1", "fine", "a=b"),
+        *(
+            "'=cmd|' /C calc'!A0",
+            "'+1+cmd",
+            "'-",
+            "'--",
+            "'@SUM(A1)",
+            "'\tx",
+            "'\n=1",
+            "fine",
+            "a=b",
+        ),
         *("-1.5e-3", "+7", "'quoted"),
     ]
     assert [float(row[1]) for row in rows[1:]] == table["=x"].tolist()
@@ -95,10 +112,19 @@ def test_figures_are_drawn_without_a_browser(chart: Chart) -> None:
     assert chart_png(chart).startswith(b"\x89PNG")
 
 
-def test_write_result_names_the_main_table_and_figure(result: Result, chart: Chart, tmp_path: Path) -> None:
+def test_write_result_names_the_main_table_and_figure(
+    result: Result, chart: Chart, tmp_path: Path
+) -> None:
     written = write_result(result, {"curves": chart, "heatmap": chart}, tmp_path / "deep" / "out")
     names = [path.name for path in written]
-    assert names == ["result.json", "result.safetensors", "table.csv", "yardsticks.csv", "figure.svg", "heatmap.svg"]
+    assert names == [
+        "result.json",
+        "result.safetensors",
+        "table.csv",
+        "yardsticks.csv",
+        "figure.svg",
+        "heatmap.svg",
+    ]
     assert all(path.stat().st_size for path in written)
 
 
@@ -115,13 +141,18 @@ def test_a_new_folder_comes_whole_and_an_old_one_never_tells_of_half_a_result(
             files = ["table.csv", *(f"{name}.csv" for name in list(record["tables"])[1:])]
             rows = len(next(iter(record["tables"].values())))
             assert set(files) <= names
-            assert (out / "table.csv").read_text().count("\n") == rows + 1, "the table is that of the JSON"
+            assert (out / "table.csv").read_text().count("\n") == rows + 1, (
+                "the table is that of the JSON"
+            )
         steps.append(" ".join(sorted(names)))
 
     out = tmp_path / "out"
     for method in ("write_bytes", "rename", "replace", "unlink", "mkdir"):
         original = getattr(Path, method)
-        watched = lambda path, *given, _do=original, **named: (_do(path, *given, **named), whole(out))[0]  # noqa: E731
+        watched = lambda path, *given, _do=original, **named: (  # noqa: E731
+            _do(path, *given, **named),
+            whole(out),
+        )[0]
         monkeypatch.setattr(Path, method, watched)
     write_result(result, {}, out)
     assert set(steps) == {"", "result.json result.safetensors table.csv yardsticks.csv"}

@@ -1,4 +1,5 @@
-"""Terms in a headline are found, each once and never inside a name, and explained in two sentences."""
+"""Terms in a headline are found, each once and never inside a name, and explained in two
+sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +21,11 @@ def test_nothing_of_the_text_is_lost() -> None:
 
 
 def test_a_term_is_explained_once_and_the_longer_one_wins() -> None:
-    found = [piece for piece, meaning in explained("kernel ridge beats RSA, and RSA debiased CKA") if meaning]
+    found = [
+        piece
+        for piece, meaning in explained("kernel ridge beats RSA, and RSA debiased CKA")
+        if meaning
+    ]
     assert found == ["kernel ridge", "RSA", "debiased CKA"]
 
 

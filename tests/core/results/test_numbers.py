@@ -67,7 +67,9 @@ def test_a_value_and_its_band_have_the_same_decimals(
         (-0.069, -0.079, -0.059, "change", ".069 [.059, .079] below the untrained model"),
     ],
 )
-def test_a_difference_has_a_direction_and_no_sign(value: float, low: float, high: float, kind: Kind, text: str) -> None:
+def test_a_difference_has_a_direction_and_no_sign(
+    value: float, low: float, high: float, kind: Kind, text: str
+) -> None:
     difference = Estimate(value, low, high, kind=kind)
     assert difference.direction("above the untrained model", "below the untrained model") == text
 
@@ -93,7 +95,16 @@ def test_a_row_says_how_its_number_is_written() -> None:
 
 
 def test_a_band_belongs_to_one_column_of_a_table() -> None:
-    table = pd.DataFrame({"score": [0.8], "low": [0.7], "high": [0.9], "loss": [0.1], "loss_low": [0.0], "kept": [0.5]})
+    table = pd.DataFrame(
+        {
+            "score": [0.8],
+            "low": [0.7],
+            "high": [0.9],
+            "loss": [0.1],
+            "loss_low": [0.0],
+            "kept": [0.5],
+        }
+    )
     assert estimates_of(table, "score") == [Estimate(0.8, 0.7, 0.9)]
     loss = estimates_of(table.assign(loss_high=0.2), "loss")
     assert loss == [Estimate(0.1, 0.0, 0.2)]

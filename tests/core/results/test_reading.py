@@ -1,4 +1,5 @@
-"""Results are read again as they were written; what is no result, or a damaged one, is one sentence."""
+"""Results are read again as they were written; what is no result, or a damaged one, is one
+sentence."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def assert_equal(read: Result, written: Result) -> None:
     """Every field of a `Result`, tables and arrays with their types, to the last bit."""
     for field in fields(Result):
         if field.name == "statements":  # as records, in which a missing interval equals another
-            records = [[each.as_record() for each in result.statements] for result in (read, written)]
+            records = [
+                [each.as_record() for each in result.statements] for result in (read, written)
+            ]
             assert records[0] == records[1]
         elif field.name not in ("tables", "arrays"):
             assert getattr(read, field.name) == getattr(written, field.name), field.name
@@ -46,7 +49,12 @@ def assert_equal(read: Result, written: Result) -> None:
 @pytest.fixture
 def result() -> Result:
     table = pd.DataFrame(
-        {"model": ["a", "=b"], "similarity": [1 / 3, float("nan")], "low": [0.3, np.nan], "high": [0.4, np.nan]}
+        {
+            "model": ["a", "=b"],
+            "similarity": [1 / 3, float("nan")],
+            "low": [0.3, np.nan],
+            "high": [0.4, np.nan],
+        }
     )
     return Result(
         study="rsa",
@@ -118,7 +126,10 @@ def damaged(result: Result, out: Path) -> Iterator[str]:
         "foreign numbers": (record, b"x" * 40),
         "empty": (b"", numbers),
         "a list": (b"[]", numbers),
-        "a field less": (json.dumps({key: spec[key] for key in spec if key != "references"}).encode(), numbers),
+        "a field less": (
+            json.dumps({key: spec[key] for key in spec if key != "references"}).encode(),
+            numbers,
+        ),
         "no text": (json.dumps(spec | {"headline": 1}).encode(), numbers),
         "not JSON": (record[:50], numbers),
         "nested": (b"[" * 100_000, numbers),
@@ -135,7 +146,9 @@ def test_a_damaged_folder_is_one_sentence(result: Result, tmp_path: Path) -> Non
             load(tmp_path / "out")
         said[name] = str(caught.value)
     assert len(said) == 8
-    assert [text for text in said.values() if not text.endswith("run the study again with --out.")] == []
+    assert [
+        text for text in said.values() if not text.endswith("run the study again with --out.")
+    ] == []
 
 
 def test_a_foreign_folder_is_one_sentence(result: Result, tmp_path: Path) -> None:
@@ -156,6 +169,9 @@ def test_another_results_numbers_are_not_taken(result: Result, tmp_path: Path) -
 
 
 def test_naming_the_package_imports_nothing() -> None:
-    code = "import sys, core.results; assert 'pandas' not in sys.modules; core.results.load; core.results.nothing"
+    code = (
+        "import sys, core.results; assert 'pandas' not in sys.modules; core.results.load; "
+        "core.results.nothing"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert "has no attribute 'nothing'" in done.stderr

@@ -1,4 +1,5 @@
-"""References: one record a paper, BibTeX that parses, and nothing cited or mentioned that is not in the registry."""
+"""References: one record a paper, BibTeX that parses, and nothing cited or mentioned that is not in
+the registry."""
 
 from __future__ import annotations
 
@@ -87,8 +88,13 @@ def _cited_keys() -> dict[str, set[str]]:
 
 
 def _mentions() -> set[tuple[str, str, str]]:
-    """(First author, year, file) of every "Name & Name 2020" in docstrings, comments and sentences."""
-    return {(match[1], match[2], path.name) for path, text in SOURCES.items() for match in MENTION.finditer(text)}
+    """(First author, year, file) of every "Name & Name 2020" in docstrings, comments and
+    sentences."""
+    return {
+        (match[1], match[2], path.name)
+        for path, text in SOURCES.items()
+        for match in MENTION.finditer(text)
+    }
 
 
 def test_every_paper_has_one_record() -> None:
@@ -115,14 +121,22 @@ def test_what_studies_and_measures_cite_is_in_the_registry() -> None:
 
 
 def test_what_the_source_mentions_is_in_the_registry_and_nothing_else_is() -> None:
-    names = {(paper.authors[0].partition(",")[0], str(paper.year)): paper.key for paper in PAPERS if paper.authors}
+    names = {
+        (paper.authors[0].partition(",")[0], str(paper.year)): paper.key
+        for paper in PAPERS
+        if paper.authors
+    }
     mentioned = {(name, year) for name, year, _ in _mentions()}
     assert {mention for mention in _mentions() if mention[:2] not in names} == set()
     from core.rsa.measures.registry import MEASURES
 
     cited = set().union(*_cited_keys().values())
     cited |= {key for measure in MEASURES.values() for key in measure.references}
-    unreached = {paper.key for paper in PAPERS} - cited - {names[mention] for mention in mentioned if mention in names}
+    unreached = (
+        {paper.key for paper in PAPERS}
+        - cited
+        - {names[mention] for mention in mentioned if mention in names}
+    )
     assert unreached == set()
 
 
@@ -141,8 +155,10 @@ def test_bibtex_of_everything_parses_and_has_every_paper_once() -> None:
         for name, value in fields.items():
             assert name == "doi" or not re.search(r"(?<!\\)[&%$#_]", value), value
     probes = entries["hewitt2019control"], entries["hewitt2019structural"]
-    assert [fields["author"] for _, fields in probes] == ["Hewitt, John and Liang, Percy",
-                                                          "Hewitt, John and Manning, Christopher D."]  # fmt: skip
+    assert [fields["author"] for _, fields in probes] == [
+        "Hewitt, John and Liang, Percy",
+        "Hewitt, John and Manning, Christopher D.",
+    ]
     assert {"svcca", "insights"} == {
         entries[key][1]["title"].lstrip("{").partition(" ")[0].rstrip(":").lower()
         for key in ("raghu2017", "morcos2018")
@@ -167,4 +183,7 @@ def test_special_characters_are_escaped() -> None:
     paper = Reference("a1", 2020, "misc", ("Löser, René", "R&D"), r"50 % of {a}_b^c~d\e # $")
     _, fields = parse_bibtex(paper.bibtex() + "\n")["a1"]
     assert fields["author"] == r"L{\"o}ser, Ren{\'e} and {R\&D}"
-    assert fields["title"] == r"{50 \% of \{a\}\_b\textasciicircum{}c\textasciitilde{}d\textbackslash{}e \# \$}"
+    assert (
+        fields["title"]
+        == r"{50 \% of \{a\}\_b\textasciicircum{}c\textasciitilde{}d\textbackslash{}e \# \$}"
+    )

@@ -8,7 +8,13 @@ import pytest
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 
-RISES = Statement("zoo:parse-0", "differs", Estimate(-5.24, -8.0, -2.6, kind="gain"), (2, 3), "the untrained model")
+RISES = Statement(
+    "zoo:parse-0",
+    "differs",
+    Estimate(-5.24, -8.0, -2.6, kind="gain"),
+    (2, 3),
+    "the untrained model",
+)
 
 
 @pytest.mark.parametrize("statement", [RISES, Statement("zoo:parse-0", "no model")])
@@ -17,7 +23,9 @@ def test_it_is_read_as_it_was_written(statement):
 
 
 def test_a_missing_band_stays_missing():
-    record = json.loads(json.dumps(Statement("a", "differs", Estimate(0.5)).as_record(), allow_nan=False))
+    record = json.loads(
+        json.dumps(Statement("a", "differs", Estimate(0.5)).as_record(), allow_nan=False)
+    )
     read = Statement.from_record(record).estimate
     assert read is not None
     assert math.isnan(read.low)

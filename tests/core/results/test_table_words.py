@@ -1,4 +1,5 @@
-"""Words for tables: every column of the dictionary has a label that reads as words, every table a title."""
+"""Words for tables: every column of the dictionary has a label that reads as words, every table a
+title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Pages from templates: a text stays a text wherever it is put, and a name that nobody gave is an error."""
+"""Pages from templates: a text stays a text wherever it is put, and a name that nobody gave is an
+error."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ from core.results.report import report_html
 from core.results.templates import SHARED, fill
 from tests import ROOT
 
-HOSTILE = "</pre></style><script>alert('1')</script><img src=x onerror=\"alert(2)\"> & {{ 7 * 7 }} ' onload='x"
+HOSTILE = (
+    "</pre></style><script>alert('1')</script><img src=x onerror=\"alert(2)\"> & {{ 7 * 7 }} "
+    "' onload='x"
+)
 ALLOWED = {"href", "class", "style", "lang", "charset", "border"}
 
 
@@ -53,14 +57,18 @@ def hostile(link: str) -> Markers:
     return Markers(report_html(result, {}, link=link, command=HOSTILE).decode("utf8"))
 
 
-@pytest.mark.parametrize("link", ["", HOSTILE, "javascript:alert(1)", f"https://example.org/{HOSTILE}"])
+@pytest.mark.parametrize(
+    "link", ["", HOSTILE, "javascript:alert(1)", f"https://example.org/{HOSTILE}"]
+)
 def test_hostile_text_stays_text_wherever_a_report_puts_it(link: str) -> None:
     page = hostile(link)
     assert not {"script", "img", "iframe", "object"} & set(page.tags)
     assert {name for name, _ in page.attributes} <= ALLOWED
     links = [value for name, value in page.attributes if name == "href"]
     assert links == ([link] if link.startswith("https://") else [])
-    assert page.text.count(HOSTILE) >= 9 + 5  # notices, and study, headline, methods, command, the table's name
+    assert (
+        page.text.count(HOSTILE) >= 9 + 5
+    )  # notices, and study, headline, methods, command, the table's name
     assert "49" not in page.text
 
 
@@ -75,7 +83,12 @@ def test_a_name_that_was_not_given_is_an_error(tmp_path: Path) -> None:
 
 def test_every_template_stands_in_the_frame_and_loads_nothing() -> None:
     templates: list[Any] = [*(ROOT / "core").rglob("*.html"), *(ROOT / "ui").rglob("*.html")]
-    assert {path.name for path in templates} >= {"page.html", "report.html", "pair.html", "handout.html"}
+    assert {path.name for path in templates} >= {
+        "page.html",
+        "report.html",
+        "pair.html",
+        "handout.html",
+    }
     for path in templates:
         source = path.read_text(encoding="utf8")
         assert path.parent == SHARED or source.startswith('{% extends "page.html" %}'), path

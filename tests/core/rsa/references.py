@@ -1,4 +1,5 @@
-"""Slow, readable definitions of every measure, as the papers write them. Nothing here is shared with core."""
+"""Slow, readable definitions of every measure, as the papers write them. Nothing here is shared
+with core."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def slow_compare(k: list[float], l: list[float], comparison: str = "pearson") ->
     return float(12 * np.sum((ranks[0] - (n + 1) / 2) * (ranks[1] - (n + 1) / 2)) / (n**3 - n))
 
 
-def slow_rsa(x: np.ndarray, y: np.ndarray, kernel: str = "cosine", comparison: str = "pearson") -> float:
+def slow_rsa(
+    x: np.ndarray, y: np.ndarray, kernel: str = "cosine", comparison: str = "pearson"
+) -> float:
     return slow_compare(slow_pairs(x, kernel), slow_pairs(y, kernel), comparison)
 
 
@@ -50,13 +53,16 @@ def slow_unbiased_hsic(k: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
     return float((first + second - third) / (n * (n - 3)))
 
 
-def slow_cka(x: np.ndarray, y: np.ndarray, hsic: Callable[[np.ndarray, np.ndarray], float] = slow_hsic) -> float:
+def slow_cka(
+    x: np.ndarray, y: np.ndarray, hsic: Callable[[np.ndarray, np.ndarray], float] = slow_hsic
+) -> float:
     k, l = x @ x.T, y @ y.T  # noqa: E741
     return hsic(k, l) / float(np.sqrt(hsic(k, k) * hsic(l, l)))
 
 
 def slow_canonical(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Canonical correlations and variables (item, k) of x, by the generalised eigenproblem of covariances."""
+    """Canonical correlations and variables (item, k) of x, by the generalised eigenproblem of
+    covariances."""
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     xx, yy, xy = x.T @ x, y.T @ y, x.T @ y
     values, vectors = np.linalg.eig(np.linalg.inv(xx) @ xy @ np.linalg.inv(yy) @ xy.T)
@@ -70,7 +76,11 @@ def slow_components(x: np.ndarray, share: float = 1.0) -> np.ndarray:
     centred = x - x.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred)
     values, vectors = values[::-1], vectors[:, ::-1]
-    count = next(k for k in range(1, len(values) + 1) if values[:k].sum() >= share * values.sum() * (1 - 1e-12))
+    count = next(
+        k
+        for k in range(1, len(values) + 1)
+        if values[:k].sum() >= share * values.sum() * (1 - 1e-12)
+    )
     return centred @ vectors[:, :count]
 
 
@@ -100,7 +110,9 @@ REFERENCES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "cka-debiased": lambda x, y: slow_cka(x, y, slow_unbiased_hsic),
     "cosine": slow_mean_cosine,
     "cca": lambda x, y: float(slow_canonical(x, y)[0].mean()),
-    "svcca": lambda x, y: float(slow_canonical(slow_components(x, 0.99), slow_components(y, 0.99))[0].mean()),
+    "svcca": lambda x, y: float(
+        slow_canonical(slow_components(x, 0.99), slow_components(y, 0.99))[0].mean()
+    ),
     "pwcca": slow_pwcca,
     "procrustes": slow_procrustes,
 }

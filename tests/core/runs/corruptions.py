@@ -1,7 +1,8 @@
-"""Damage a store at random and read it: `python -m tests.core.runs.corruptions FOLDER COUNT [SEED]` prints a tally.
+"""Damage a store at random and read it: `python -m tests.core.runs.corruptions FOLDER COUNT [SEED]`
+prints a tally.
 
-Run in a process of its own, because the worst that damage can do is to end the process. Half of the stores are damaged
-while they are open, half before they are opened.
+Run in a process of its own, because the worst that damage can do is to end the process. Half of the
+stores are damaged while they are open, half before they are opened.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ from core.runs.store import Store
 
 ITEMS = {
     **{f"small-{n}": {"words": ["a", "b", str(n)], "n": n} for n in range(6)},
-    **{f"large-{n}": {"v": np.random.default_rng(n).standard_normal((40, 30)).astype(np.float32)} for n in range(3)},
+    **{
+        f"large-{n}": {"v": np.random.default_rng(n).standard_normal((40, 30)).astype(np.float32)}
+        for n in range(3)
+    },
 }
 
 
 def same(left: dict, right: dict) -> bool:
     """Whether two values are equal to the last bit."""
-    return list(left) == list(right) and all(np.array_equal(left[name], right[name]) for name in right)
+    return list(left) == list(right) and all(
+        np.array_equal(left[name], right[name]) for name in right
+    )
 
 
 def damage(path: Path, rng: random.Random) -> str:
@@ -56,7 +62,11 @@ def one(template: Path, folder: Path, rng: random.Random) -> str:
     store = Store(folder) if live else None
     if store is not None and rng.random() < 0.5:
         store.put("another", {"n": 1})  # so that there is a log beside the books
-    files = [path for path in (folder / "values").rglob("*") if path.is_file() and not path.name.endswith("-shm")]
+    files = [
+        path
+        for path in (folder / "values").rglob("*")
+        if path.is_file() and not path.name.endswith("-shm")
+    ]
     books = [path for path in files if path.name.startswith("cache.db")]
     chosen = rng.choice(books if rng.random() < 0.7 else files)
     kind = damage(chosen, rng)
@@ -75,7 +85,11 @@ def one(template: Path, folder: Path, rng: random.Random) -> str:
 
 def main() -> None:
     """Run the count; the last line printed is the tally as JSON."""
-    where, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    where, count, seed = (
+        Path(sys.argv[1]),
+        int(sys.argv[2]),
+        int(sys.argv[3]) if len(sys.argv) > 3 else 0,
+    )
     warnings.simplefilter("ignore")
     template = where / "template"
     store = Store(template)

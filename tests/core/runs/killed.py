@@ -1,8 +1,9 @@
-"""Studies whose processes are killed again and again: `python -m tests.core.runs.killed FOLDER` prints what was seen.
+"""Studies whose processes are killed again and again: `python -m tests.core.runs.killed FOLDER`
+prints what was seen.
 
-A run is a child of this process, which has imported everything and computed nothing. It says on a pipe what it finds
-and what it keeps; once it has kept twice it is killed. At the end comes one that is left alone, and beside it one
-that never was interrupted, on a store of its own.
+A run is a child of this process, which has imported everything and computed nothing. It says on a
+pipe what it finds and what it keeps; once it has kept twice it is killed. At the end comes one that
+is left alone, and beside it one that never was interrupted, on a store of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from core.runs.checkpoints import Checkpoint
 from core.runs.store import Store, Value
 
 KILLS = 3
-ALIGN = AlignSpec(sentences=60, methods=("ridge", "kernel", "inn"), split="sentence", layers=(3,), grid="")
+ALIGN = AlignSpec(
+    sentences=60, methods=("ridge", "kernel", "inn"), split="sentence", layers=(3,), grid=""
+)
 PROBE = ProbeSpec(
     models=("zoo:seed-0",),
     sentences=100,
@@ -73,11 +76,18 @@ def child(study: str, store: Path, say: Callable[[dict[str, Any]], None]) -> Non
         return state
 
     Checkpoint.keep, Checkpoint.find = keep_and_say, find_and_say  # type: ignore[method-assign]
-    METHODS["inn"] = replace(METHODS["inn"], make=lambda seed: Inn(blocks=1, schedule=SHORT, seed=seed))
+    METHODS["inn"] = replace(
+        METHODS["inn"], make=lambda seed: Inn(blocks=1, schedule=SHORT, seed=seed)
+    )
     opened = Store(store)
     result = STUDIES[study](opened)
     left = {key for key in SEEN if key in opened}
-    say({"tables": {name: table_csv(table).decode() for name, table in result.tables.items()}, "left": sorted(left)})
+    say(
+        {
+            "tables": {name: table_csv(table).decode() for name, table in result.tables.items()},
+            "left": sorted(left),
+        }
+    )
 
 
 SEEN: set[str] = set()
@@ -109,7 +119,12 @@ def run(study: str, store: Path, kept: int | None) -> list[dict[str, Any]]:
 def main(folder: Path) -> dict[str, Any]:
     """For each study what every run said, and what the uninterrupted one did."""
     load_model("zoo:seed-0")  # the imports that the children would make, each for itself
-    for module in ("core.alignment.maps.kernel", "core.probes.structural.training", "pandas", "spacy"):
+    for module in (
+        "core.alignment.maps.kernel",
+        "core.probes.structural.training",
+        "pandas",
+        "spacy",
+    ):
         import_module(module)
     return {
         study: {

@@ -1,4 +1,5 @@
-"""What a long task keeps of itself: a study that is killed goes on where it was, and ends with the same numbers."""
+"""What a long task keeps of itself: a study that is killed goes on where it was, and ends with the
+same numbers."""
 
 from __future__ import annotations
 
@@ -106,7 +107,9 @@ def test_outside_a_run_nothing_is_kept() -> None:
     assert not kept.long
 
 
-def test_keeping_takes_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeping_takes_a_small_share_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [0.0]
     monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
     store = Store(tmp_path)
@@ -116,7 +119,9 @@ def test_keeping_takes_a_small_share_of_the_time(tmp_path: Path, monkeypatch: py
     now[0] = 10.0
     assert kept.due
     slow = store.put
-    monkeypatch.setattr(store, "put", lambda key, state: (now.__setitem__(0, now[0] + 0.6), slow(key, state)))
+    monkeypatch.setattr(
+        store, "put", lambda key, state: (now.__setitem__(0, now[0] + 0.6), slow(key, state))
+    )
     kept.keep({"number": 1})
     now[0] += 19.9
     assert not kept.due
@@ -137,7 +142,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "TOKENIZERS_PARALLELISM": "false",
         "PALIMPSEST_PRECOMPUTED": "none",
     }
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer

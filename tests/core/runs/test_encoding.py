@@ -1,4 +1,5 @@
-"""Values survive the journey to bytes and back, and nothing but values goes on it; keys depend on content alone."""
+"""Values survive the journey to bytes and back, and nothing but values goes on it; keys depend on
+content alone."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from core.runs.encoding import DTYPES, decode, encode, key_of
 from tests import ROOT
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-PLAIN = st.recursive(SCALARS, lambda part: st.lists(part) | st.dictionaries(st.text(), part), max_leaves=5)
+PLAIN = st.recursive(
+    SCALARS, lambda part: st.lists(part) | st.dictionaries(st.text(), part), max_leaves=5
+)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -53,7 +56,9 @@ def test_names_keep_their_order_among_arrays_and_json() -> None:
 
 
 def test_not_a_number_and_infinity_return() -> None:
-    back = decode(encode({"x": float("nan"), "y": -np.inf, "z": np.array([np.nan, np.inf], np.float16)}))
+    back = decode(
+        encode({"x": float("nan"), "y": -np.inf, "z": np.array([np.nan, np.inf], np.float16)})
+    )
     assert np.isnan(back["x"])
     assert back["y"] == -np.inf
     assert np.isnan(back["z"][0])
@@ -99,7 +104,11 @@ def test_foreign_bytes_are_a_damaged_entry(payload: bytes) -> None:
 def test_safetensors_of_others_is_a_damaged_entry() -> None:
     from safetensors.numpy import save
 
-    for metadata in (None, {"palimpsest": json.dumps({"order": ["y"], "json": {}})}, {"palimpsest": "[]"}):
+    for metadata in (
+        None,
+        {"palimpsest": json.dumps({"order": ["y"], "json": {}})},
+        {"palimpsest": "[]"},
+    ):
         with pytest.raises(OSError, match="not a stored value"):
             decode(save({"x": np.zeros(2)}, metadata))
 
@@ -113,16 +122,30 @@ def test_keys_tell_types_apart_and_tuples_from_lists_not() -> None:
     assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
 
 
-@pytest.mark.parametrize("part", [object(), {1}, b"x", {1: 2}, np.zeros(2), Path("x"), 1j, np.float32(1)])
+@pytest.mark.parametrize(
+    "part", [object(), {1}, b"x", {1: 2}, np.zeros(2), Path("x"), 1j, np.float32(1)]
+)
 def test_keys_are_made_of_plain_values_only(part: object) -> None:
     with pytest.raises(TypeError):
         key_of("x", (1, [part]))
 
 
 def test_a_key_is_the_same_in_every_process() -> None:
-    code = "from core.runs.encoding import key_of; print(key_of('é', 1, 2.5, None, (True, {'b': 1, 'a': [2]})))"
+    code = (
+        "from core.runs.encoding import key_of; print(key_of('é', 1, 2.5, None, (True, {'b': 1, "
+        "'a': [2]})))"
+    )
     runs = [
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env=env)
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+            env=env,
+        )
         for env in ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2"})
     ]
-    assert {run.stdout.strip() for run in runs} == {key_of("é", 1, 2.5, None, (True, {"b": 1, "a": [2]}))}
+    assert {run.stdout.strip() for run in runs} == {
+        key_of("é", 1, 2.5, None, (True, {"b": 1, "a": [2]}))
+    }

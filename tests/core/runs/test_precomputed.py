@@ -1,4 +1,5 @@
-"""The precomputed results: found where the store has none, never written, damaged or missing ones computed again."""
+"""The precomputed results: found where the store has none, never written, damaged or missing ones
+computed again."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ def shipped(tmp_path: Path) -> Precomputed:
     """Answers to the squares of 2 and 3, which say that they came with the box."""
     CALLS.clear()
     path = tmp_path / "answers" / "answers.zip"
-    values = {task.key: encode({"square": np.array([task.role**2]), "where": "box"}) for task in tasks(2, 3)}
+    values = {
+        task.key: encode({"square": np.array([task.role**2]), "where": "box"})
+        for task in tasks(2, 3)
+    }
     write_precomputed(path, values)
     return Precomputed(path)
 
@@ -55,8 +59,11 @@ def test_what_came_with_the_box_is_not_copied_into_the_store(store: Store) -> No
     assert all(task.key in store for task in tasks(2, 3))
 
 
-def test_a_file_made_to_unpack_for_ever_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an entry says of its size is all that is read of it, and of all together there is a bound."""
+def test_a_file_made_to_unpack_for_ever_is_a_miss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an entry says of its size is all that is read of it, and of all together there is a
+    bound."""
     write_precomputed(tmp_path / "bomb.zip", {f"{number}": bytes(2**20) for number in range(8)})
     bomb = Precomputed(tmp_path / "bomb.zip")
     assert bomb.path.stat().st_size < 2**15
@@ -74,7 +81,9 @@ def test_what_was_computed_here_comes_first(store: Store) -> None:
     assert (seen[-1].stored, seen[-1].shipped) == (2, 1)
 
 
-def test_without_precomputed_results_all_is_computed_and_kept_in_the_same_store(store: Store) -> None:
+def test_without_precomputed_results_all_is_computed_and_kept_in_the_same_store(
+    store: Store,
+) -> None:
     with using(store.without_precomputed()):
         outputs = run(tasks(2, 3))
     assert sorted(CALLS) == [2, 3]
@@ -84,9 +93,13 @@ def test_without_precomputed_results_all_is_computed_and_kept_in_the_same_store(
 
 
 @pytest.mark.parametrize("damage", ["cut short", "a flipped bit", "empty", "gone", "no archive"])
-def test_damaged_results_are_computed_again(store: Store, shipped: Precomputed, damage: str) -> None:
+def test_damaged_results_are_computed_again(
+    store: Store, shipped: Precomputed, damage: str
+) -> None:
     content = bytearray(shipped.path.read_bytes())
-    middle = content.index(b"PK\x03\x04") + 30 + len(f"{'0' * 64}.safetensors") + 40  # inside the first entry
+    middle = (
+        content.index(b"PK\x03\x04") + 30 + len(f"{'0' * 64}.safetensors") + 40
+    )  # inside the first entry
     content[middle] ^= 255
     changed = {
         "cut short": bytes(content[: len(content) // 2]),
@@ -111,7 +124,9 @@ def test_the_same_values_give_the_same_file_in_any_order(tmp_path: Path) -> None
     assert Precomputed(tmp_path / "one.zip").keys() == tuple(sorted(values))
 
 
-@pytest.mark.parametrize("name", ["PALIMPSEST_PRECOMPUTED", "PALIMPSEST_ANSWERS"])  # the second before 0.5
+@pytest.mark.parametrize(
+    "name", ["PALIMPSEST_PRECOMPUTED", "PALIMPSEST_ANSWERS"]
+)  # the second before 0.5
 def test_the_default_store_has_the_results_that_the_environment_names(
     monkeypatch: pytest.MonkeyPatch, shipped: Precomputed, name: str
 ) -> None:
@@ -126,7 +141,9 @@ def test_the_default_store_has_the_results_that_the_environment_names(
     assert found.path.parts[-3:] == ("zoo", "answers", "answers.zip")
 
 
-def test_the_new_name_of_the_file_goes_before_the_old(monkeypatch: pytest.MonkeyPatch, shipped: Precomputed) -> None:
+def test_the_new_name_of_the_file_goes_before_the_old(
+    monkeypatch: pytest.MonkeyPatch, shipped: Precomputed
+) -> None:
     monkeypatch.setenv("PALIMPSEST_ANSWERS", str(shipped.path))
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
     assert default_precomputed() is None

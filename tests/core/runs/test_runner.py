@@ -1,4 +1,5 @@
-"""Runs skip what is stored, name what fails, keep the rest, end when cancelled, and share what others compute."""
+"""Runs skip what is stored, name what fails, keep the rest, end when cancelled, and share what
+others compute."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ from core.runs.store import Store
 from core.runs.tasks import Signal, key_for, pure
 from tests import ROOT
 
-# Task functions: module-level, so that they can travel to other processes. `log` is a file that counts calls.
+# Task functions: module-level, so that they can travel to other processes. `log` is a file that
+# counts calls.
 
 
 def note(log: str, text: str) -> None:
@@ -79,7 +81,10 @@ def deaf(number: int, gate: str) -> dict:
 
 @pure("tests.fail")
 def fail(kind: str) -> dict:
-    kinds = {"model": ModelError("No such model; name another."), "corpus": CorpusError("Nothing to read.")}
+    kinds = {
+        "model": ModelError("No such model; name another."),
+        "corpus": CorpusError("Nothing to read."),
+    }
     errors = kinds | {
         "memory": MemoryError(),
         "cancelled": CancelledError("by itself"),
@@ -153,7 +158,11 @@ def settled(how: Settings, factor: int) -> dict[str, Any]:
 
 def test_a_settings_object_counts_in_a_key_by_its_fields(store: Store) -> None:
     task = Task.of("a", settled, how=Settings(3), factor=2)
-    assert task.key == key_for(settled, number=3, log="x", factor=2) == key_for(settled, how=Settings(3), factor=2)
+    assert (
+        task.key
+        == key_for(settled, number=3, log="x", factor=2)
+        == key_for(settled, how=Settings(3), factor=2)
+    )
     assert task.key != Task.of("a", settled, how=Settings(3, "y"), factor=2).key
     assert run([task], store=store).values["a"]["product"] == 6
 
@@ -203,12 +212,16 @@ def test_a_first_stage_is_never_stored_and_says_why_it_failed(store: Store, tmp_
     (tmp_path / "file").unlink()
     failed = run_here(first, store=store)
     assert failed.sentences == {"look": "look failed: There is nothing yet."}
-    assert set(failed.failures) == {"seen"}, "by what the output is for, not by what the task is called"
+    assert set(failed.failures) == {"seen"}, (
+        "by what the output is for, not by what the task is called"
+    )
     with pytest.raises(CorpusError, match="nothing yet"):
         failed.need("seen")
 
 
-def test_a_run_gives_way_at_the_border_of_a_task_and_goes_on_later(store: Store, tmp_path: Path) -> None:
+def test_a_run_gives_way_at_the_border_of_a_task_and_goes_on_later(
+    store: Store, tmp_path: Path
+) -> None:
     gate, log, signal = tmp_path / "gate", tmp_path / "log", Signal()
     tasks = [Task.of(str(n), blocked, number=n, gate=str(gate), log=str(log)) for n in range(4)]
 
@@ -287,7 +300,9 @@ def test_what_is_stored_is_not_submitted(store: Store, tmp_path: Path) -> None:
     third = run(tasks, store=store, executor=NoExecutor())
     assert len(lines(log)) == 5
     assert (first.stored, second.stored, third.stored) == (0, 3, 5)
-    assert [list(value) for value in third.values.values()] == [list(value) for value in second.values.values()]
+    assert [list(value) for value in third.values.values()] == [
+        list(value) for value in second.values.values()
+    ]
 
 
 def test_two_names_for_one_computation_run_once(store: Store, tmp_path: Path) -> None:
@@ -312,7 +327,9 @@ def test_without_a_store_the_default_store_keeps(private_store: Path) -> None:
     assert any(private_store.iterdir())
 
 
-def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_opened_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "file"))
     with pytest.raises(StoreError, match="cannot be opened"):
@@ -368,7 +385,10 @@ def test_a_failing_task_is_named_and_the_others_stay(store: Store) -> None:
 
 
 def test_a_bug_is_raised_after_the_others_ended(store: Store) -> None:
-    tasks = [Task.of("the bug", fail, kind="bug"), *(Task.of(str(n), nap, number=n) for n in range(4))]
+    tasks = [
+        Task.of("the bug", fail, kind="bug"),
+        *(Task.of(str(n), nap, number=n) for n in range(4)),
+    ]
     with pytest.raises(ZeroDivisionError) as caught:
         run(tasks, store=store)
     assert "the bug" in caught.value.__notes__[0]
@@ -383,7 +403,10 @@ def test_a_callback_that_fails_leaves_nothing_running(store: Store, tmp_path: Pa
     tasks = [Task.of(str(n), blocked, number=n, gate=str(tmp_path / "never")) for n in range(4)]
     with pytest.raises(ConnectionError):
         run(tasks, store=store, progress=callback)
-    until(lambda: not any(thread.name.startswith("palimpsest") for thread in threading.enumerate()), 10)
+    until(
+        lambda: not any(thread.name.startswith("palimpsest") for thread in threading.enumerate()),
+        10,
+    )
 
 
 CRASH = """
@@ -417,10 +440,15 @@ def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> Non
 # Cancelling
 
 
-def test_cancelling_keeps_the_finished_tasks_and_drops_the_waiting(store: Store, tmp_path: Path) -> None:
+def test_cancelling_keeps_the_finished_tasks_and_drops_the_waiting(
+    store: Store, tmp_path: Path
+) -> None:
     log, signal = tmp_path / "log", Signal()
     quick = [Task.of(f"quick {n}", square, number=n, log=str(log)) for n in range(2)]
-    slow = [Task.of(f"slow {n}", blocked, number=n, gate=str(tmp_path / "never"), log=str(log)) for n in range(6)]
+    slow = [
+        Task.of(f"slow {n}", blocked, number=n, gate=str(tmp_path / "never"), log=str(log))
+        for n in range(6)
+    ]
 
     def callback(progress: Progress) -> None:
         if progress.done == 2 and len(lines(log)) == 4:
@@ -453,7 +481,9 @@ def test_two_sessions_share_a_run(store: Store, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tasks = [Task.of(str(n), nap, number=n, log=str(log)) for n in range(4)]
     outputs: list[Outputs] = []
-    sessions = [threading.Thread(target=lambda: outputs.append(run(tasks, store=store))) for _ in range(3)]
+    sessions = [
+        threading.Thread(target=lambda: outputs.append(run(tasks, store=store))) for _ in range(3)
+    ]
     for session in sessions:
         session.start()
     for session in sessions:
@@ -463,7 +493,9 @@ def test_two_sessions_share_a_run(store: Store, tmp_path: Path) -> None:
     assert sum(output.stored for output in outputs) == 8
 
 
-def test_when_the_one_who_computes_cancels_the_one_who_waits_takes_over(store: Store, tmp_path: Path) -> None:
+def test_when_the_one_who_computes_cancels_the_one_who_waits_takes_over(
+    store: Store, tmp_path: Path
+) -> None:
     gate, log, signal = tmp_path / "gate", tmp_path / "log", Signal()
     task = Task.of("shared", blocked, number=1, gate=str(gate), log=str(log))
     results: list[object] = []
@@ -509,10 +541,14 @@ def test_one_who_waits_for_another_session_can_cancel(store: Store, tmp_path: Pa
 def test_one_pool_serves_several_runs(store: Store) -> None:
     with ThreadPoolExecutor(1) as pool:
         for number in range(2):
-            assert run([Task.of("a", square, number=number)], store=store, executor=pool).stored == 0
+            assert (
+                run([Task.of("a", square, number=number)], store=store, executor=pool).stored == 0
+            )
 
 
-def test_a_pool_of_processes_brings_values_home(store: Store, private_store: Path, tmp_path: Path) -> None:
+def test_a_pool_of_processes_brings_values_home(
+    store: Store, private_store: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     tasks = [Task.of(str(n), square, number=n, log=str(log)) for n in range(3)]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -535,7 +571,9 @@ def test_a_killed_worker_of_a_pool_is_a_named_failure(store: Store) -> None:
     tasks = [Task.of("deadly", die, number=1), *(Task.of(str(n), nap, number=n) for n in range(3))]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         outputs = run(tasks, store=store, executor=pool)
-        assert "deadly failed: its worker was lost (BrokenProcessPool)" in outputs.sentences["deadly"]
+        assert (
+            "deadly failed: its worker was lost (BrokenProcessPool)" in outputs.sentences["deadly"]
+        )
         assert len(outputs.failures) + len(outputs.values) == 4
         gone = run(tasks, store=store, executor=pool)
         assert "the workers are gone" in gone.sentences["deadly"]
@@ -572,9 +610,17 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """A scheduler here and two workers, processes with a store each."""
     distributed = pytest.importorskip("distributed")
     folder = tmp_path_factory.mktemp("cluster")
-    options = {"nthreads": 1, "dashboard_address": None, "local_directory": str(folder), "host": "127.0.0.1"}
+    options = {
+        "nthreads": 1,
+        "dashboard_address": None,
+        "local_directory": str(folder),
+        "host": "127.0.0.1",
+    }
     workers = {
-        name: {"cls": distributed.Nanny, "options": options | {"env": {"PALIMPSEST_STORE": str(folder / name)}}}
+        name: {
+            "cls": distributed.Nanny,
+            "options": options | {"env": {"PALIMPSEST_STORE": str(folder / name)}},
+        }
         for name in ("one", "two")
     }
     scheduler = {
@@ -593,7 +639,11 @@ def test_a_cluster_runs_the_same_tasks_each_worker_with_its_own_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log = tmp_path / "log"
-    tasks = [Task.of(f"{g}{n}", nap, group=g, number=n, log=f"{log}-{g}", steps=1) for g in "ab" for n in range(4)]
+    tasks = [
+        Task.of(f"{g}{n}", nap, group=g, number=n, log=f"{log}-{g}", steps=1)
+        for g in "ab"
+        for n in range(4)
+    ]
     tasks.append(Task.of("bad", fail, kind="model"))
     monkeypatch.setenv("PALIMPSEST_SCHEDULER", cluster.scheduler_address)
     outputs = run(tasks, store=store)
@@ -631,7 +681,11 @@ def test_a_group_stays_together_and_all_workers_have_work(
             return NoExecutor()
 
     asked: list[dict] = []
-    tasks = [Task.of(f"{group}{n}", square, group=group, number=n) for group in sizes for n in range(sizes[group])]
+    tasks = [
+        Task.of(f"{group}{n}", square, group=group, number=n)
+        for group in sizes
+        for n in range(sizes[group])
+    ]
     executor = ClusterExecutor(Client())
     executor.place(tasks)
     where: dict[str, set] = {}
@@ -642,13 +696,20 @@ def test_a_group_stays_together_and_all_workers_have_work(
         assert asked[-1]["allow_other_workers"] is True
     assert {group: len(next(iter(places))) for group, places in where.items()} == expected
     assert all(len(places) == 1 for places in where.values())
-    assert len({worker for places in where.values() for place in places for worker in place}) == workers
+    assert (
+        len({worker for places in where.values() for place in places for worker in place})
+        == workers
+    )
 
 
 @pytest.mark.slow
-def test_a_worker_killed_in_the_middle_costs_nothing_but_time(cluster: Any, store: Store, tmp_path: Path) -> None:
+def test_a_worker_killed_in_the_middle_costs_nothing_but_time(
+    cluster: Any, store: Store, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
-    tasks = [Task.of(str(n), nap, group=str(n % 2), number=n, log=str(log), steps=10) for n in range(8)]
+    tasks = [
+        Task.of(str(n), nap, group=str(n % 2), number=n, log=str(log), steps=10) for n in range(8)
+    ]
     killed: list[int] = []
 
     def callback(progress: Progress) -> None:
@@ -664,7 +725,9 @@ def test_a_worker_killed_in_the_middle_costs_nothing_but_time(cluster: Any, stor
 
 
 @pytest.mark.slow
-def test_cancelling_reaches_the_tasks_on_the_cluster(cluster: Any, store: Store, tmp_path: Path) -> None:
+def test_cancelling_reaches_the_tasks_on_the_cluster(
+    cluster: Any, store: Store, tmp_path: Path
+) -> None:
     log, signal = tmp_path / "log", Signal()
     tasks = [Task.of(str(n), nap, number=n, log=str(log), steps=2000) for n in range(4)]
 
@@ -677,7 +740,8 @@ def test_cancelling_reaches_the_tasks_on_the_cluster(cluster: Any, store: Store,
         with pytest.raises(CancelledError):
             run(tasks, store=store, executor=executor, progress=callback, signal=signal)
         assert time.monotonic() - began < 30
-        # The workers are free again: they heard of it, and do not nap for the hundred seconds that were asked for.
+        # The workers are free again: they heard of it, and do not nap for the hundred seconds that
+        # were asked for.
         outputs = run([Task.of("next", square, number=2)], store=store, executor=executor)
     assert int(outputs.values["next"]["square"]) == 4
     assert time.monotonic() - began < 60
@@ -712,7 +776,8 @@ def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: Path) -> None:
-    """Activations, parses and words of a study go into its own store; the default one stays empty."""
+    """Activations, parses and words of a study go into its own store; the default one stays
+    empty."""
     from core.rsa.layers.spec import RsaSpec
     from core.rsa.layers.study import STUDY
 
@@ -724,8 +789,11 @@ def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: P
 
 
 @pytest.mark.slow
-def test_a_worker_outlives_a_tokenizer_that_grows_without_bound(cluster: Any, store: Store, tmp_path: Path) -> None:
-    """Tokenizers from outside run in a process of their own on a worker too: the study goes on without the model."""
+def test_a_worker_outlives_a_tokenizer_that_grows_without_bound(
+    cluster: Any, store: Store, tmp_path: Path
+) -> None:
+    """Tokenizers from outside run in a process of their own on a worker too: the study goes on
+    without the model."""
     from core.rsa.layers.spec import RsaSpec
     from core.rsa.layers.study import STUDY
     from tests.core.hostile import grown
@@ -735,9 +803,13 @@ def test_a_worker_outlives_a_tokenizer_that_grows_without_bound(cluster: Any, st
     settings = json.loads((bad / "tokenizer.json").read_text())
     (bad / "tokenizer.json").write_text(json.dumps(settings | {"normalizer": grown(4)}))
     spec = RsaSpec(
-        base=f"path:{good}", compare=(f"path:{bad}", f"random:path:{good}"), sentences=20, words=40, draws=20,
+        base=f"path:{good}",
+        compare=(f"path:{bad}", f"random:path:{good}"),
+        sentences=20,
+        words=40,
+        draws=20,
         references=False,
-    )  # fmt: skip
+    )
     with open_executor(cluster.scheduler_address) as executor:
         workers = {name: nanny.pid for name, nanny in cluster.workers.items()}
         result = STUDY.run(spec, store=store, executor=executor)

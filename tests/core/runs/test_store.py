@@ -1,4 +1,5 @@
-"""The store keeps what it is given, takes damage for a miss, never runs what it reads, and computes a key once."""
+"""The store keeps what it is given, takes damage for a miss, never runs what it reads, and computes
+a key once."""
 
 from __future__ import annotations
 
@@ -45,7 +46,11 @@ def store(tmp_path: Path) -> Store:
 
 
 def same(left: dict | None, right: dict) -> bool:
-    return left is not None and list(left) == list(right) and all(np.array_equal(left[k], right[k]) for k in right)
+    return (
+        left is not None
+        and list(left) == list(right)
+        and all(np.array_equal(left[k], right[k]) for k in right)
+    )
 
 
 def books(store: Store) -> sqlite3.Connection:
@@ -53,7 +58,11 @@ def books(store: Store) -> sqlite3.Connection:
 
 
 def files(store: Store) -> list[Path]:
-    return [path for path in (store.folder / "values").rglob("*") if path.is_file() and "cache.db" not in path.name]
+    return [
+        path
+        for path in (store.folder / "values").rglob("*")
+        if path.is_file() and "cache.db" not in path.name
+    ]
 
 
 def start(code: str, *arguments: object) -> subprocess.Popen:
@@ -82,7 +91,9 @@ def test_what_is_put_is_got(store: Store, value: dict) -> None:
 
 
 def test_many_are_found_in_the_order_asked_for(store: Store) -> None:
-    items = {key_of(number): {"number": number, "array": np.full(3, number)} for number in range(600)}
+    items = {
+        key_of(number): {"number": number, "array": np.full(3, number)} for number in range(600)
+    }
     assert store.put_many(items)
     keys = [*reversed(items), "absent", next(iter(items))]
     found = store.get_many(iter(keys))
@@ -226,7 +237,9 @@ def test_a_flipped_byte_in_the_books_is_a_miss(store: Store, position: int) -> N
 
 @pytest.mark.parametrize("mode", [1, 2, 3, 4])
 @pytest.mark.parametrize("in_file", [False, True])
-def test_entries_in_the_modes_of_diskcache_are_refused(store: Store, tmp_path: Path, mode: int, in_file: bool) -> None:
+def test_entries_in_the_modes_of_diskcache_are_refused(
+    store: Store, tmp_path: Path, mode: int, in_file: bool
+) -> None:
     trap = tmp_path / "sprung"
 
     class Bomb:
@@ -257,7 +270,9 @@ def test_an_entry_that_points_out_of_the_store_is_refused(store: Store, tmp_path
     assert store.get("key") is None
 
 
-@pytest.mark.parametrize("content", [b"not a database at all" * 500, b"SQLite format 3\x00" + b"\x07" * 8000])
+@pytest.mark.parametrize(
+    "content", [b"not a database at all" * 500, b"SQLite format 3\x00" + b"\x07" * 8000]
+)
 def test_damaged_books_are_set_aside_at_the_start(tmp_path: Path, content: bytes) -> None:
     first = Store(tmp_path / "store")
     first.put("key", SMALL)
@@ -286,7 +301,9 @@ def test_books_that_are_damaged_while_in_use_are_set_aside(store: Store) -> None
             warnings.simplefilter("ignore")
             store.get_many([str(number) for number in range(500)])
 
-    thread = threading.Thread(target=read_in_another_thread)  # a new connection, which has nothing in memory
+    thread = threading.Thread(
+        target=read_in_another_thread
+    )  # a new connection, which has nothing in memory
     thread.start()
     thread.join()
     assert any("set aside" in notice for notice in store.notices)
@@ -320,14 +337,20 @@ print("sound" if again == items and all(items[key] == value for key, value in fo
 
 @pytest.mark.slow
 def test_of_a_thousand_random_corruptions_none_is_served_and_none_fatal(tmp_path: Path) -> None:
-    memory = Path("/dev/shm")  # a thousand small stores are made: in memory where there is a folder for it
+    memory = Path(
+        "/dev/shm"
+    )  # a thousand small stores are made: in memory where there is a folder for it
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
         command = [sys.executable, "-m", "tests.core.runs.corruptions", folder, "1000"]
-        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=280)
+        answer = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=280
+        )
     tally = json.loads(answer.stdout.splitlines()[-1])
     assert sum(tally.values()) == 1000
     assert tally.pop("failed", 0) == 0, answer.stdout
-    assert min(tally[what] for what in ("aside", "misses", "harmless")) > 100  # the damage did reach what is stored
+    assert (
+        min(tally[what] for what in ("aside", "misses", "harmless")) > 100
+    )  # the damage did reach what is stored
 
 
 def test_a_folder_removed_while_in_use_is_begun_again(store: Store) -> None:
@@ -335,7 +358,9 @@ def test_a_folder_removed_while_in_use_is_begun_again(store: Store) -> None:
     shutil.rmtree(store.folder)
     answers: list[dict] = []
 
-    def ask() -> None:  # in a thread of its own: a new connection, to a file that is no longer there
+    def ask() -> (
+        None
+    ):  # in a thread of its own: a new connection, to a file that is no longer there
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answers.append(store.get_or_compute("other", lambda: LARGE)[0])
@@ -369,7 +394,9 @@ def test_a_database_that_cannot_grow_is_a_warning_and_leaves_no_files(store: Sto
     with store._values.lent() as values:
         pages = values._sql("PRAGMA page_count").fetchone()[0]
         values._sql(f"PRAGMA max_page_count = {pages}").fetchall()
-    items = {"file": LARGE} | {str(number): {"x": np.zeros(INLINE_BYTES // 2, np.uint8)} for number in range(200)}
+    items = {"file": LARGE} | {
+        str(number): {"x": np.zeros(INLINE_BYTES // 2, np.uint8)} for number in range(200)
+    }
     with pytest.warns(StoreWarning, match="The disk is full"):
         assert not store.put_many(items)
     assert files(store) == []
@@ -396,7 +423,9 @@ def test_another_trouble_is_said_too(store: Store, monkeypatch: pytest.MonkeyPat
         store.clear()
 
 
-def test_a_folder_named_full_is_not_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_named_full_is_not_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "fulltext-store")
 
     def refuse(partial: str, path: str) -> None:
@@ -413,7 +442,9 @@ def test_a_full_disk_under_another_error_is_a_full_disk(number: int) -> None:
     error = sqlite3.OperationalError("disk I/O error")
     error.__cause__ = OSError(number, os.strerror(number))
     assert store_files.is_full(error)
-    assert not store_files.is_full(sqlite3.OperationalError("database or disk is full of something"))
+    assert not store_files.is_full(
+        sqlite3.OperationalError("database or disk is full of something")
+    )
 
 
 @pytest.mark.parametrize("blocked", ["store", "store/values"])
@@ -424,7 +455,9 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, blocked: 
         Store(tmp_path / "store")
 
 
-def test_books_that_cannot_be_set_aside_are_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_books_that_cannot_be_set_aside_are_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "store" / "values").mkdir(parents=True)
     (tmp_path / "store" / "values" / "cache.db").write_bytes(b"not a database at all" * 500)
 
@@ -438,7 +471,9 @@ def test_books_that_cannot_be_set_aside_are_a_clear_error(tmp_path: Path, monkey
             Store(tmp_path / "store")
 
 
-def test_an_interrupted_batch_leaves_no_files(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_batch_leaves_no_files(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
@@ -453,7 +488,9 @@ def test_an_interrupted_batch_leaves_no_files(store: Store, monkeypatch: pytest.
 # Connections
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
+@pytest.mark.skipif(
+    not Path("/proc/self/fd").is_dir(), reason="the system does not list open files"
+)
 def test_threads_that_come_and_go_leave_few_files_open(store: Store) -> None:
     def use(number: int) -> None:
         for turn in range(3):
@@ -463,7 +500,9 @@ def test_threads_that_come_and_go_leave_few_files_open(store: Store) -> None:
     for _ in range(3):
         with ThreadPoolExecutor(30) as threads:
             list(threads.map(use, range(30)))
-        assert len(open_files(store.folder)) <= 2 * MOST + 1  # database and log of each, the shared index once
+        assert (
+            len(open_files(store.folder)) <= 2 * MOST + 1
+        )  # database and log of each, the shared index once
 
 
 def open_files(folder: Path) -> list[str]:
@@ -474,7 +513,9 @@ def open_files(folder: Path) -> list[str]:
     return [link for link in links if link.startswith(str(folder))]
 
 
-def test_a_connection_is_used_by_no_two_threads_and_by_none_that_has_not_asked(store: Store) -> None:
+def test_a_connection_is_used_by_no_two_threads_and_by_none_that_has_not_asked(
+    store: Store,
+) -> None:
     with store._values.lent() as values, ThreadPoolExecutor(1) as threads:
         mine = values._con
         assert threads.submit(lambda: store.put("key", SMALL)).result(timeout=60)
@@ -485,7 +526,9 @@ def test_a_connection_is_used_by_no_two_threads_and_by_none_that_has_not_asked(s
         _ = store._values._con
 
 
-def test_who_finds_no_connection_free_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_finds_no_connection_free_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.put("key", SMALL)
     monkeypatch.setattr(connections, "PATIENCE", 0.05)
     with contextlib.ExitStack() as lent, ThreadPoolExecutor(1) as threads:
@@ -499,7 +542,11 @@ def test_who_finds_no_connection_free_is_told(store: Store, monkeypatch: pytest.
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 def test_after_a_fork_connections_are_made_anew(tmp_path: Path) -> None:
     answer = subprocess.run(
-        [sys.executable, "-c", FORKED, str(tmp_path / "store")], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FORKED, str(tmp_path / "store")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert answer.stdout == "child True\nparent True\n", answer.stderr
 
@@ -569,10 +616,14 @@ def test_threads_missing_one_key_compute_once(tmp_path: Path, fits: bool) -> Non
 
 def test_threads_that_wait_do_not_spin(store: Store) -> None:
     release = threading.Event()
-    holder = threading.Thread(target=store.get_or_compute, args=("key", lambda: {"waited": release.wait()}))
+    holder = threading.Thread(
+        target=store.get_or_compute, args=("key", lambda: {"waited": release.wait()})
+    )
     looked: list[int] = []
     again = lambda: looked.append(1)  # noqa: E731
-    waiters = [threading.Thread(target=store.get_or_compute, args=("key", dict, again)) for _ in range(30)]
+    waiters = [
+        threading.Thread(target=store.get_or_compute, args=("key", dict, again)) for _ in range(30)
+    ]
     for thread in (holder, *waiters):
         thread.start()
     time.sleep(4 * flight.POLL_SECONDS)
@@ -617,8 +668,13 @@ def test_who_waits_may_give_up(store: Store) -> None:
     def give_up() -> None:
         raise InterruptedError
 
-    for asker in (store, Store(store.folder)) * 3:  # one waits on the thread's lock, the other on the locked file
-        with pytest.raises(InterruptedError):  # also after others gave up: what is not theirs they do not let go
+    for asker in (
+        store,
+        Store(store.folder),
+    ) * 3:  # one waits on the thread's lock, the other on the locked file
+        with pytest.raises(
+            InterruptedError
+        ):  # also after others gave up: what is not theirs they do not let go
             asker.get_or_compute("key", dict, waiting=give_up)
     release.set()
     holder.join()
@@ -626,7 +682,12 @@ def test_who_waits_may_give_up(store: Store) -> None:
 
 
 def test_holding_a_key_twice_in_one_thread_is_an_error_not_a_standstill(store: Store) -> None:
-    with store.lock("key"), store.lock("other"), pytest.raises(RuntimeError, match="already holds"), store.lock("key"):
+    with (
+        store.lock("key"),
+        store.lock("other"),
+        pytest.raises(RuntimeError, match="already holds"),
+        store.lock("key"),
+    ):
         pass
     with store.lock("key"):
         pass
@@ -704,10 +765,14 @@ def test_a_living_holder_is_waited_for_however_long_and_whoever_gives_up(tmp_pat
 
 
 def test_a_lock_is_let_go_by_its_holder_alone(store: Store) -> None:
-    """Holders come and go and give up; never two at once, though each removes the file that it held."""
+    """Holders come and go and give up; never two at once, though each removes the file that it
+    held."""
     inside: list[int] = []
     most: list[int] = []
-    stores = [store, *(Store(store.folder) for _ in range(5))]  # each has flights of its own: only files keep order
+    stores = [
+        store,
+        *(Store(store.folder) for _ in range(5)),
+    ]  # each has flights of its own: only files keep order
 
     def work(mine: Store, rng: random.Random) -> None:
         for _ in range(40):
@@ -725,7 +790,9 @@ def test_a_lock_is_let_go_by_its_holder_alone(store: Store) -> None:
                 time.sleep(0.002)
                 inside.pop()
 
-    threads = [threading.Thread(target=work, args=(one, random.Random(n))) for n, one in enumerate(stores)]
+    threads = [
+        threading.Thread(target=work, args=(one, random.Random(n))) for n, one in enumerate(stores)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -744,11 +811,15 @@ def test_who_could_not_take_a_lock_does_not_take_it_from_its_holder(
     def give_up() -> None:
         raise InterruptedError
 
-    holder, careless, third = (SingleFlight(tmp_path / "locks", lambda line: None) for _ in range(3))
+    holder, careless, third = (
+        SingleFlight(tmp_path / "locks", lambda line: None) for _ in range(3)
+    )
     with holder.hold("key"):
         with monkeypatch.context() as patch:
             patch.setattr(flight.FileLock, "acquire", fail)
-            with careless.hold("key"):  # it goes on without a lock, and leaves the holder's where it is
+            with careless.hold(
+                "key"
+            ):  # it goes on without a lock, and leaves the holder's where it is
                 pass
         with pytest.raises(InterruptedError), third.hold("key", give_up):
             pass
@@ -766,7 +837,9 @@ def test_locks_that_do_not_work_cost_time_and_nothing_else(tmp_path: Path) -> No
 # The default store
 
 
-def test_there_is_one_default_store_a_process(private_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_one_default_store_a_process(
+    private_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PALIMPSEST_STORE_BYTES", raising=False)
     store = default_store()
     assert store is default_store()
@@ -794,7 +867,9 @@ def test_a_senseless_size_is_a_clear_error(text: str, monkeypatch: pytest.Monkey
         default_store()
 
 
-def test_without_a_name_it_lies_in_the_users_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_name_it_lies_in_the_users_cache_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PALIMPSEST_STORE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))

@@ -1,4 +1,5 @@
-"""What a machine does to a store: a disk that is full, a clock that goes back, threads that come and go."""
+"""What a machine does to a store: a disk that is full, a clock that goes back, threads that come
+and go."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ def test_a_disk_that_fills_up_takes_no_result_and_can_be_cleared(small_disk: Pat
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoreWarning)
         opened = Store(small_disk / "store")
-        assert opened.get_or_compute("key", lambda: VALUE)[1] is False, "a full disk opens, and keeps nothing"
+        assert opened.get_or_compute("key", lambda: VALUE)[1] is False, (
+            "a full disk opens, and keeps nothing"
+        )
     store.clear()
     filler.unlink()
     with warnings.catch_warnings():
@@ -80,7 +83,17 @@ def test_a_study_on_a_full_disk_says_its_result_and_leaves_no_half_of_it(
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", str(small_disk / "store"))
     fill(small_disk)
-    small = ["--sentences", "20", "--words", "40", "--draws", "20", "--no-references", "--compare", "zoo:parse-0"]
+    small = [
+        "--sentences",
+        "20",
+        "--words",
+        "40",
+        "--draws",
+        "20",
+        "--no-references",
+        "--compare",
+        "zoo:parse-0",
+    ]
     with pytest.warns(StoreWarning, match="The disk is full"):
         status = command(["rsa", *small, "--out", str(small_disk / "out")])
     said = capsys.readouterr()
@@ -127,9 +140,14 @@ print(computed)
 """
 
 
-def test_two_processes_on_one_store_serve_nothing_wrong_while_one_of_them_empties_it(tmp_path: Path) -> None:
+def test_two_processes_on_one_store_serve_nothing_wrong_while_one_of_them_empties_it(
+    tmp_path: Path,
+) -> None:
     command = [sys.executable, "-W", "error", "-c", TWO, str(tmp_path)]
-    running = [subprocess.Popen([*command, name], cwd=ROOT, stdout=subprocess.PIPE, text=True) for name in "ab"]
+    running = [
+        subprocess.Popen([*command, name], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        for name in "ab"
+    ]
     computed = [int(process.communicate(timeout=60)[0]) for process in running]
     assert [process.returncode for process in running] == [0, 0]
     assert 40 <= sum(computed) <= 80

@@ -1,4 +1,5 @@
-"""CoNLL-U: what the format allows is read, everything else is refused with file, line and reason."""
+"""CoNLL-U: what the format allows is read, everything else is refused with file, line and
+reason."""
 
 from __future__ import annotations
 
@@ -47,7 +48,17 @@ def test_words_heads_tags_labels_and_comments():
         ["\ufeff" + SHORT[0], SHORT[1], "", *SHORT],  # byte order mark
         [line + "\r\n" for line in (*SHORT, "", *SHORT, "")],  # CRLF
         ["", "", *SHORT, "", "  ", "", *SHORT],  # many empty lines
-        ["# newdoc", "", "# alone", "", *SHORT, "", *SHORT, "", "# trailing"],  # comments without a sentence
+        [
+            "# newdoc",
+            "",
+            "# alone",
+            "",
+            *SHORT,
+            "",
+            *SHORT,
+            "",
+            "# trailing",
+        ],  # comments without a sentence
     ],
 )
 def test_ways_to_lay_out_the_same_two_sentences(lines):
@@ -55,13 +66,17 @@ def test_ways_to_lay_out_the_same_two_sentences(lines):
 
 
 def test_multiword_ranges_give_their_syntactic_words():
-    [sentence] = read(row(1, "I", 4), row("2-3", "don't"), row(2, "do", 4), row(3, "n't", 4), row(4, "know", 0))
+    [sentence] = read(
+        row(1, "I", 4), row("2-3", "don't"), row(2, "do", 4), row(3, "n't", 4), row(4, "know", 0)
+    )
     assert sentence.words == ("I", "do", "n't", "know")
     assert sentence.heads == (4, 4, 4, 0)
 
 
 def test_empty_nodes_are_left_out():
-    [sentence] = read(row("0.1", "x"), row(1, "Go", 0), row("1.1", "a"), row("1.2", "b"), row(2, "on", 1))
+    [sentence] = read(
+        row("0.1", "x"), row(1, "Go", 0), row("1.1", "a"), row("1.2", "b"), row(2, "on", 1)
+    )
     assert sentence.words == ("Go", "on")
 
 
@@ -124,7 +139,9 @@ def test_what_the_format_does_not_allow_is_refused_by_line(lines, number, reason
 
 
 def test_errors_in_a_later_sentence_name_its_line():
-    assert refused(*SHORT, "", "# again", row(1, "a", 0), row(2, "b", 0)).startswith("x.conllu, line 6: ")
+    assert refused(*SHORT, "", "# again", row(1, "a", 0), row(2, "b", 0)).startswith(
+        "x.conllu, line 6: "
+    )
 
 
 def test_some_sentences_with_heads_and_some_without_are_refused():
@@ -157,10 +174,22 @@ def test_punctuation_by_xpos_upos_or_the_marks_themselves():
 @pytest.mark.parametrize(
     ("words", "upos", "xpos", "marks"),
     [
-        (("Hunden", ",", "-", "%"), ("NOUN", "PUNCT", "PUNCT", "SYM"), ("SG-DEF", "Comma", "_", "SYM"), [0, 1, 1, 0]),
-        (("Haus", ".", "(", "$"), ("NOUN", "PUNCT", "PUNCT", "SYM"), ("NN", "$.", "$(", "$"), [0, 1, 1, 0]),
+        (
+            ("Hunden", ",", "-", "%"),
+            ("NOUN", "PUNCT", "PUNCT", "SYM"),
+            ("SG-DEF", "Comma", "_", "SYM"),
+            [0, 1, 1, 0],
+        ),
+        (
+            ("Haus", ".", "(", "$"),
+            ("NOUN", "PUNCT", "PUNCT", "SYM"),
+            ("NN", "$.", "$(", "$"),
+            [0, 1, 1, 0],
+        ),
         (("casa", ";", "e", "?"), None, ("S", "FC", "CC", "FS"), [0, 1, 0, 1]),
     ],
 )
 def test_treebanks_with_tags_of_their_own_lose_their_punctuation_too(words, upos, xpos, marks):
-    assert is_punctuation(Sentence(words, upos=upos, xpos=xpos)).tolist() == [bool(mark) for mark in marks]
+    assert is_punctuation(Sentence(words, upos=upos, xpos=xpos)).tolist() == [
+        bool(mark) for mark in marks
+    ]

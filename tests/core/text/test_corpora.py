@@ -1,4 +1,5 @@
-"""Corpora: the box's own, files, uploads and hub data sets, and a sentence for each way to be refused."""
+"""Corpora: the box's own, files, uploads and hub data sets, and a sentence for each way to be
+refused."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ from core.text.corpora import (
 from core.text.datasets import FORM, HubText, parse_hub_ref
 from tests import ROOT
 
-TREE = "# genre = news\n1\tDogs\t_\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+TREE = (
+    "# genre = "
+    "news\n1\tDogs\t_\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+)
 BARE = "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_\n2\tbark\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 
 
@@ -37,7 +41,10 @@ def cut_at_spaces(monkeypatch):
     """Words are what stands between blanks, so that a test needs no spaCy."""
 
     def tokenize_lines(lines, split=True, store=None):
-        return [[tuple(part.split()) for part in (line.split(" / ") if split else [line])] for line in lines]
+        return [
+            [tuple(part.split()) for part in (line.split(" / ") if split else [line])]
+            for line in lines
+        ]
 
     monkeypatch.setattr(parsing, "tokenize_lines", tokenize_lines)
 
@@ -58,7 +65,10 @@ def refused(function, *arguments, **named) -> str:
 
 
 def test_the_demo_corpus_is_what_it_promises():
-    rows = [line.split("\t") for line in (ROOT / "zoo/corpus/demo.txt").read_text(encoding="utf8").splitlines()]
+    rows = [
+        line.split("\t")
+        for line in (ROOT / "zoo/corpus/demo.txt").read_text(encoding="utf8").splitlines()
+    ]
     assert len(rows) >= 1200
     assert {genre for genre, _ in rows} == set(GENRES)
     assert len({" ".join(text.lower().split()) for _, text in rows}) == len(rows)
@@ -77,9 +87,14 @@ def test_demo_gives_words_and_genres_in_turn():
 
 
 def test_genres_narrow_the_demo_from_either_side():
-    assert {s.genre for s in read_corpus("demo:fiction,news", limit=50).sentences} == {"fiction", "news"}
+    assert {s.genre for s in read_corpus("demo:fiction,news", limit=50).sentences} == {
+        "fiction",
+        "news",
+    }
     assert {s.genre for s in read_corpus("demo", limit=50, genres=["legal"]).sentences} == {"legal"}
-    assert {s.genre for s in read_corpus("demo:legal,news", limit=9, genres=["news"]).sentences} == {"news"}
+    assert {
+        s.genre for s in read_corpus("demo:legal,news", limit=9, genres=["news"]).sentences
+    } == {"news"}
     apart = refused(read_corpus, "demo:legal", genres=["news"])
     assert all(genre in apart for genre in ("legal", "news"))
     unknown = refused(read_corpus, "demo:poetry")
@@ -90,7 +105,9 @@ def test_a_second_reading_of_the_demo_needs_no_spacy():
     first = read_corpus("demo", limit=30)
     run = "import sys; from core.text.corpora import read_corpus\n"
     run += "print(read_corpus('demo', limit=30).fingerprint); print('spacy' in sys.modules, 'torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == [first.fingerprint, "False", "False"]
 
 
@@ -98,13 +115,21 @@ def test_demo_gold_has_trees_tags_and_genres():
     corpus = read_corpus("demo-gold")
     assert len(corpus.sentences) == 60
     assert corpus.has_heads
-    assert all(s.genre in GENRES and s.xpos and s.upos and s.deprel and s.identifier for s in corpus.sentences)
-    texts = {line.split("\t")[1] for line in (ROOT / "zoo/corpus/demo.txt").read_text(encoding="utf8").splitlines()}
+    assert all(
+        s.genre in GENRES and s.xpos and s.upos and s.deprel and s.identifier
+        for s in corpus.sentences
+    )
+    texts = {
+        line.split("\t")[1]
+        for line in (ROOT / "zoo/corpus/demo.txt").read_text(encoding="utf8").splitlines()
+    }
     gold = (ROOT / "zoo/corpus/demo-gold.conllu").read_text(encoding="utf8").splitlines()
     named = [line.removeprefix("# text = ") for line in gold if line.startswith("# text = ")]
     assert len(named) == 60
     assert texts.issuperset(named)
-    assert [s.words for s in corpus.sentences] == [parsing.tokenize(text, split=False)[0] for text in named]
+    assert [s.words for s in corpus.sentences] == [
+        parsing.tokenize(text, split=False)[0] for text in named
+    ]
 
 
 def test_a_box_without_its_corpus_says_so(tmp_path, monkeypatch):
@@ -179,7 +204,9 @@ def test_a_line_without_end_is_no_text(monkeypatch):
 
 def test_brackets_that_would_hold_the_tokenizer_are_refused_by_line(monkeypatch):
     cut = []
-    monkeypatch.setattr("core.text.parsing._sentences", lambda line, split: cut.append(line) or [("fine",)])
+    monkeypatch.setattr(
+        "core.text.parsing._sentences", lambda line, split: cut.append(line) or [("fine",)]
+    )
     message = refused(corpus_from_bytes, "a.txt", b"fine\n\n" + b"(" * 9_000 + b"\n")
     assert message.startswith("a.txt, line 3 has 9,000 characters without a space")
     assert not any("(" in line for line in cut), "the tokenizer never sees them"
@@ -240,7 +267,11 @@ def test_sentences_that_are_too_long_are_left_out_with_a_notice(cut_at_spaces):
 
 def test_the_fingerprint_is_over_content_alone():
     one = Sentence(("a", "b"), heads=(0, 1), genre="news", identifier="x")
-    same = Corpus("elsewhere", (Sentence(("a", "b"), heads=(0, 1), genre="news", identifier="y"),), ("notice",))
+    same = Corpus(
+        "elsewhere",
+        (Sentence(("a", "b"), heads=(0, 1), genre="news", identifier="y"),),
+        ("notice",),
+    )
     assert Corpus("here", (one,)).fingerprint == same.fingerprint
     others = [
         Corpus("here", ()),
@@ -275,7 +306,10 @@ def test_parses_take_the_place_of_trees_and_say_that_they_are_parses(monkeypatch
     [
         ("hub:imdb", HubText("imdb")),
         ("hub:nyu-mll/glue", HubText("nyu-mll/glue")),
-        ("hub:nyu-mll/glue/sst2#validation:sentence", HubText("nyu-mll/glue", "sst2", "validation", "sentence")),
+        (
+            "hub:nyu-mll/glue/sst2#validation:sentence",
+            HubText("nyu-mll/glue", "sst2", "validation", "sentence"),
+        ),
         ("hub:wikitext#test", HubText("wikitext", "", "test")),
         ("hub:imdb:text", HubText("imdb", column="text")),
     ],
@@ -285,7 +319,8 @@ def test_hub_references(ref, source):
 
 
 @pytest.mark.parametrize(
-    "ref", ["hub:", "hub:../etc", "hub:/etc/passwd", "hub:a/b/c/d", "hub:a b", "hub:https://x", "hub:.x"]
+    "ref",
+    ["hub:", "hub:../etc", "hub:/etc/passwd", "hub:a/b/c/d", "hub:a b", "hub:https://x", "hub:.x"],
 )
 def test_references_that_name_no_data_set(ref):
     assert FORM in refused(read_corpus, ref)
@@ -302,12 +337,17 @@ def local_hub(tmp_path, monkeypatch, cut_at_spaces, read_here):
     """`datasets` itself, reading a folder where it would ask the hub."""
     import datasets
 
-    rows = [{"id": i, "text": f"row {i} / more", "tokens": ["row", str(i), " "], "n": 1} for i in range(5)]
+    rows = [
+        {"id": i, "text": f"row {i} / more", "tokens": ["row", str(i), " "], "n": 1}
+        for i in range(5)
+    ]
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     load = datasets.load_dataset
-    monkeypatch.setattr(datasets, "load_dataset", lambda name, *a, **k: load(str(tmp_path / "data"), *a, **k))
+    monkeypatch.setattr(
+        datasets, "load_dataset", lambda name, *a, **k: load(str(tmp_path / "data"), *a, **k)
+    )
 
 
 def test_rows_of_text_and_rows_of_words(local_hub):
@@ -351,10 +391,19 @@ def hub_errors():
     from datasets.exceptions import DataFilesNotFoundError, DatasetNotFoundError
 
     return [
-        (ConnectionError("Couldn't reach 'a/b' on the Hub (LocalEntryNotFoundError)"), "cannot be reached"),
-        (ConnectionError("Couldn't reach 'a/b' on the Hub (OfflineModeIsEnabled)"), "HF_HUB_OFFLINE"),
+        (
+            ConnectionError("Couldn't reach 'a/b' on the Hub (LocalEntryNotFoundError)"),
+            "cannot be reached",
+        ),
+        (
+            ConnectionError("Couldn't reach 'a/b' on the Hub (OfflineModeIsEnabled)"),
+            "HF_HUB_OFFLINE",
+        ),
         (TimeoutError("timed out"), "cannot be reached"),
-        (DatasetNotFoundError("Dataset 'a/b' doesn't exist on the Hub or cannot be accessed."), "no data set a/b"),
+        (
+            DatasetNotFoundError("Dataset 'a/b' doesn't exist on the Hub or cannot be accessed."),
+            "no data set a/b",
+        ),
         (DataFilesNotFoundError("Couldn't find any data file at a/b."), "no data set a/b"),
         (DatasetNotFoundError("Dataset 'a/b' is a gated dataset on the Hub."), "login"),
         (with_status(403), "login"),
@@ -406,7 +455,9 @@ def test_what_may_be_a_text_is_told_without_reading_it(ref: str, part: str | Non
     assert problem is None if part is None else part in str(problem)
 
 
-def test_files_of_the_server_are_no_texts_on_a_shared_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_the_server_are_no_texts_on_a_shared_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = tmp_path / "a.txt"
     text.write_text("One sentence.")
     assert corpus_problem(str(text)) is None

@@ -1,4 +1,5 @@
-"""Hostile data sets, read by the process that is meant for them: refused or cancelled soon, and memory stays small."""
+"""Hostile data sets, read by the process that is meant for them: refused or cancelled soon, and
+memory stays small."""
 
 from __future__ import annotations
 
@@ -33,7 +34,12 @@ def write(path: Path, part: bytes, times: int) -> None:
 
 
 def test_rows_come_as_they_are(folder: Path) -> None:
-    rows: list[Any] = [{"text": "one\ntwo"}, {"text": ""}, {"text": None}, {"text": "שלום \u2028 x"}]
+    rows: list[Any] = [
+        {"text": "one\ntwo"},
+        {"text": ""},
+        {"text": None},
+        {"text": "שלום \u2028 x"},
+    ]
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = list(rows_apart(HubText(str(folder))))
     assert found == ["one\ntwo", "", None, "שלום \u2028 x"]
@@ -49,7 +55,9 @@ def test_nothing_but_line_ends_is_refused_soon(folder: Path) -> None:
         list(stream_rows(HubText(str(folder))))
 
 
-def test_a_line_without_end_takes_no_memory_here_and_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_end_takes_no_memory_here_and_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(folder / "train.txt.gz", b"x" * 2**20, 1_500)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(CorpusError, match=r"memory|too long"):
@@ -82,7 +90,9 @@ def test_reading_is_cancelled_at_the_next_tick_and_the_reader_is_gone(
     assert readers[0].poll() is not None
 
 
-def test_a_data_set_that_says_nothing_has_a_deadline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_that_says_nothing_has_a_deadline(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(folder / "train.txt.gz", b"x" * 2**20, 500)
     monkeypatch.setattr(hub_rows, "SILENCE", 0.5)
     with pytest.raises(CorpusError, match="too long"):
@@ -92,19 +102,25 @@ def test_a_data_set_that_says_nothing_has_a_deadline(folder: Path, monkeypatch: 
 def write_card(folder: Path, place: str) -> HubText:
     """A data set whose card takes its one split from `place`."""
     (folder / "train.txt").write_text("fine\n")
-    card = {"configs": [{"config_name": "default", "data_files": [{"split": "train", "path": place}]}]}
+    card = {
+        "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": place}]}]
+    }
     (folder / "README.md").write_text(f"---\n{json.dumps(card)}\n---\n")
     return HubText(str(folder))
 
 
-@pytest.mark.parametrize("place", ["http://127.0.0.1:9/x.txt", "file:///etc/passwd", "../../secret.txt"])
+@pytest.mark.parametrize(
+    "place", ["http://127.0.0.1:9/x.txt", "file:///etc/passwd", "../../secret.txt"]
+)
 def test_a_card_that_names_files_elsewhere_is_refused(
     folder: Path, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from datasets import data_files
 
     source = write_card(folder, place)
-    monkeypatch.setattr(data_files, "resolve_pattern", data_files.resolve_pattern)  # which the guard replaces
+    monkeypatch.setattr(
+        data_files, "resolve_pattern", data_files.resolve_pattern
+    )  # which the guard replaces
     hub_rows.guard_card(source.name)
     with pytest.raises(CorpusError, match="card of"):
         list(read_rows(source))
@@ -126,12 +142,20 @@ def test_rows_and_characters_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
 
 
-def test_what_would_hold_the_tokenizer_is_left_out_of_a_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_rows, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501]))
+def test_what_would_hold_the_tokenizer_is_left_out_of_a_data_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        hub_rows, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501])
+    )
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("Fine", "."), ("Go", "on", "."))
-    assert corpus.notices == (left_out_notice("Lines of a/b that are too long or have no spaces", 2),)
+    assert corpus.notices == (
+        left_out_notice("Lines of a/b that are too long or have no spaces", 2),
+    )
     monkeypatch.setattr(hub_rows, "rows_apart", lambda source: iter([("a", "b"), ("x" * 501,)]))
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("a", "b"),)
-    assert left_out_notice("Rows of a/b with a word of more than 500 characters", 1) in corpus.notices
+    assert (
+        left_out_notice("Rows of a/b with a word of more than 500 characters", 1) in corpus.notices
+    )

@@ -10,7 +10,9 @@ from core.errors import CorpusError
 from core.text.labelled import read_labelled
 
 
-@pytest.mark.parametrize(("text", "reason"), [("good film", "line 1: .* 1 columns"), ("", "labels.tsv is empty")])
+@pytest.mark.parametrize(
+    ("text", "reason"), [("good film", "line 1: .* 1 columns"), ("", "labels.tsv is empty")]
+)
 def test_bad_labelled_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "labels.tsv").write_text(text)
     with pytest.raises(CorpusError, match=reason):
@@ -21,13 +23,18 @@ def test_bad_labelled_files_are_refused(tmp_path: Path, text: str, reason: str) 
 
 def test_labelled_lines_are_read(tmp_path: Path) -> None:
     (tmp_path / "labels.tsv").write_text('good\tA "quoted" film.\nbad\tNo.\n')
-    assert read_labelled(str(tmp_path / "labels.tsv")) == (('A "quoted" film.', "good"), ("No.", "bad"))
+    assert read_labelled(str(tmp_path / "labels.tsv")) == (
+        ('A "quoted" film.', "good"),
+        ("No.", "bad"),
+    )
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_line_ends_of_every_system_and_long_sentences_are_read(tmp_path: Path, end: bytes) -> None:
     long = "x" * 200_000
-    (tmp_path / "labels.tsv").write_bytes(end.join([b"good\tA film.", b"bad\t" + long.encode(), b""]))
+    (tmp_path / "labels.tsv").write_bytes(
+        end.join([b"good\tA film.", b"bad\t" + long.encode(), b""])
+    )
     assert read_labelled(str(tmp_path / "labels.tsv")) == (("A film.", "good"), (long, "bad"))
 
 
@@ -37,7 +44,9 @@ def test_labelled_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         read_labelled(str(tmp_path / "labels.tsv"))
 
 
-def test_a_shared_instance_reads_no_file_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shared_instance_reads_no_file_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "labels.tsv").write_text("good\tA film.\n")
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     with pytest.raises(CorpusError, match="shared instance"):

@@ -96,7 +96,9 @@ def test_extra_roots_hang_under_the_first():
 
     words = ["Yes", "it", "rains"]
     doc = Doc(spacy.blank("en").vocab, words=words, heads=[0, 2, 2], deps=["ROOT", "nsubj", "ROOT"])
-    assert parsing._one_tree(doc, {}) == Parse((0, 3, 1), ("X",) * 3, ("_",) * 3, ("root", "nsubj", "parataxis"))
+    assert parsing._one_tree(doc, {}) == Parse(
+        (0, 3, 1), ("X",) * 3, ("_",) * 3, ("root", "nsubj", "parataxis")
+    )
 
 
 def test_order_and_repeats_are_kept_and_many_batches_equal_one_by_one():
@@ -110,7 +112,9 @@ def test_what_was_parsed_and_cut_before_is_read_without_spacy():
     run = "import sys; from core.text.parsing import parse_sentences, tokenize_lines\n"
     run += "print(parse_sentences(tokenize_lines(['It rains. It pours.'])[0])); print('spacy' in sys.modules)"
     here = parse_sentences(tokenize_lines(["It rains. It pours."])[0])
-    done = subprocess.run([sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines() == [str(here), "False"]
 
 
@@ -131,7 +135,9 @@ def test_threads_load_the_pipeline_once_and_agree(monkeypatch):
     monkeypatch.setattr(spacy, "load", lambda *a, **k: loads.append(a) or load(*a, **k))
     results: list[list[Parse]] = []
     threads = [
-        threading.Thread(target=lambda i=i: results.append(parse_sentences([("Go", f"there{i % 2}", "!")] * 3)))
+        threading.Thread(
+            target=lambda i=i: results.append(parse_sentences([("Go", f"there{i % 2}", "!")] * 3))
+        )
         for i in range(6)
     ]
     for thread in threads:
@@ -152,7 +158,11 @@ def test_text_becomes_sentences_of_words():
     assert tokenize("One. Two.", split=False) == [("One", ".", "Two", ".")]
     assert tokenize(" \n\t\n") == tokenize("") == []
     assert tokenize("Mr. Smith  left.") == [("Mr.", "Smith", "left", ".")]
-    assert tokenize_lines(["Go on. Yes", "", "no"]) == [[("Go", "on", "."), ("Yes",)], [], [("no",)]]
+    assert tokenize_lines(["Go on. Yes", "", "no"]) == [
+        [("Go", "on", "."), ("Yes",)],
+        [],
+        [("no",)],
+    ]
     assert tokenize_lines(["Go on. Yes"], split=False) == [[("Go", "on", ".", "Yes")]]
 
 
@@ -185,17 +195,38 @@ def test_a_line_in_pieces_is_cut_as_spacy_cuts_it_whole():
     whole = spacy.blank("en")
     whole.add_pipe("sentencizer")
     rng = random.Random(3)
-    parts = ["word", " ", "  ", "\t", ". ", "! ", "(", ")", "don't ", "Mr. ", "8 a.m. ", "...", "\xa0", "'s ", "5km "]
+    parts = [
+        "word",
+        " ",
+        "  ",
+        "\t",
+        ". ",
+        "! ",
+        "(",
+        ")",
+        "don't ",
+        "Mr. ",
+        "8 a.m. ",
+        "...",
+        "\xa0",
+        "'s ",
+        "5km ",
+    ]
     for _ in range(30):
-        line = "".join(rng.choice(parts) if rng.random() < 0.6 else " x" for _ in range(rng.randint(300, 900)))
+        line = "".join(
+            rng.choice(parts) if rng.random() < 0.6 else " x" for _ in range(rng.randint(300, 900))
+        )
         doc = whole(line)
         words = [tuple(token.text for token in part if not token.is_space) for part in doc.sents]
         assert tokenize(line) == [sentence for sentence in words if sentence]
-        assert tokenize(line, split=False) == [tuple(word for sentence in words for word in sentence)]
+        assert tokenize(line, split=False) == [
+            tuple(word for sentence in words for word in sentence)
+        ]
 
 
 def test_the_tokenizer_is_given_small_pieces_and_let_go_between_them(monkeypatch):
-    """It holds the interpreter for as long as a piece takes, which grows with the square of its longest run."""
+    """It holds the interpreter for as long as a piece takes, which grows with the square of its
+    longest run."""
     line, pieces, free = " ".join(f"{'=' * 490}{i}" for i in range(30)), [], []
 
     class Tokenizer:
@@ -207,7 +238,9 @@ def test_the_tokenizer_is_given_small_pieces_and_let_go_between_them(monkeypatch
     monkeypatch.setitem(parsing._loaded, "blank", spacy.blank("en"))
     parsing._loaded["blank"].add_pipe("sentencizer")
     parsing._loaded["blank"].tokenizer = Tokenizer()
-    monkeypatch.setattr("core.runs.tasks.tick", lambda fraction, note="": free.append(not parsing._lock.locked()))
+    monkeypatch.setattr(
+        "core.runs.tasks.tick", lambda fraction, note="": free.append(not parsing._lock.locked())
+    )
     tokenize(line)
     assert "".join(pieces) == line
     assert max(map(len, pieces)) <= 501
@@ -224,7 +257,9 @@ def test_cutting_a_long_line_can_be_cancelled(monkeypatch):
 
     monkeypatch.setattr("core.runs.tasks.tick", tick)
     with pytest.raises(CancelledError):
-        tokenize(" ".join(f"{'=' * 490}{i}" for i in range(900)))  # whole, it takes more than half a minute
+        tokenize(
+            " ".join(f"{'=' * 490}{i}" for i in range(900))
+        )  # whole, it takes more than half a minute
     assert len(heard) == 4
     assert 0 < heard[-1] < 0.01
 
@@ -292,7 +327,9 @@ def test_a_pipeline_without_a_parser_is_refused(tmp_path, monkeypatch):
 
     package = tmp_path / "en_core_web_bare"
     spacy.blank("en").to_disk(package)
-    (package / "__init__.py").write_text("import spacy\ndef load(**given):\n    return spacy.blank('en')\n")
+    (package / "__init__.py").write_text(
+        "import spacy\ndef load(**given):\n    return spacy.blank('en')\n"
+    )
     install(package, monkeypatch)
     with pytest.raises(ModelError, match="en_core_web"):
         parse_sentences([("a",)], "en_core_web_bare")

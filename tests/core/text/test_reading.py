@@ -14,7 +14,9 @@ from core.rsa.layers.text import items_in_words
 from core.text.reading import fewer_sentences, read_text
 from tests.core.tiny_models import save_tiny
 
-TEXT = "\n".join(f"The man opened door number {number} of the old house quietly." for number in range(116)).encode()
+TEXT = "\n".join(
+    f"The man opened door number {number} of the old house quietly." for number in range(116)
+).encode()
 
 
 def test_fewer_sentences_than_asked_for_are_said_to_be() -> None:
@@ -28,11 +30,17 @@ def test_fewer_sentences_than_asked_for_are_said_to_be() -> None:
     assert len(read_text("demo", ("legal",), 100_000).notices) == 1
 
 
-@pytest.mark.parametrize(("corpus", "asked", "read"), [("demo", 60, 60), ("upload:mine.txt", 200, 116)])
-def test_line_caption_and_record_give_one_number(tmp_path: Path, corpus: str, asked: int, read: int) -> None:
+@pytest.mark.parametrize(
+    ("corpus", "asked", "read"), [("demo", 60, 60), ("upload:mine.txt", 200, 116)]
+)
+def test_line_caption_and_record_give_one_number(
+    tmp_path: Path, corpus: str, asked: int, read: int
+) -> None:
     """With few words sampled some sentences hold none of them; they were read all the same."""
     model = f"path:{save_tiny(tmp_path / 'tiny', 'bert', max_position_embeddings=512)}"
-    spec = RsaSpec(model, (model,), corpus=corpus, sentences=asked, words=40, draws=20, references=False)
+    spec = RsaSpec(
+        model, (model,), corpus=corpus, sentences=asked, words=40, draws=20, references=False
+    )
     result = study.STUDY.run(spec, {"upload:mine.txt": TEXT})
     assert result.sentences_read == result.provenance["corpus"]["sentences"] == read
     assert items_in_words(spec, 40, read) in result.methods

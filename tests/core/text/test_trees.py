@@ -1,4 +1,5 @@
-"""Trees against slow loops that anyone can read, on random trees and on the shapes that go wrong."""
+"""Trees against slow loops that anyone can read, on random trees and on the shapes that go
+wrong."""
 
 from __future__ import annotations
 
@@ -33,7 +34,11 @@ def path_up(heads, i):
 
 def slow_distance(heads, i, j):
     up_i, up_j = path_up(heads, i), path_up(heads, j)
-    return min(a + b for a, b in itertools.product(range(len(up_i)), range(len(up_j))) if up_i[a] == up_j[b])
+    return min(
+        a + b
+        for a, b in itertools.product(range(len(up_i)), range(len(up_j)))
+        if up_i[a] == up_j[b]
+    )
 
 
 def kruskal(distances):
@@ -74,7 +79,8 @@ def test_a_chain_of_many_words_does_not_recurse():
 
 
 def test_distances_of_a_longer_sentence_take_no_more_steps_a_word():
-    """Lines of ours that run: with a loop over pairs of words, four times the words would take sixteen times them."""
+    """Lines of ours that run: with a loop over pairs of words, four times the words would take
+    sixteen times them."""
 
     def steps(n):
         heads, count = (0, *(1 for _ in range(n - 1))), 0  # flat, so that depth is the same
@@ -171,7 +177,11 @@ def test_spanning_tree_over_kept_words_keeps_the_sentences_numbers():
 def test_an_uneven_matrix_is_taken_with_its_transpose():
     rng = np.random.default_rng(4)
     distances = rng.random((8, 8))
-    assert spanning_tree(distances) == spanning_tree(distances.T) == kruskal((distances + distances.T) / 2)
+    assert (
+        spanning_tree(distances)
+        == spanning_tree(distances.T)
+        == kruskal((distances + distances.T) / 2)
+    )
 
 
 def test_what_is_no_distance_matrix_is_refused():

@@ -1,4 +1,5 @@
-"""Vectors from the store: the same cold and warm, nothing run twice, nothing left out in silence."""
+"""Vectors from the store: the same cold and warm, nothing run twice, nothing left out in
+silence."""
 
 from __future__ import annotations
 
@@ -17,7 +18,14 @@ from core.vectors.activations import extract, fitting
 from core.vectors.notices import blank_items, too_long
 from core.vectors.pairs import in_common
 from tests import ROOT
-from tests.core.tiny_models import D_MODEL, LAYERS, SENTENCES, plain_tokenizer, save_tiny, tiny_tokenizer
+from tests.core.tiny_models import (
+    D_MODEL,
+    LAYERS,
+    SENTENCES,
+    plain_tokenizer,
+    save_tiny,
+    tiny_tokenizer,
+)
 
 LONG = ("dog",) * 80  # more than the tiny models' 64 positions
 
@@ -27,7 +35,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """`path:` references of tiny random models."""
     folder = tmp_path_factory.mktemp("tiny")
     return {
-        name: f"path:{save_tiny(folder / name, name)}" for name in ("bert", "roberta", "gpt2", "llama", "t5", "bart")
+        name: f"path:{save_tiny(folder / name, name)}"
+        for name in ("bert", "roberta", "gpt2", "llama", "t5", "bart")
     }
 
 
@@ -52,10 +61,13 @@ def test_order_and_company_of_sentences_do_not_matter(tiny, tmp_path, monkeypatc
     backwards = extract(tiny["bert"], SENTENCES[::-1])
     alone = [extract(tiny["bert"], [words]) for words in SENTENCES]
     mirrored = [
-        backwards.vectors[:, backwards.sentence == len(SENTENCES) - 1 - index] for index in range(len(SENTENCES))
+        backwards.vectors[:, backwards.sentence == len(SENTENCES) - 1 - index]
+        for index in range(len(SENTENCES))
     ]
     np.testing.assert_allclose(np.concatenate(mirrored, 1), straight.vectors, atol=2e-3)
-    np.testing.assert_allclose(np.concatenate([one.vectors for one in alone], 1), straight.vectors, atol=2e-3)
+    np.testing.assert_allclose(
+        np.concatenate([one.vectors for one in alone], 1), straight.vectors, atol=2e-3
+    )
 
 
 @pytest.mark.parametrize("items", ["words", "cls", "mean"])
@@ -65,7 +77,10 @@ def test_cold_equals_warm_bit_for_bit(tiny, forwards, items) -> None:
     warm = extract(tiny["bert"], [*SENTENCES, LONG], items=items)
     assert ran == sum(forwards) == len(SENTENCES)
     assert cold.vectors.tobytes() == warm.vectors.tobytes()
-    assert (cold.word.tolist(), cold.sentence.tolist()) == (warm.word.tolist(), warm.sentence.tolist())
+    assert (cold.word.tolist(), cold.sentence.tolist()) == (
+        warm.word.tolist(),
+        warm.sentence.tolist(),
+    )
     assert cold.notices == warm.notices
 
 
@@ -89,12 +104,16 @@ def test_other_weights_number_formats_and_sides_are_other_vectors(tiny, tmp_path
     extract(f"path:{save_tiny(tmp_path / 'other', 'bart', seed=1)}", SENTENCES)
     extract(f"random:{tiny['bart']}", SENTENCES)
     assert sum(forwards) == 5 * len(SENTENCES)
-    extract(f"path:{save_tiny(tmp_path / 'renamed', 'bart', seed=1)}", SENTENCES)  # the same content, another folder
+    extract(
+        f"path:{save_tiny(tmp_path / 'renamed', 'bart', seed=1)}", SENTENCES
+    )  # the same content, another folder
     assert sum(forwards) == 5 * len(SENTENCES)
 
 
 def test_bfloat16_is_near(tiny) -> None:
-    exact, near = (extract(tiny["bert"], SENTENCES, dtype=dtype).vectors for dtype in ("float32", "bfloat16"))
+    exact, near = (
+        extract(tiny["bert"], SENTENCES, dtype=dtype).vectors for dtype in ("float32", "bfloat16")
+    )
     assert not np.array_equal(exact, near)
     np.testing.assert_allclose(near, exact, atol=0.1)
 
@@ -113,9 +132,13 @@ def test_cls_and_mean_are_one_a_sentence(tiny) -> None:
     import torch
 
     loaded = load_model(tiny["bert"], device="cpu")
-    inputs = plain_tokenizer(tiny["bert"])(list(SENTENCES[2]), is_split_into_words=True, return_tensors="pt")
+    inputs = plain_tokenizer(tiny["bert"])(
+        list(SENTENCES[2]), is_split_into_words=True, return_tensors="pt"
+    )
     with torch.no_grad():
-        states = loaded.model(input_ids=inputs["input_ids"], output_hidden_states=True).hidden_states
+        states = loaded.model(
+            input_ids=inputs["input_ids"], output_hidden_states=True
+        ).hidden_states
     first = np.stack([state[0, 0].numpy() for state in states])
     cls = extract(tiny["bert"], SENTENCES, items="cls")
     np.testing.assert_allclose(cls.vectors[:, 2], first, atol=2e-3)
@@ -128,7 +151,8 @@ def test_cls_and_mean_are_one_a_sentence(tiny) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model_type", "side"), [("gpt2", "encoder"), ("llama", "encoder"), ("t5", "encoder"), ("bart", "decoder")]
+    ("model_type", "side"),
+    [("gpt2", "encoder"), ("llama", "encoder"), ("t5", "encoder"), ("bart", "decoder")],
 )
 def test_cls_is_refused_where_there_is_none(tiny, model_type, side) -> None:
     with pytest.raises(ModelError, match=r"\[CLS\]"):
@@ -136,7 +160,8 @@ def test_cls_is_refused_where_there_is_none(tiny, model_type, side) -> None:
 
 
 def test_cls_is_refused_where_the_tokenizer_puts_none(tmp_path) -> None:
-    """The same weights as another test's, with another tokenizer: the one in memory is not mistaken for it."""
+    """The same weights as another test's, with another tokenizer: the one in memory is not mistaken
+    for it."""
     folder = save_tiny(tmp_path / "bert", vocab_size=340)
     extract(f"path:{folder}", [("the", "dog")], items="cls")
     tiny_tokenizer("gpt2").save_pretrained(folder)
@@ -153,9 +178,16 @@ def test_too_long_a_sentence_is_left_out_with_a_notice(tiny) -> None:
         assert set(result.sentence.tolist()) == {0, 2}
         assert result.vectors.shape[1] == count
         assert result.notices == (too_long(tiny["bert"], 1, 3, 64, " ".join(LONG[:6])),)
-    assert extract(tiny["t5"], given).vectors.shape[1] == 88  # relative positions: 80 words are not too long
+    assert (
+        extract(tiny["t5"], given).vectors.shape[1] == 88
+    )  # relative positions: 80 words are not too long
     assert fitting(tiny["bert"], [*given, ()]).tolist() == [True, False, True, False]
-    assert fitting(tiny["bert"], [*given, ()]).tolist() == [True, False, True, False]  # from the store
+    assert fitting(tiny["bert"], [*given, ()]).tolist() == [
+        True,
+        False,
+        True,
+        False,
+    ]  # from the store
     assert fitting(tiny["t5"], given).all()
 
 
@@ -168,7 +200,8 @@ def test_roberta_reads_as_many_as_it_has_positions_for(tiny) -> None:
 
 @pytest.mark.parametrize("model_type", ["bert", "gpt2", "t5"])
 def test_words_of_which_nothing_is_left(tiny, model_type) -> None:
-    """A zero-width space, a control character, nothing at all: no vector, a notice, and the others stay."""
+    """A zero-width space, a control character, nothing at all: no vector, a notice, and the others
+    stay."""
     odd = ("the", "\u200b", "", "dog", "👩‍👩‍👧‍👦", "naïve", "日本語", "\x00", "ﬁ")
     result = extract(tiny[model_type], [odd, ("",), ("dog",)])
     kept = result.word[result.sentence == 0].tolist()
@@ -278,7 +311,9 @@ def test_in_common_keeps_what_all_have(tiny) -> None:
     one, other = extract(tiny["bert"], given), extract(tiny["t5"], given)
     first, second = in_common([one, other])
     assert first.vectors.shape == second.vectors.shape
-    assert list(zip(first.sentence, first.word, strict=True)) == list(zip(second.sentence, second.word, strict=True))
+    assert list(zip(first.sentence, first.word, strict=True)) == list(
+        zip(second.sentence, second.word, strict=True)
+    )
     assert 1 not in first.sentence
     assert first.notices == one.notices
     assert in_common([]) == []

@@ -1,4 +1,5 @@
-"""Forward passes held against one sentence at a time in plain transformers code, for every architecture."""
+"""Forward passes held against one sentence at a time in plain transformers code, for every
+architecture."""
 
 from __future__ import annotations
 
@@ -30,14 +31,18 @@ def plain_loop(ref: str, sentences, side: str = "encoder") -> list[np.ndarray]:
     space = " " if model.config.model_type in BYTE_LEVEL else ""
     vectors = []
     for words in sentences:
-        inputs = tokenizer([space + word for word in words], is_split_into_words=True, return_tensors="pt")
+        inputs = tokenizer(
+            [space + word for word in words], is_split_into_words=True, return_tensors="pt"
+        )
         inputs.pop("token_type_ids", None)
         owners = inputs.word_ids()
         with torch.no_grad():
             if side == "decoder":
                 start = torch.tensor([[model.config.decoder_start_token_id]])
                 said = torch.cat([start, inputs["input_ids"]], 1)
-                states = model(**inputs, decoder_input_ids=said, output_hidden_states=True).decoder_hidden_states
+                states = model(
+                    **inputs, decoder_input_ids=said, output_hidden_states=True
+                ).decoder_hidden_states
                 owners = [None, *owners]
             elif model.config.is_encoder_decoder:
                 states = model.get_encoder()(**inputs, output_hidden_states=True).hidden_states
@@ -73,7 +78,9 @@ def test_word_vectors_equal_one_sentence_at_a_time(tiny, model_type) -> None:
     assert result.vectors.shape == (LAYERS + 1, sum(map(len, SENTENCES)), D_MODEL)
     np.testing.assert_allclose(result.vectors, np.concatenate(expected, 1), atol=2e-3, rtol=1e-3)
     assert result.word.tolist() == [word for words in SENTENCES for word in range(len(words))]
-    assert result.sentence.tolist() == [index for index, words in enumerate(SENTENCES) for _ in words]
+    assert result.sentence.tolist() == [
+        index for index, words in enumerate(SENTENCES) for _ in words
+    ]
     assert result.notices == ARCHITECTURES[model_type].caveats
 
 

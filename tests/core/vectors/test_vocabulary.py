@@ -1,4 +1,5 @@
-"""Words that a tokenizer does not have: counted without a forward pass, told on every page that reads text."""
+"""Words that a tokenizer does not have: counted without a forward pass, told on every page that
+reads text."""
 
 from __future__ import annotations
 
@@ -43,14 +44,18 @@ def lacking(tmp_path: Path) -> str:
     content = json.loads((folder / "tokenizer.json").read_text(encoding="utf8"))
     kept = {"door", "d", *(token["content"] for token in content["added_tokens"])}
     words = [word for word in content["model"]["vocab"] if word in kept]
-    content["model"]["vocab"] = {word: content["model"]["vocab"][word] for word in [*words, "<unk>"]}
+    content["model"]["vocab"] = {
+        word: content["model"]["vocab"][word] for word in [*words, "<unk>"]
+    }
     content["model"]["vocab"].setdefault("door", 80)
     (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf8")
     return f"path:{folder}"
 
 
 @pytest.mark.parametrize(("kind", "share"), [("bert", 0.4), ("t5", 0.4), ("gpt2", 0.0)])
-def test_the_share_is_of_all_words_and_byte_level_tokenizers_know_every_word(models, kind, share) -> None:
+def test_the_share_is_of_all_words_and_byte_level_tokenizers_know_every_word(
+    models, kind, share
+) -> None:
     assert unknown_share(models[kind], [READ, STRANGE]) == pytest.approx(share, abs=0.001)
     assert unknown_share(models[kind], [READ, READ]) == 0.0
     assert unknown_share(models[kind], [(), ("",)]) == 0.0
@@ -59,7 +64,9 @@ def test_the_share_is_of_all_words_and_byte_level_tokenizers_know_every_word(mod
 def test_a_model_of_the_box_is_counted_like_any_other(models, monkeypatch, tmp_path) -> None:
     save_tiny(tmp_path / "models" / "seed-0", "bert")
     monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path))
-    assert unknown_share("zoo:seed-0", [READ, STRANGE]) == unknown_share(models["bert"], [READ, STRANGE])
+    assert unknown_share("zoo:seed-0", [READ, STRANGE]) == unknown_share(
+        models["bert"], [READ, STRANGE]
+    )
 
 
 def test_it_is_stored_and_looked_up_without_the_tokenizer(models, monkeypatch) -> None:
@@ -74,11 +81,19 @@ def _ready(share: float, role: str = "text") -> Outputs:
     return Outputs({**known, (vocabulary.UNKNOWN, "words", role): share}, {}, 0, 0.0)
 
 
-@pytest.mark.parametrize(("share", "notices", "cautioned"), [(0.001, 0, False), (0.1, 1, False), (0.93, 1, True)])
-def test_a_notice_names_share_and_models_and_a_headline_begins_with_it(share, notices, cautioned) -> None:
-    result = with_unknown_words(Result("rsa", {}, "It changes.", {"main": pd.DataFrame()}), _ready(share))
+@pytest.mark.parametrize(
+    ("share", "notices", "cautioned"), [(0.001, 0, False), (0.1, 1, False), (0.93, 1, True)]
+)
+def test_a_notice_names_share_and_models_and_a_headline_begins_with_it(
+    share, notices, cautioned
+) -> None:
+    result = with_unknown_words(
+        Result("rsa", {}, "It changes.", {"main": pd.DataFrame()}), _ready(share)
+    )
     assert len(result.notices) == notices
-    assert all(part in "".join(result.notices) for part in (f"{100 * share:.0f} %", "a and b") if notices)
+    assert all(
+        part in "".join(result.notices) for part in (f"{100 * share:.0f} %", "a and b") if notices
+    )
     assert "random" not in "".join(result.notices)
     assert bool(result.caution) == cautioned == (share > MOSTLY)
     assert result.headline == f"{result.caution} It changes.".strip()
@@ -95,16 +110,31 @@ def test_every_study_that_reads_text_asks_for_it(monkeypatch) -> None:
 
     monkeypatch.setattr("core.study.run_here", lambda tasks, **options: Outputs({}, {}, 0, 0.0))
     monkeypatch.setattr("core.study.unknown_word_tasks", seen)
-    reading = {name for name, each in STUDIES.items() if READS_TEXT & {option.name for option in options_of(each.Spec)}}
+    reading = {
+        name
+        for name, each in STUDIES.items()
+        if READS_TEXT & {option.name for option in options_of(each.Spec)}
+    }
     for name in reading:
         with pytest.raises(Seen):
             STUDIES[name].run(STUDIES[name].Spec())
-    assert {"rsa", "tokens", "swap", "probe", "probe edges", "align", "align stitch", "align protocol"} <= reading
+    assert {
+        "rsa",
+        "tokens",
+        "swap",
+        "probe",
+        "probe edges",
+        "align",
+        "align stitch",
+        "align protocol",
+    } <= reading
 
 
 def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> None:
     words = ("door", "man", "went", "room", "dog")
-    sentences = tuple(Sentence((*words[: 3 + number % 3], words[number % 5])) for number in range(40))
+    sentences = tuple(
+        Sentence((*words[: 3 + number % 3], words[number % 5])) for number in range(40)
+    )
     texts = {"demo": Corpus("demo", sentences)}
     spec = RsaSpec(lacking, (models["bert"],), references=False, words=100, draws=20)
     result = study.STUDY.run(spec, texts)
@@ -112,7 +142,10 @@ def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> Non
     assert share > MOSTLY
     assert result.headline.startswith(result.caution)
     assert all(part in result.caution for part in ("lacking", f"{100 * share:.0f} %"))
-    assert sum("lacking" in notice and f"{100 * share:.0f} %" in notice for notice in result.notices) == 1
+    assert (
+        sum("lacking" in notice and f"{100 * share:.0f} %" in notice for notice in result.notices)
+        == 1
+    )
     assert study.STUDY.run(replace_base(spec, models["bert"]), texts).caution == ""
 
 
@@ -121,10 +154,14 @@ def replace_base(spec: RsaSpec, base: str) -> RsaSpec:
 
 
 def test_passages_and_typed_sentences_too(lacking) -> None:
-    drawn = STUDY.run(TokenMapSpec((lacking,), passage="the man went out to his old dog", question="", answer=""))
+    drawn = STUDY.run(
+        TokenMapSpec((lacking,), passage="the man went out to his old dog", question="", answer="")
+    )
     assert drawn.headline.startswith(drawn.caution)
     assert all(part in drawn.caution for part in ("lacking", "100 %", "passage"))
-    read = run_sentences(SentenceSpec(lacking, (0,), words=READ, heads=(2, 3, 0, 5, 3), keep=(True,) * 5))
+    read = run_sentences(
+        SentenceSpec(lacking, (0,), words=READ, heads=(2, 3, 0, 5, 3), keep=(True,) * 5)
+    )
     assert all(part in read.caution for part in ("lacking", "80 %", "sentence"))
 
 

@@ -1,4 +1,5 @@
-"""The static window equals a slow loop over words, at sentences' ends, with words left out and in any order."""
+"""The static window equals a slow loop over words, at sentences' ends, with words left out and in
+any order."""
 
 import numpy as np
 import pytest
@@ -31,7 +32,11 @@ def test_it_equals_the_loop(reach):
 
 def test_a_narrow_window_begins_a_wide_one():
     rng = np.random.default_rng(0)
-    sentence, word, vectors = np.zeros(5, int), np.arange(5), rng.normal(size=(5, 4)).astype(np.float32)
+    sentence, word, vectors = (
+        np.zeros(5, int),
+        np.arange(5),
+        rng.normal(size=(5, 4)).astype(np.float32),
+    )
     wide = static_window(vectors, sentence, word, 2)
     np.testing.assert_array_equal(wide[:, : 3 * 4], static_window(vectors, sentence, word, 1))
     np.testing.assert_array_equal(wide[:, :4], vectors)

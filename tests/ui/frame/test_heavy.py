@@ -1,4 +1,5 @@
-"""What is imported while a browser loads: all that a figure needs, nothing that only computing needs."""
+"""What is imported while a browser loads: all that a figure needs, nothing that only computing
+needs."""
 
 from __future__ import annotations
 

@@ -13,10 +13,17 @@ def test_letters_grow_and_data_do_not() -> None:
         "height": 300,
         "data": {"values": [{"size": 3}]},
         "config": {"axis": {"labelFontSize": 12}},
-        "layer": [{"mark": {"type": "text", "fontSize": 12}, "encoding": {"size": {"condition": {"value": 2}}}}],
+        "layer": [
+            {
+                "mark": {"type": "text", "fontSize": 12},
+                "encoding": {"size": {"condition": {"value": 2}}},
+            }
+        ],
     }
     grown = enlarged(spec)
-    assert grown["config"]["axis"]["labelFontSize"] == grown["layer"][0]["mark"]["fontSize"] == LETTERS
+    assert (
+        grown["config"]["axis"]["labelFontSize"] == grown["layer"][0]["mark"]["fontSize"] == LETTERS
+    )
     assert grown["height"] == 300
     assert grown["data"] == spec["data"]
     assert grown["config"]["axisYDiscrete"] == {"labelOverlap": False}
@@ -33,7 +40,9 @@ def page() -> None:
 
     @dataclass(frozen=True)
     class Display(options.Spec):
-        view: str = options.choice("View", "first", {"first": "", "second": ""}, help="What is drawn.")
+        view: str = options.choice(
+            "View", "first", {"first": "", "second": ""}, help="What is drawn."
+        )
         layer: int = options.whole("Layer", 0, low=0, high=2, help="Which.")
 
     form = Form("rsa", RsaSpec, display=options.options_of(Display))

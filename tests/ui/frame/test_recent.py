@@ -7,7 +7,12 @@ from ui.frame.recent import LONGEST, words_of
 
 
 def test_a_study_is_named_by_what_its_link_says_of_it_and_not_of_how_it_is_looked_at() -> None:
-    given = (("compare", ("zoo:parse-0", "zoo:nli-0")), ("view", ("Token map",)), ("layer", ("3",)), ("other", ("x",)))
+    given = (
+        ("compare", ("zoo:parse-0", "zoo:nli-0")),
+        ("view", ("Token map",)),
+        ("layer", ("3",)),
+        ("other", ("x",)),
+    )
     assert words_of(RsaSpec, given) == "Compared with: parse-0, nli-0; other: x"
     assert words_of(RsaSpec, (("view", ("By layer",)),)) == ""
 

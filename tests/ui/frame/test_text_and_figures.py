@@ -1,4 +1,5 @@
-"""Text from outside stays text; charts take the theme's colours; the box as a table; sizes for people."""
+"""Text from outside stays text; charts take the theme's colours; the box as a table; sizes for
+people."""
 
 from __future__ import annotations
 
@@ -47,7 +48,10 @@ def test_a_dark_page_swaps_the_colours_but_never_the_data() -> None:
     spec = {
         "data": {"name": "d"},
         "datasets": {"d": [{"colour": "#0072b2"}]},
-        "layer": [{"mark": {"type": "line", "color": "#0072B2"}}, {"mark": {"type": "line", "color": "#123456"}}],
+        "layer": [
+            {"mark": {"type": "line", "color": "#0072B2"}},
+            {"mark": {"type": "line", "color": "#123456"}},
+        ],
         "config": {"view": {"stroke": None}},
     }
     dark = themed(spec, "dark", {"#0072b2": "#56b4e9"})
@@ -56,7 +60,9 @@ def test_a_dark_page_swaps_the_colours_but_never_the_data() -> None:
     assert dark["datasets"] == spec["datasets"]
     assert dark["config"]["view"] == {"stroke": None}
     assert dark["autosize"]["type"] == "fit-x"
-    assert dark["config"]["axisY"]["labelFlush"] is False  # streamlit's own moves the first row's name onto the second
+    assert (
+        dark["config"]["axisY"]["labelFlush"] is False
+    )  # streamlit's own moves the first row's name onto the second
     assert themed(spec, "light", {})["layer"] == spec["layer"]
 
 
@@ -70,7 +76,8 @@ def test_light_and_dark_have_as_many_chart_colours_all_different() -> None:
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_letters_and_chart_colours_stand_out_from_the_page(name: str) -> None:
-    """WCAG: 4.5 to 1 for text, 3 to 1 for graphics that carry meaning; two Okabe-Ito hues are lighter by design."""
+    """WCAG: 4.5 to 1 for text, 3 to 1 for graphics that carry meaning; two Okabe-Ito hues are
+    lighter by design."""
     theme = CONFIG["theme"][name]
     page = theme["backgroundColor"]
     assert _contrast(theme["textColor"], page) > 7
@@ -78,14 +85,22 @@ def test_letters_and_chart_colours_stand_out_from_the_page(name: str) -> None:
     assert _contrast("#ffffff", theme["primaryColor"]) > 3
     for colour in theme["chartCategoricalColors"][:3]:
         assert _contrast(colour, page) > 3
-    for background in (page, theme["secondaryBackgroundColor"]):  # "Change" beside what a form holds
+    for background in (
+        page,
+        theme["secondaryBackgroundColor"],
+    ):  # "Change" beside what a form holds
         assert _contrast(theme["blueColor"], background) >= 4.5
 
 
 def test_colours_of_lines_stand_out_on_a_dark_page() -> None:
     """Dotted lines are thin: 4.5 to 1, as letters."""
     page = CONFIG["theme"]["dark"]["backgroundColor"]
-    pairs = dict(zip(*(CONFIG["theme"][name]["chartCategoricalColors"] for name in ("light", "dark")), strict=True))
+    pairs = dict(
+        zip(
+            *(CONFIG["theme"][name]["chartCategoricalColors"] for name in ("light", "dark")),
+            strict=True,
+        )
+    )
     dark = DARKER | pairs
     for colour in (*STATUS_COLOURS.values(), *TASK_COLOURS.values(), *COLOURS, GREY):
         assert _contrast(dark.get(colour.lower(), colour), page) >= 4.5, colour
@@ -117,7 +132,13 @@ def test_the_table_of_included_models_takes_whatever_the_manifest_lacks() -> Non
         *("zoo:seed-0", "zoo:seed-0@step-200", "zoo:nli-0, nli-1", "zoo:new-0", "zoo:bare"),
     ]
     assert table["score"].tolist() == [
-        *("loss 4.10 nats (baseline 5.40)", "loss 6.20 nats (baseline 5.40)", "accuracy .62 to .67", "", ""),
+        *(
+            "loss 4.10 nats (baseline 5.40)",
+            "loss 6.20 nats (baseline 5.40)",
+            "accuracy .62 to .67",
+            "",
+            "",
+        ),
     ]
     assert table["trained for"].tolist() == [
         *("Masked language model", "Masked language model, intermediate checkpoint"),
@@ -130,7 +151,8 @@ def test_the_table_of_included_models_takes_whatever_the_manifest_lacks() -> Non
 
 
 @pytest.mark.parametrize(
-    ("count", "shown"), [(0, "0 B"), (812_345, "812 kB"), (33_600_000, "34 MB"), (1_240_000_000, "1.2 GB")]
+    ("count", "shown"),
+    [(0, "0 B"), (812_345, "812 kB"), (33_600_000, "34 MB"), (1_240_000_000, "1.2 GB")],
 )
 def test_sizes_for_people(count: int, shown: str) -> None:
     assert in_bytes(count) == shown
@@ -153,7 +175,9 @@ def _contrast(one: str, other: str) -> float:
 
     def luminance(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     high, low = sorted((luminance(one), luminance(other)), reverse=True)

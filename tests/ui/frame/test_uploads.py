@@ -51,7 +51,9 @@ def test_the_servers_limit_is_the_modes(
     assert config.get_option(OPTION) * MEGABYTE == limits.max_upload_bytes  # type: ignore[attr-defined]
 
 
-def test_a_session_holds_no_more_than_its_share(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_holds_no_more_than_its_share(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(MODE, "shared")
     limit_uploads()
     limit_uploads()  # every run does
@@ -64,7 +66,9 @@ def test_a_session_holds_no_more_than_its_share(server: Server, monkeypatch: pyt
     assert len(held(server)) == MOST_FILES
 
 
-def test_a_session_that_ended_leaves_no_file_behind(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_ended_leaves_no_file_behind(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(MODE, "shared")
     limit_uploads()
     assert isinstance(server.uploaded_file_mgr, BoundedUploads)

@@ -1,4 +1,5 @@
-"""Lessons: whole, true to their pages' options, a guess before the figure and in it, a handout that prints."""
+"""Lessons: whole, true to their pages' options, a guess before the figure and in it, a handout that
+prints."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def test_ninety_minutes_are_ninety() -> None:
     assert 5 + sum(lesson.minutes for lesson in LESSONS.values()) + 5 == 90
 
 
-@pytest.mark.parametrize(("guess", "verdict"), [(0.5, "close"), (0.1, "too low"), (0.9, "too high")])
+@pytest.mark.parametrize(
+    ("guess", "verdict"), [(0.5, "close"), (0.1, "too low"), (0.9, "too high")]
+)
 def test_a_guess_is_judged_by_the_result(guess: float, verdict: str) -> None:
     rows = pd.DataFrame({"layer": [0, 1, 1], "similarity": [1.0, 0.4, 0.6]})
     said = LESSONS["rsa"].guess.judge(guess, Result("rsa", {}, "", {"similarity": rows}))
@@ -58,7 +61,9 @@ def test_a_study_without_the_number_says_nothing_of_the_guess() -> None:
 @pytest.mark.parametrize("kind", ["single", "layered", "panels"])
 def test_the_guess_is_drawn_into_any_chart(axis: Any, kind: str) -> None:
     line = alt.Chart(pd.DataFrame({"a": [0, 1], "b": [0, 1]})).mark_line().encode(x="a:Q", y="b:Q")
-    chart = {"single": line, "layered": alt.layer(line, line), "panels": alt.hconcat(line, line)}[kind]
+    chart = {"single": line, "layered": alt.layer(line, line), "panels": alt.hconcat(line, line)}[
+        kind
+    ]
     before = chart.to_dict()
     svg = vegalite_to_svg(marked(before, Mark(axis, 0.5), "#23201b"))
     assert svg.count(YOURS) >= (2 if kind == "panels" else 1)

@@ -1,4 +1,5 @@
-"""Charts on a page: drawn once for a result, a view and a theme, and sent as what streamlit would have made of them."""
+"""Charts on a page: drawn once for a result, a view and a theme, and sent as what streamlit would
+have made of them."""
 
 from __future__ import annotations
 
@@ -64,7 +65,10 @@ def plain_page() -> None:
 
 
 def test_sessions_share_a_chart_and_a_view_has_its_own() -> None:
-    first, second = AppTest.from_function(shared_page).run(), AppTest.from_function(shared_page).run()
+    first, second = (
+        AppTest.from_function(shared_page).run(),
+        AppTest.from_function(shared_page).run(),
+    )
     assert CALLS == ["a"]
     first.radio[0].set_value("b").run()
     second.run()
@@ -77,7 +81,8 @@ def test_sessions_share_a_chart_and_a_view_has_its_own() -> None:
 def test_a_shared_chart_is_the_plain_one() -> None:
     """The same specification and the same bytes as streamlit makes by itself."""
     shared, alone = (
-        AppTest.from_function(page).run().get("vega_lite_chart")[0].proto for page in (shared_page, plain_page)
+        AppTest.from_function(page).run().get("vega_lite_chart")[0].proto
+        for page in (shared_page, plain_page)
     )
     assert json.loads(shared.spec) == json.loads(alone.spec)
     assert shared.datasets[0] == alone.datasets[0]

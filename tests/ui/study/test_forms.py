@@ -1,4 +1,5 @@
-"""A page's form: defaults, links, typed values, what is refused, uploads; each page keeps its own values."""
+"""A page's form: defaults, links, typed values, what is refused, uploads; each page keeps its own
+values."""
 
 from __future__ import annotations
 
@@ -14,7 +15,12 @@ from core.options import Option, options_of
 from tests.core.test_options import another
 from ui.study.forms import NO_FILE, reason_of
 
-SHOWN = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec) if option.kind != "corpus"]
+SHOWN = [
+    (study, option)
+    for study in STUDIES
+    for option in options_of(STUDIES[study].Spec)
+    if option.kind != "corpus"
+]
 
 
 @pytest.fixture
@@ -59,7 +65,10 @@ def got(app: AppTest) -> Any:
 
 
 def address(app: AppTest) -> dict[str, list[str]]:
-    return {name: value if isinstance(value, list) else [value] for name, value in app.query_params.items()}
+    return {
+        name: value if isinstance(value, list) else [value]
+        for name, value in app.query_params.items()
+    }
 
 
 def press_run(app: AppTest) -> AppTest:
@@ -76,7 +85,9 @@ def test_the_form_begins_with_the_defaults_and_an_empty_address(study: str) -> N
 
 
 @pytest.mark.usefixtures("small_box")
-@pytest.mark.parametrize(("study", "option"), SHOWN, ids=[f"{study}: {option.name}" for study, option in SHOWN])
+@pytest.mark.parametrize(
+    ("study", "option"), SHOWN, ids=[f"{study}: {option.name}" for study, option in SHOWN]
+)
 def test_a_link_sets_every_option_and_stays(study: str, option: Option) -> None:
     value = another(option)
     app = opened(study, **{option.name: option.write(value)})
@@ -84,16 +95,25 @@ def test_a_link_sets_every_option_and_stays(study: str, option: Option) -> None:
     if spec is not None:  # a rule between fields may refuse it alone
         assert getattr(spec, option.name) == value, messages
         assert not messages
-    assert address(app).get(option.name) == (option.write(value) if value != option.default else None)
+    assert address(app).get(option.name) == (
+        option.write(value) if value != option.default else None
+    )
 
 
 @pytest.mark.usefixtures("small_box")
 def test_a_browser_that_was_told_no_value_draws_it_all_the_same() -> None:
-    app = opened(sentences="40", compare=["zoo:nli-0", "zoo:parse-0"], references="false", measure="cka")
-    app.session_state["rsa/form open"] = True  # the form was opened: no control is told its value again
+    app = opened(
+        sentences="40", compare=["zoo:nli-0", "zoo:parse-0"], references="false", measure="cka"
+    )
+    app.session_state["rsa/form open"] = (
+        True  # the form was opened: no control is told its value again
+    )
     app.run()
-    drawn = {element.key: element.proto for kind in ("number_input", "multiselect", "selectbox", "toggle")
-             for element in app.get(kind)}  # fmt: skip
+    drawn = {
+        element.key: element.proto
+        for kind in ("number_input", "multiselect", "selectbox", "toggle")
+        for element in app.get(kind)
+    }
     assert not drawn["rsa/sentences"].set_value
     assert drawn["rsa/sentences"].default == 40
     assert drawn["rsa/references"].default is False
@@ -118,14 +138,26 @@ def test_a_widget_changes_spec_and_address() -> None:
 @pytest.mark.usefixtures("small_box")
 def test_what_a_link_cannot_ask_for_is_left_out_and_said() -> None:
     app = opened(
-        base="[no](http://evil.example)", compare=["zoo:seed-1", "nonsense"], measure="magic", corpus="/etc/passwd",
-        genres=["news", "gossip"], sentences="many", unknown="x",
-    )  # fmt: skip
+        base="[no](http://evil.example)",
+        compare=["zoo:seed-1", "nonsense"],
+        measure="magic",
+        corpus="/etc/passwd",
+        genres=["news", "gossip"],
+        sentences="many",
+        unknown="x",
+    )
     spec = got(app)
-    assert (spec.base, spec.compare, spec.measure, spec.corpus) == ("zoo:seed-0", ("zoo:seed-1",), "rsa", "demo")
+    assert (spec.base, spec.compare, spec.measure, spec.corpus) == (
+        "zoo:seed-0",
+        ("zoo:seed-1",),
+        "rsa",
+        "demo",
+    )
     assert (spec.genres, spec.sentences) == (("news",), 200)
     said = " ".join(str(warning.value) for warning in app.warning)
-    assert all(f"`{value}`" in said for value in ("nonsense", "magic", "/etc/passwd", "gossip", "many"))
+    assert all(
+        f"`{value}`" in said for value in ("nonsense", "magic", "/etc/passwd", "gossip", "many")
+    )
     assert "](http" not in said.replace("`[no](http://evil.example)`", "")
     assert "unknown" not in app.query_params
     press_run(app)
@@ -197,7 +229,10 @@ def test_what_is_no_value_is_not_in_the_link_whatever_its_length() -> None:
 
 def test_a_study_says_why_one_would_run_it_or_at_least_what_it_tells() -> None:
     study = STUDIES["swap"]
-    assert reason_of(replace(study, reason="It shows which layers matter.")) == "It shows which layers matter."
+    assert (
+        reason_of(replace(study, reason="It shows which layers matter."))
+        == "It shows which layers matter."
+    )
     purpose = reason_of(replace(study, reason=""))
     assert purpose.removesuffix(".").lower() == study.purpose.lower()
     assert purpose[0].isupper()

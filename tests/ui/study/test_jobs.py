@@ -1,4 +1,5 @@
-"""The registry of studies, without streamlit: sharing, order, cancelling, caps, and what a bug does."""
+"""The registry of studies, without streamlit: sharing, order, cancelling, caps, and what a bug
+does."""
 
 from __future__ import annotations
 
@@ -94,7 +95,11 @@ def test_a_job_that_somebody_looks_at_runs_before_one_that_was_left() -> None:
 def test_jobs_run_in_order_one_at_a_time_and_know_their_place() -> None:
     jobs, gates, order = Jobs(), [Gate() for _ in range(3)], []
     asked = [
-        jobs.ask(str(n), "", lambda progress, signal, n=n, gate=gate: order.append(n) or gate(progress, signal))
+        jobs.ask(
+            str(n),
+            "",
+            lambda progress, signal, n=n, gate=gate: order.append(n) or gate(progress, signal),
+        )
         for n, gate in enumerate(gates)
     ]
     assert gates[0].begun.wait(LONG)
@@ -110,7 +115,10 @@ def test_jobs_run_in_order_one_at_a_time_and_know_their_place() -> None:
 
 def test_cancel_stops_what_runs_and_removes_what_waits() -> None:
     jobs, gate = Jobs(), Gate()
-    running, waiting = jobs.ask("a", "A", gate, watcher="one"), jobs.ask("b", "B", gate, watcher="one")
+    running, waiting = (
+        jobs.ask("a", "A", gate, watcher="one"),
+        jobs.ask("b", "B", gate, watcher="one"),
+    )
     assert gate.begun.wait(LONG)
     assert jobs.leave(waiting, "one")
     assert finish(waiting).state is State.CANCELLED
@@ -154,7 +162,9 @@ def test_asking_again_after_cancelling_starts_anew_even_while_the_old_run_is_sto
     assert finish(new).result == 1
 
 
-def test_an_expected_error_and_a_bug_end_the_job_but_not_the_worker(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_expected_error_and_a_bug_end_the_job_but_not_the_worker(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     jobs = Jobs()
 
     def unknown(progress: object, signal: object) -> None:
@@ -203,7 +213,10 @@ def test_finished_jobs_are_bounded_and_the_oldest_goes_first() -> None:
 
 def test_progress_is_read_while_the_study_runs_and_tells_whether_it_was_stored() -> None:
     jobs, gate = Jobs(), Gate()
-    reports = [Progress(1, 4, 1, 0.25, "sentence 1 of 4", 1.0, 3.0), Progress(4, 4, 4, 1.0, "", 1.0, 0.0)]
+    reports = [
+        Progress(1, 4, 1, 0.25, "sentence 1 of 4", 1.0, 3.0),
+        Progress(4, 4, 4, 1.0, "", 1.0, 0.0),
+    ]
 
     def study(progress, signal):
         progress(reports[0])
@@ -259,7 +272,10 @@ def test_a_look_computes_nothing_and_is_no_answer_to_who_asks_for_the_study() ->
             raise NotStoredError("not there")
         return "computed"
 
-    assert finish(jobs.ask("a", "", lambda progress, signal: "found", only_stored=True)).result == "found"
+    assert (
+        finish(jobs.ask("a", "", lambda progress, signal: "found", only_stored=True)).result
+        == "found"
+    )
     looked = finish(jobs.ask("b", "", missing, only_stored=True))
     assert looked.state is State.NOT_STORED
     assert jobs.ask("b", "", missing, only_stored=True) is looked
@@ -315,7 +331,9 @@ def test_turns_go_round_those_who_ask() -> None:
     assert gate.begun.wait(LONG)
     asked = [first]
     for n, watcher in enumerate(("greedy", "greedy", "modest")):
-        asked.append(jobs.ask(str(n), "", lambda progress, signal, n=n: order.append(n), watcher=watcher))
+        asked.append(
+            jobs.ask(str(n), "", lambda progress, signal, n=n: order.append(n), watcher=watcher)
+        )
     gate.opened.set()
     for job in asked:
         finish(job)
@@ -341,7 +359,9 @@ def test_closed_tabs_do_not_block_the_queue_for_others() -> None:
     clock = Clock()
     jobs, gate = Jobs(clock=clock), Gate()
     asked = [
-        jobs.ask(f"{tab} {number}", "", gate, watcher=f"tab {tab}", most=16) for tab in range(4) for number in range(4)
+        jobs.ask(f"{tab} {number}", "", gate, watcher=f"tab {tab}", most=16)
+        for tab in range(4)
+        for number in range(4)
     ]
     assert gate.begun.wait(LONG)
     jobs.watch(asked[2], "tab 0")
@@ -371,7 +391,9 @@ def test_how_long_until_it_runs() -> None:
     one, two = (jobs.ask(key, "", lambda progress, signal: 1) for key in "bc")
     assert jobs.wait_seconds(running) is None
     assert jobs.wait_seconds(one) == 12.0
-    assert jobs.wait_seconds(two) is None, "nothing has ended yet, so nobody knows how long one takes"
+    assert jobs.wait_seconds(two) is None, (
+        "nothing has ended yet, so nobody knows how long one takes"
+    )
     gate.opened.set()
     finish(two)
 

@@ -1,4 +1,5 @@
-"""The hub's fine-tunes of a chosen base become choices in every model control, or it is said why there are none."""
+"""The hub's fine-tunes of a chosen base become choices in every model control, or it is said why
+there are none."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def test_fine_tunes_of_a_hub_model_become_choices(monkeypatch: pytest.MonkeyPatc
         Listed("hub:a/gated", ("squad",), gated=True, **about),
     ]
     known = {"roberta-base": listed}
-    monkeypatch.setattr("core.models.hub.listing.list_fine_tunes", lambda base, most, say: known.get(base, []))
+    monkeypatch.setattr(
+        "core.models.hub.listing.list_fine_tunes", lambda base, most, say: known.get(base, [])
+    )
     app = ask_the_hub("hub:roberta-base")
     assert "hub:a/tuned" in app.multiselect(key="rsa/compare").options
     assert "hub:a/gated" not in app.multiselect(key="rsa/compare").options
@@ -52,7 +55,11 @@ def test_fine_tunes_of_a_hub_model_become_choices(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("base", "named"),
-    [("zoo:seed-0", r"hub\:roberta\-base"), ("hub:t5-base", r"t5\-base"), ("hub:gpt2-medium", "offline")],
+    [
+        ("zoo:seed-0", r"hub\:roberta\-base"),
+        ("hub:t5-base", r"t5\-base"),
+        ("hub:gpt2-medium", "offline"),
+    ],
 )
 def test_no_fine_tunes_is_said(base: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def list_fine_tunes(name: str, most: int, say: object) -> list[Listed]:

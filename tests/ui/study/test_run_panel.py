@@ -125,7 +125,9 @@ def press(app: AppTest, label: str) -> AppTest:
 
 def texts(app: AppTest) -> str:
     return "\n".join(
-        str(e.value) for kind in (app.markdown, app.caption, app.info, app.warning, app.error) for e in kind
+        str(e.value)
+        for kind in (app.markdown, app.caption, app.info, app.warning, app.error)
+        for e in kind
     )
 
 
@@ -255,7 +257,10 @@ def test_a_precomputed_result_can_be_recomputed_here(
 
 
 def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.study.run_panel.current_limits", lambda: type("L", (), {"max_queue": 1, "shared": True})())
+    monkeypatch.setattr(
+        "ui.study.run_panel.current_limits",
+        lambda: type("L", (), {"max_queue": 1, "shared": True})(),
+    )
     open_page("a")
     full = open_page("b")
     assert "1 studies are waiting" in texts(full).replace("\\", "")

@@ -36,7 +36,9 @@ def lines(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture
 
 
 def test_a_line_counts_tasks_run_and_found(lines: pytest.LogCaptureFixture) -> None:
-    progress = Progress(done=12, total=12, stored=5, fraction=1.0, note="", seconds=4.0, remaining=None)
+    progress = Progress(
+        done=12, total=12, stored=5, fraction=1.0, note="", seconds=4.0, remaining=None
+    )
     log_study("RSA", RsaSpec(draws=50), [progress], outcome="done", seconds=4.219)
     (record,) = lines.records
     peak = peak_megabytes()
@@ -45,7 +47,14 @@ def test_a_line_counts_tasks_run_and_found(lines: pytest.LogCaptureFixture) -> N
     said = json.loads(record.getMessage())
     assert 0 < said.pop("peak_mb") <= peak
     assert said == {
-        **{"study": "RSA", "outcome": "done", "run": 7, "found": 5, "seconds": 4.22, "spec": {"draws": 50}},
+        **{
+            "study": "RSA",
+            "outcome": "done",
+            "run": 7,
+            "found": 5,
+            "seconds": 4.22,
+            "spec": {"draws": 50},
+        },
     }
 
 
@@ -58,9 +67,15 @@ def test_a_study_that_never_began_has_its_line_too(lines: pytest.LogCaptureFixtu
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        (WrittenSpec(sentence=SECRET, passage=SECRET * 2), {"sentence": "9 characters", "passage": "18 characters"}),
+        (
+            WrittenSpec(sentence=SECRET, passage=SECRET * 2),
+            {"sentence": "9 characters", "passage": "18 characters"},
+        ),
         (RsaSpec(corpus=f"upload:{SECRET}.txt"), {"corpus": "upload"}),
-        (RsaSpec(base="random:zoo:seed-1", corpus="demo:news"), {"base": "random:zoo:seed-1", "corpus": "demo:news"}),
+        (
+            RsaSpec(base="random:zoo:seed-1", corpus="demo:news"),
+            {"base": "random:zoo:seed-1", "corpus": "demo:news"},
+        ),
     ],
 )
 def test_nobody_is_quoted(spec: Spec, said: dict[str, object]) -> None:
@@ -70,8 +85,16 @@ def test_nobody_is_quoted(spec: Spec, said: dict[str, object]) -> None:
 def test_no_path_is_told(tmp_path: Path) -> None:
     text = tmp_path / f"{SECRET}.txt"
     text.write_text("A sentence.\n")
-    spec = RsaSpec(corpus=str(text), base=f"path:{tmp_path}", compare=(f"random:path:{tmp_path}", "hub:org/name@main"))
-    assert described(spec) == {"corpus": "file", "base": "path", "compare": ["random", "hub:org/name@main"]}
+    spec = RsaSpec(
+        corpus=str(text),
+        base=f"path:{tmp_path}",
+        compare=(f"random:path:{tmp_path}", "hub:org/name@main"),
+    )
+    assert described(spec) == {
+        "corpus": "file",
+        "base": "path",
+        "compare": ["random", "hub:org/name@main"],
+    }
 
 
 def test_a_line_break_makes_no_second_line(lines: pytest.LogCaptureFixture) -> None:
@@ -90,7 +113,8 @@ def test_the_line_reaches_standard_error_where_nobody_set_up_logging(
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome"), [(None, "done"), (CancelledError("stopped"), "cancelled"), (ValueError(SECRET), "failed")]
+    ("error", "outcome"),
+    [(None, "done"), (CancelledError("stopped"), "cancelled"), (ValueError(SECRET), "failed")],
 )
 def test_logged_work_leaves_one_line_however_it_ends(
     lines: pytest.LogCaptureFixture, error: Exception | None, outcome: str
@@ -98,8 +122,15 @@ def test_logged_work_leaves_one_line_however_it_ends(
     reported: list[Progress] = []
 
     def run(report: Callable[[Progress], None], signal: Signal) -> str:
-        for done, stored, seconds in ((1, 0, 1.0), (1, 0, 5.0), (1, 1, 0.0), (3, 1, 2.0)):  # two stages
-            report(Progress(done, 3, stored, done / 3, note=SECRET, seconds=seconds, remaining=None))
+        for done, stored, seconds in (
+            (1, 0, 1.0),
+            (1, 0, 5.0),
+            (1, 1, 0.0),
+            (3, 1, 2.0),
+        ):  # two stages
+            report(
+                Progress(done, 3, stored, done / 3, note=SECRET, seconds=seconds, remaining=None)
+            )
         if error is not None:
             raise error
         return "result"
@@ -118,7 +149,9 @@ def test_logged_work_leaves_one_line_however_it_ends(
 
 
 @pytest.mark.parametrize("error", [NotStoredError("look"), GaveWayError("later")])
-def test_work_that_goes_on_later_has_no_line_yet(lines: pytest.LogCaptureFixture, error: Exception) -> None:
+def test_work_that_goes_on_later_has_no_line_yet(
+    lines: pytest.LogCaptureFixture, error: Exception
+) -> None:
     def run(report: Callable[[Progress], None], signal: Signal) -> None:
         raise error
 

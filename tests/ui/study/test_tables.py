@@ -1,4 +1,5 @@
-"""Tables on a page: a title, words above the columns, no empty cell that says None, no box to tick."""
+"""Tables on a page: a title, words above the columns, no empty cell that says None, no box to
+tick."""
 
 from __future__ import annotations
 

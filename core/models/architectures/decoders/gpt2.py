@@ -8,7 +8,11 @@ GPT2 = Architecture(
     types=("gpt2",),
     family="decoder",
     matrices=(
-        *name_tensors("h.#.", {"output": "attn.c_proj", "ff1": "mlp.c_fc", "ff2": "mlp.c_proj"}, transposed=True),
+        *name_tensors(
+            "h.#.",
+            {"output": "attn.c_proj", "ff1": "mlp.c_fc", "ff2": "mlp.c_proj"},
+            transposed=True,
+        ),
         fuse("h.#.attn.c_attn", ATTENTION, transposed=True),
     ),
     stack="h",

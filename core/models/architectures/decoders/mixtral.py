@@ -1,6 +1,7 @@
 """Mixtral: Llama's attention, with a router and several experts as feed-forward layer.
 
-Checkpoints hold a tensor for each expert; a model in memory holds all experts in one, gate and first matrix together.
+Checkpoints hold a tensor for each expert; a model in memory holds all experts in one, gate and
+first matrix together.
 """
 
 from __future__ import annotations

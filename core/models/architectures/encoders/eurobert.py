@@ -13,7 +13,9 @@ NOMIC_BERT = replace(
     types=("nomic_bert",),
     # As the published checkpoints name them, and as transformers does in memory.
     matrices=(
-        *name_tensors("layers.#.self_attn.", {"query": "q_proj", "key": "k_proj", "value": "v_proj"}),
+        *name_tensors(
+            "layers.#.self_attn.", {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+        ),
         fuse("layers.#.attn.Wqkv", ATTENTION),
         *name_tensors(
             "layers.#.",

@@ -10,7 +10,8 @@ MODERNBERT = Architecture(
     matrices=(
         *name_tensors("layers.#.", {"output": "attn.Wo", "ff2": "mlp.Wo"}),
         fuse("layers.#.attn.Wqkv", ATTENTION),
-        # Its own code calls the second half the gate; the half that the activation bends comes first.
+        # Its own code calls the second half the gate; the half that the activation bends comes
+        # first.
         fuse("layers.#.mlp.Wi", ("gate", "ff1")),
     ),
     stack="layers",

@@ -1,4 +1,5 @@
-"""XLNet, which stores its attention by head: (input, head, size of a head), the output matrix the other way round."""
+"""XLNet, which stores its attention by head: (input, head, size of a head), the output matrix the
+other way round."""
 
 from __future__ import annotations
 
@@ -10,7 +11,10 @@ XLNET = Architecture(
     types=("xlnet",),
     family="encoder",
     matrices=(
-        *(Tensor(f"layer.#.rel_attn.{name}", (role,), transposed=True) for role, name in _HEADS.items()),
+        *(
+            Tensor(f"layer.#.rel_attn.{name}", (role,), transposed=True)
+            for role, name in _HEADS.items()
+        ),
         Tensor("layer.#.rel_attn.o", ("output",)),
         *name_tensors("layer.#.ff.", {"ff1": "layer_1", "ff2": "layer_2"}),
     ),

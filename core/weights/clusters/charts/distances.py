@@ -15,7 +15,14 @@ from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.numbers import Tip, label_expr, text_of, told
-from core.weights.clusters.charts.marks import group_names, legend, model_names, ordered, palette, vector_name
+from core.weights.clusters.charts.marks import (
+    group_names,
+    legend,
+    model_names,
+    ordered,
+    palette,
+    vector_name,
+)
 from core.weights.vectors.clustering import build_dendrogram
 
 if TYPE_CHECKING:
@@ -46,7 +53,9 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names = model_names(result)[tree.order]
     groups = group_names(result.table["label"], "label")[tree.order]
     right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
-    x_scale, y_scale = ({"domain": domain, "nice": False} for domain in ([-0.5, right], [count - 0.5, -0.5]))
+    x_scale, y_scale = (
+        {"domain": domain, "nice": False} for domain in ([-0.5, right], [count - 0.5, -0.5])
+    )
     x = channel("x:Q", title=None, scale=x_scale, axis=None)
     y = channel("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
     cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
@@ -70,16 +79,22 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
         legend=gradient("Distance", labelExpr=str(label_expr("share")), context=context),
     )
     base = Chart(rows)
-    heat: list[Any] = [base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)]
+    heat: list[Any] = [
+        base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)
+    ]
     if count <= MOST_NUMBERED:
         ink = either("datum.light", "black", "white")
-        numbers = base.calculated(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(baseline="middle")
+        numbers = base.calculated(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(
+            baseline="middle"
+        )
         heat.append(
             numbers.encode(
-                x=channel("mx:Q", scale=x_scale, axis=None), y=channel("my:Q", title=None, scale=y_scale),
-                text="written:N", color=ink,
+                x=channel("mx:Q", scale=x_scale, axis=None),
+                y=channel("my:Q", title=None, scale=y_scale),
+                text="written:N",
+                color=ink,
             )
-        )  # fmt: skip
+        )
     shown = ordered(groups)
     fill = channel(
         "group:N", title=None, scale=palette(shown), legend=legend(shown, context=context)
@@ -91,7 +106,9 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
     what = f"Distances between {vector_name(result)}"
-    words = cells_in_words(cells, what, row="model", column="other", value="distance", value_title="distance")
+    words = cells_in_words(
+        cells, what, row="model", column="other", value="distance", value_title="distance"
+    )
     chart: Chart = (
         layered(*heat, strip, lines)
         .scales(color="independent", fill="independent")
@@ -130,7 +147,15 @@ def _strip(groups: Sequence[str]) -> pd.DataFrame:
 
     place, count = np.arange(len(groups)), len(groups)
     left = (1 + GAP) * count - 0.5
-    return pd.DataFrame({"x": left, "x2": left + STRIP * count, "y": place - 0.5, "y2": place + 0.5, "group": groups})
+    return pd.DataFrame(
+        {
+            "x": left,
+            "x2": left + STRIP * count,
+            "y": place - 0.5,
+            "y2": place + 0.5,
+            "group": groups,
+        }
+    )
 
 
 def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:

@@ -17,7 +17,14 @@ from core.results.drawing.vega import Chart, channel, layered
 from core.results.numbers import Tip, label_expr, text_of, told
 from core.weights.clusters.charts import ranks as rank_charts
 from core.weights.clusters.charts.distances import distances_chart
-from core.weights.clusters.charts.marks import group_names, legend, model_names, ordered, palette, vector_name
+from core.weights.clusters.charts.marks import (
+    group_names,
+    legend,
+    model_names,
+    ordered,
+    palette,
+    vector_name,
+)
 from core.weights.vectors.projections import METHODS
 from core.weights.vectors.registry import VECTORS
 
@@ -68,13 +75,18 @@ def map_chart(
         x=channel("x:Q", title=titles[0], scale={"domain": x_ends, "nice": False}, axis=axis),
         y=channel("y:Q", title=titles[1], scale={"domain": y_ends, "nice": False}, axis=axis),
     )
-    pick = {"name": CHOSEN, "select": {"type": "point", "fields": ["model"], "on": "click", "clear": "dblclick"}}
+    pick = {
+        "name": CHOSEN,
+        "select": {"type": "point", "fields": ["model"], "on": "click", "clear": "dblclick"},
+    }
     dots = base.mark_point(filled=True, size=150, opacity=0.9).encode(
         color=channel(
             "group:N", title=None, scale=palette(groups), legend=legend(groups, context=context)
         ),
         shape=channel(
-            "group:N", title=None, scale=palette(groups, SHAPES),
+            "group:N",
+            title=None,
+            scale=palette(groups, SHAPES),
             legend=legend(groups, context=context),
         ),
         tooltip=tooltip,
@@ -119,8 +131,16 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     title = "Neighbours with the same label"
     most = max(int(rows["k"].max()), 2)
     plane = Plane(
-        "k", "share", "Nearest neighbours, k", title, 0.0, 1.0, (1.0, float(most)), kind="per cent",
-        height=320, context=context
+        "k",
+        "share",
+        "Nearest neighbours, k",
+        title,
+        0.0,
+        1.0,
+        (1.0, float(most)),
+        kind="per cent",
+        height=320,
+        context=context,
     )
     looks = {
         shown: Look(COLOURS[place], SHAPES[place], width=4 if name == result.spec["vector"] else 2)
@@ -154,7 +174,9 @@ def _subtitle(drawing: str) -> str:
 
 
 def _axes(drawing: str) -> tuple[str, str]:
-    return ("PC 1", "PC 2") if drawing == "pca" else (f"{METHODS[drawing]} 1", f"{METHODS[drawing]} 2")
+    return (
+        ("PC 1", "PC 2") if drawing == "pca" else (f"{METHODS[drawing]} 1", f"{METHODS[drawing]} 2")
+    )
 
 
 def _padded(table: pd.DataFrame) -> tuple[list[float], list[float]]:
@@ -166,11 +188,18 @@ def _padded(table: pd.DataFrame) -> tuple[list[float], list[float]]:
 
 
 def _named(
-    table: pd.DataFrame, x_ends: list[float], y_ends: list[float], height: float, chosen: str, *,
+    table: pd.DataFrame,
+    x_ends: list[float],
+    y_ends: list[float],
+    height: float,
+    chosen: str,
+    *,
     context: Context,
 ) -> pd.DataFrame:
     """The table, chosen model first, with places of names (dx, dy) and whether they fit (named)."""
-    table = table.assign(ringed=table["model"] == chosen).sort_values("ringed", ascending=False, kind="stable")
+    table = table.assign(ringed=table["model"] == chosen).sort_values(
+        "ringed", ascending=False, kind="stable"
+    )
     letter = context.letter
     x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * context.narrow
     y = (y_ends[1] - table["y"]) / (y_ends[1] - y_ends[0]) * height

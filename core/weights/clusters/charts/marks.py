@@ -42,7 +42,9 @@ def vector_name(result: Result) -> str:
 def group_names(column: pd.Series, by: str) -> ndarray:
     """The values of a column for a legend."""
     if by == "cluster":
-        return np.array([f"cluster {value + 1}" if value >= 0 else "outlier" for value in column], dtype=object)
+        return np.array(
+            [f"cluster {value + 1}" if value >= 0 else "outlier" for value in column], dtype=object
+        )
     return np.array([str(value) or NO_LABEL for value in column], dtype=object)
 
 
@@ -60,7 +62,9 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
     given = [values[place % len(values)] for place in range(len(groups))]
     if values is COLOURS:
         fixed = {**TASK_COLOURS, NO_LABEL: GREY}
-        free = [colour for colour in COLOURS if colour not in {fixed.get(group) for group in groups}] or list(COLOURS)
+        free = [
+            colour for colour in COLOURS if colour not in {fixed.get(group) for group in groups}
+        ] or list(COLOURS)
         others = [group for group in groups if group not in fixed]
         given = [fixed[g] if g in fixed else free[others.index(g) % len(free)] for g in groups]
     return {"domain": list(groups), "range": given}

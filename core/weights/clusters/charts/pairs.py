@@ -37,7 +37,11 @@ def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Cha
         "relative_norm": ("Relative size", "norm of the update over the norm of the base's matrix"),
         "rank": ("Rank", f"directions that hold {energy} of its energy; 0 for an unchanged matrix"),
     }[column]
-    tips: tuple[Tip, ...] = (Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip(column, title, kind))
+    tips: tuple[Tip, ...] = (
+        Tip("family", "Matrix"),
+        Tip("layer", "Layer", "whole"),
+        Tip(column, title, kind),
+    )
     if column == "rank":
         tips = (*tips, Tip("null_rank", "Gaussian matrix", "whole"))
     chart = heatmap(
@@ -46,7 +50,13 @@ def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Cha
         height=ROW * len(families) + ROOM, context=context,
     )  # fmt: skip
     words = cells_in_words(
-        table, what, row="family", column="layer", value=column, value_title=title.lower(), kind=kind
+        table,
+        what,
+        row="family",
+        column="layer",
+        value=column,
+        value_title=title.lower(),
+        kind=kind,
     )
     moved = table.loc[table["relative_norm"] > 0, column]
     if len(moved):

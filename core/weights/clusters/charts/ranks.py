@@ -64,7 +64,9 @@ def depth_chart(
     of: str = "delta",
     threshold: float | None = None,
     measure: str = "rank",
-    place: Place | None = None, *, context: Context = PAGE,
+    place: Place | None = None,
+    *,
+    context: Context = PAGE,
 ) -> Chart:
     """Draw one family by layer: models as thin lines, their mean, its trend, a Gaussian matrix.
 
@@ -101,16 +103,25 @@ def depth_chart(
     lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)
     plane = layer_plane(
-        table, measure, title, ends, x_title="Layer" * place.lowest, kind="measure",
+        table,
+        measure,
+        title,
+        ends,
+        x_title="Layer" * place.lowest,
+        kind="measure",
         height=place.height,
         context=replace(context, unnamed=True),
     )
     tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
-    single, tooltip = told(rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else [])))
+    single, tooltip = told(
+        rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else []))
+    )
 
     def models(x: dict[str, Any]) -> Any:
         chart = Chart(single).encode(x=x, y=plane.y_of())
-        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(detail="model:N", tooltip=tooltip[:1])
+        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(
+            detail="model:N", tooltip=tooltip[:1]
+        )
         dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
         return layered(thin, dots.encode(tooltip=tooltip))
 
@@ -144,7 +155,12 @@ def depth_legend(*, context: Context = PAGE) -> Chart:
 
 
 def spectrum_chart(
-    result: Result, model: str, family: str, of: str = "delta", layer: int = 0, *,
+    result: Result,
+    model: str,
+    family: str,
+    of: str = "delta",
+    layer: int = 0,
+    *,
     context: Context = PAGE,
 ) -> Chart:
     """Draw the singular values of one family on log axes, a line per layer, with the null.
@@ -176,13 +192,25 @@ def spectrum_chart(
         values = spectra.values[table.index.get_loc(index)][:short]
         size = np.linalg.norm(values)
         if size > 0:
-            frames.append(_frame(direction=places, value=values[places - 1] / size, name=f"layer {row['layer']}"))
+            frames.append(
+                _frame(
+                    direction=places, value=values[places - 1] / size, name=f"layer {row['layer']}"
+                )
+            )
     looks = _layer_looks(result, layer)
     null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], name=NULL)
     lines = pd.concat([*frames, null], ignore_index=True)
     lines = lines[lines["value"] > SMALLEST / 2]
     plane = Plane(
-        *("direction", "value", "Direction", "Singular value / norm", SMALLEST, 1.0, (1.0, float(short))),
+        *(
+            "direction",
+            "value",
+            "Direction",
+            "Singular value / norm",
+            SMALLEST,
+            1.0,
+            (1.0, float(short)),
+        ),
         kind="measure",
         height=ALONE,
         x_axis={"tickCount": 3, "format": "d"},
@@ -190,15 +218,17 @@ def spectrum_chart(
         y_log=True,
         context=replace(context, unnamed=True),
     )
-    tips = (Tip("name", "Layer"), Tip("direction", "Direction", "whole"), Tip("value", "Singular value", "measure"))
+    tips = (
+        Tip("name", "Layer"),
+        Tip("direction", "Direction", "whole"),
+        Tip("value", "Singular value", "measure"),
+    )
     chart = curves(lines, plane, looks, tips)
     still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
     what = family.capitalize()
     below = f"unchanged in layer {still}" if still else ""
     said = f"{what}, singular values of {short_name(model)}"
-    return finished(
-        chart, lines, plane, what, below, said=said, y_title="singular value over norm"
-    )
+    return finished(chart, lines, plane, what, below, said=said, y_title="singular value over norm")
 
 
 def spectra_legend(result: Result, layer: int = 0, *, context: Context = PAGE) -> Chart:
@@ -226,7 +256,11 @@ def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
 
 
 def depth_panels(
-    result: Result, of: str, threshold: float | None = None, measure: str = "rank", *,
+    result: Result,
+    of: str,
+    threshold: float | None = None,
+    measure: str = "rank",
+    *,
     context: Context = PAGE,
 ) -> Panels:
     """Draw every family by depth under one legend."""

@@ -1,4 +1,5 @@
-"""What the attention study states: heads compared with random matching, where their like is, the best output map."""
+"""What the attention study states: heads compared with random matching, where their like is, the
+best output map."""
 
 from __future__ import annotations
 
@@ -16,8 +17,10 @@ from core.alignment.attention.text import (
     statements_of,
 )
 
-OUTPUTS = pd.DataFrame([(1, "ridge", 0.6), (2, "ridge", 0.8), (1, "lookup", 0.9), (2, "lookup", 0.9), (1, "ols", 0.9)],
-                       columns=["layer", "method", "nmse"])  # fmt: skip
+OUTPUTS = pd.DataFrame(
+    [(1, "ridge", 0.6), (2, "ridge", 0.8), (1, "lookup", 0.9), (2, "lookup", 0.9), (1, "ols", 0.9)],
+    columns=["layer", "method", "nmse"],
+)
 NO_OUTPUTS = OUTPUTS.iloc[:0]
 
 

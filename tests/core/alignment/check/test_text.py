@@ -1,4 +1,5 @@
-"""What the bijection check states: errors of the best map and its rivals, at the largest number of blocks."""
+"""What the bijection check states: errors of the best map and its rivals, at the largest number of
+blocks."""
 
 from __future__ import annotations
 

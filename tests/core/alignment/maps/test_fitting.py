@@ -1,4 +1,5 @@
-"""Networks trained side by side are the networks that each would have become alone, and each trains until done."""
+"""Networks trained side by side are the networks that each would have become alone, and each trains
+until done."""
 
 from __future__ import annotations
 
@@ -23,26 +24,35 @@ def bent_rows(layers: int, rows: int, d: int) -> tuple[torch.Tensor, torch.Tenso
 
 def small_bank(layers: int, d: int) -> nn.ModuleList:
     with seeded(0):
-        return nn.ModuleList([nn.Sequential(nn.Linear(d, 16), nn.GELU(), nn.Linear(16, d)) for _ in range(layers)])
+        return nn.ModuleList(
+            [nn.Sequential(nn.Linear(d, 16), nn.GELU(), nn.Linear(16, d)) for _ in range(layers)]
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_a_bank_trains_as_each_of_its_networks_would_alone(noise: float) -> None:
-    """Also when the others have converged and left: the steps go on until the last has, not the first."""
+    """Also when the others have converged and left: the steps go on until the last has, not the
+    first."""
     layers, d = 3, 6
     x, y = bent_rows(layers, 120, d)
     y[0] = x[0]  # easily learnt: this one leaves at another time
     bank = small_bank(layers, d)
     alone = [nn.ModuleList([copy.deepcopy(network)]) for network in bank]
-    schedule = Schedule(steps=400, batch=32, learning_rate=1e-2, check_every=20, patience=2, noise=noise)
+    schedule = Schedule(
+        steps=400, batch=32, learning_rate=1e-2, check_every=20, patience=2, noise=noise
+    )
     together = train_bank(bank, x[:, :100], y[:, :100], x[:, 100:], y[:, 100:], schedule)
     for layer, single in enumerate(alone):
         own = slice(layer, layer + 1)
         curve = train_bank(single, x[own, :100], y[own, :100], x[own, 100:], y[own, 100:], schedule)
         seen = together.validation[:, layer][~np.isnan(together.validation[:, layer])]
-        common = min(len(seen), len(curve.steps))  # rounding may let the last few checks end one of the two later
-        np.testing.assert_allclose(curve.validation[:common, 0], seen[:common], rtol=2e-2, atol=1e-4)
+        common = min(
+            len(seen), len(curve.steps)
+        )  # rounding may let the last few checks end one of the two later
+        np.testing.assert_allclose(
+            curve.validation[:common, 0], seen[:common], rtol=2e-2, atol=1e-4
+        )
         assert curve.converged[0] == together.converged[layer]
     last = (~np.isnan(together.validation)).sum(0)  # checks that each took part in
     assert last.min() < last.max() == len(together.steps)
@@ -54,8 +64,14 @@ def test_a_bank_trains_as_each_of_its_networks_would_alone(noise: float) -> None
 def test_training_goes_on_until_nothing_improves_and_says_so() -> None:
     x, y = bent_rows(1, 300, 4)
     parts = x[:, :200], y[:, :200], x[:, 200:], y[:, 200:]
-    long = train_bank(small_bank(1, 4), *parts, Schedule(steps=4000, learning_rate=1e-2, check_every=20, patience=3))
-    short = train_bank(small_bank(1, 4), *parts, Schedule(steps=40, learning_rate=1e-2, check_every=20, patience=3))
+    long = train_bank(
+        small_bank(1, 4),
+        *parts,
+        Schedule(steps=4000, learning_rate=1e-2, check_every=20, patience=3),
+    )
+    short = train_bank(
+        small_bank(1, 4), *parts, Schedule(steps=40, learning_rate=1e-2, check_every=20, patience=3)
+    )
     assert long.converged.all()
     assert long.steps[-1] < 4000
     assert not short.converged.any()
@@ -73,7 +89,9 @@ def test_the_parameters_of_the_best_check_are_kept() -> None:
     assert not bank[0].weight.any()
 
 
-@pytest.mark.parametrize(("flags", "fast"), [("avx512_bf16 amx_bf16 amx_tile", True), ("avx2 avx512_bf16", False)])
+@pytest.mark.parametrize(
+    ("flags", "fast"), [("avx512_bf16 amx_bf16 amx_tile", True), ("avx2 avx512_bf16", False)]
+)
 def test_bfloat16_is_used_where_the_processor_has_units_for_it(
     flags: str, fast: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +103,12 @@ def test_bfloat16_is_used_where_the_processor_has_units_for_it(
         x, y = bent_rows(2, 200, 4)
         bank = small_bank(2, 4)
         curve = train_bank(
-            bank, x[:, :150], y[:, :150], x[:, 150:], y[:, 150:], Schedule(steps=100, learning_rate=1e-2)
+            bank,
+            x[:, :150],
+            y[:, :150],
+            x[:, 150:],
+            y[:, 150:],
+            Schedule(steps=100, learning_rate=1e-2),
         )
         assert (curve.validation[-1] < curve.validation[0]).all()
         assert all(parameter.dtype == torch.float32 for parameter in bank.parameters())

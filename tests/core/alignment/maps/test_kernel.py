@@ -1,4 +1,5 @@
-"""Kernel ridge against the textbook's formula and scikit-learn, and bijections that no linear map undoes."""
+"""Kernel ridge against the textbook's formula and scikit-learn, and bijections that no linear map
+undoes."""
 
 from __future__ import annotations
 
@@ -39,11 +40,15 @@ def test_it_learns_what_no_linear_map_does_and_layers_do_not_disturb_each_other(
     y = np.stack([np.sin(2 * x[0]), x[1] ** 2])
     parts = slice(0, 700), slice(700, 800), slice(800, 900)
     train, held, test = parts
-    both = KernelRidge().fit(x[:, train], y[:, train], (x[:, held], y[:, held])).transform(x[:, test])
+    both = (
+        KernelRidge().fit(x[:, train], y[:, train], (x[:, held], y[:, held])).transform(x[:, test])
+    )
     linear = Ols().fit(x[:, train], y[:, train]).transform(x[:, test])
     assert ((both - y[:, test]) ** 2).mean() < 0.1 * ((linear - y[:, test]) ** 2).mean()
     for layer in range(2):
-        alone = KernelRidge().fit(x[layer, train], y[layer, train], (x[layer, held], y[layer, held]))
+        alone = KernelRidge().fit(
+            x[layer, train], y[layer, train], (x[layer, held], y[layer, held])
+        )
         np.testing.assert_allclose(alone.transform(x[layer, test]), both[layer], atol=1e-9)
 
 
@@ -51,7 +56,8 @@ def test_rows_beyond_memory_are_a_seeded_sample(rng, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(kernel, "MOST_ROWS", 100)
     x = rng.normal(size=(1, 400, 3))
     first, again, other = (
-        KernelRidge(seed).fit(x[:, :350], x[:, :350], (x[:, 350:], x[:, 350:])) for seed in (0, 0, 1)
+        KernelRidge(seed).fit(x[:, :350], x[:, :350], (x[:, 350:], x[:, 350:]))
+        for seed in (0, 0, 1)
     )
     assert len(first.layers[0].rows) == 100
     assert first.left_out == 250

@@ -55,7 +55,10 @@ def test_planted_linear_map_reaches_the_noise_floor(rng) -> None:
     truth = rng.normal(size=(16, 16))
     x, test = rng.normal(size=(4000, 16)), rng.normal(size=(4000, 16))
     sigma = 0.5
-    y, y_test = x @ truth + sigma * rng.normal(size=x.shape), test @ truth + sigma * rng.normal(size=x.shape)
+    y, y_test = (
+        x @ truth + sigma * rng.normal(size=x.shape),
+        test @ truth + sigma * rng.normal(size=x.shape),
+    )
     assert mse(Ols().fit(x, y), test, y_test) < 1.05 * sigma**2
 
 
@@ -81,11 +84,14 @@ def test_canonical_correlations_equal_those_of_whitened_rows(rng) -> None:
     y = x[:, :5] + rng.normal(size=(400, 5))
     qx, qy = np.linalg.qr(x - x.mean(0))[0], np.linalg.qr(y - y.mean(0))[0]
     expected = np.linalg.svd(qx.T @ qy, compute_uv=False)
-    np.testing.assert_allclose(canonical_directions(moments(x, y)).correlations, expected, atol=1e-10)
+    np.testing.assert_allclose(
+        canonical_directions(moments(x, y)).correlations, expected, atol=1e-10
+    )
 
 
 def test_cca_chooses_its_rank_on_validation_rows(rng) -> None:
-    """One shared direction, thirty-one of noise, few rows: the validated rank must beat full rank on fresh rows."""
+    """One shared direction, thirty-one of noise, few rows: the validated rank must beat full rank
+    on fresh rows."""
 
     def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
         x = rng.normal(size=(n, 32))

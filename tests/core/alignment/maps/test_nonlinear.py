@@ -1,4 +1,5 @@
-"""Trained maps: exact inverses, never worse than their closed-form start, and better where the truth is bent."""
+"""Trained maps: exact inverses, never worse than their closed-form start, and better where the
+truth is bent."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def mse(aligner, x: np.ndarray, y: np.ndarray) -> float:
 
 
 def bend(x: np.ndarray, blocks: int, gain: float = 3.0) -> np.ndarray:
-    """Rows through a random coupling network with large weights: a bijection that no linear map undoes."""
+    """Rows through a random coupling network with large weights: a bijection that no linear map
+    undoes."""
     network = coupling_network(x.shape[1], blocks, 32, seed=5, zero=False).double()
     with torch.no_grad():
         for parameter in network.parameters():
@@ -47,7 +49,9 @@ def test_untrained_networks_are_their_closed_forms(rng) -> None:
     x, y = rng.normal(size=(200, 6)), rng.normal(size=(200, 6))
     nothing = Schedule(steps=0)
     inn, mlp = Inn(2, 8, nothing).fit(x, y, (x, y)), Mlp(8, nothing).fit(x, y, (x, y))
-    np.testing.assert_allclose(inn.transform(x), Procrustes(scale=True).fit(x, y).transform(x), atol=1e-5)
+    np.testing.assert_allclose(
+        inn.transform(x), Procrustes(scale=True).fit(x, y).transform(x), atol=1e-5
+    )
     np.testing.assert_allclose(mlp.transform(x), Ridge().fit(x, y, (x, y)).transform(x), atol=1e-5)
 
 
@@ -73,7 +77,9 @@ def test_training_is_a_function_of_the_seed(rng) -> None:
 
 
 @pytest.mark.slow
-def test_a_planted_bijection_is_undone_better_than_by_least_squares_and_exactly_invertible(rng) -> None:
+def test_a_planted_bijection_is_undone_better_than_by_least_squares_and_exactly_invertible(
+    rng,
+) -> None:
     x = rng.normal(size=(1500, 8))
     y = bend(x, 2)
     train, held, test = slice(0, 1125), slice(1125, 1275), slice(1275, 1500)
@@ -125,6 +131,8 @@ def test_the_check_is_exact_for_rotations_and_harder_with_every_block(models, se
         assert errors[0] < 1e-6
         assert errors[0] < errors[1] < errors[2]
     assert np.isnan(value["lookup/inverse"]).all()
-    assert (value["lookup/nmse"][0] == value["lookup/nmse"][1]).all()  # it reads no source, so no bend
+    assert (
+        value["lookup/nmse"][0] == value["lookup/nmse"][1]
+    ).all()  # it reads no source, so no bend
     with pytest.raises(ShapeError, match="0 to 2; 9"):
         check(models[0], sentences, layer=9)

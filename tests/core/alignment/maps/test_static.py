@@ -1,4 +1,5 @@
-"""Kernel ridge from the static window: equal to a slow solution at each layer, and what it must find."""
+"""Kernel ridge from the static window: equal to a slow solution at each layer, and what it must
+find."""
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from core.vectors.window import static_window
 
 @pytest.fixture
 def text():
-    """Layer 0 of random words, and two targets: the word's own vector bent, and its left neighbour's."""
+    """Layer 0 of random words, and two targets: the word's own vector bent, and its left
+    neighbour's."""
     rng = np.random.default_rng(0)
     table = rng.normal(size=(60, 4))
     words = rng.integers(0, 60, size=(80, 9))
@@ -18,7 +20,9 @@ def text():
     vectors = table[words.ravel()].astype(np.float32)
     window = static_window(vectors, sentence, word, 2)
     left = window[:, 4:8]
-    return window, np.stack([np.tanh(vectors @ rng.normal(size=(4, 3))), left @ rng.normal(size=(4, 3))])
+    return window, np.stack(
+        [np.tanh(vectors @ rng.normal(size=(4, 3))), left @ rng.normal(size=(4, 3))]
+    )
 
 
 def error(aligner, x, y, test):
@@ -53,7 +57,9 @@ def test_each_layer_has_the_map_of_its_own_closed_form(text):
         if kernel.width == LINEAR:
             k = lambda a, b, unit=kernel.unit: a @ b.T / unit  # noqa: E731
         else:
-            k = lambda a, b, unit=kernel.width * kernel.unit: np.exp(-squared_distances(a, b) / unit)  # noqa: E731
+            k = lambda a, b, unit=kernel.width * kernel.unit: np.exp(  # noqa: E731
+                -squared_distances(a, b) / unit
+            )
         for layer, of_layer in zip(which, weights, strict=True):
             targets = y[layer, train] - y[layer, train].mean(0)
             inside = k(centred[train], centred[train]).astype(np.float64)
@@ -62,7 +68,9 @@ def test_each_layer_has_the_map_of_its_own_closed_form(text):
                 for penalty in PENALTIES
                 for factor in (0.3, 1.0, 3.0)
             ]
-            nearest = min(solutions, key=lambda weights, found=of_layer: float(((weights - found) ** 2).sum()))
+            nearest = min(
+                solutions, key=lambda weights, found=of_layer: float(((weights - found) ** 2).sum())
+            )
             expected = k(centred[test], centred[train]) @ nearest + y[layer, train].mean(0)
             np.testing.assert_allclose(mapped[layer], expected, atol=2e-3)
             layers.append(layer)
@@ -71,10 +79,16 @@ def test_each_layer_has_the_map_of_its_own_closed_form(text):
 
 def test_a_window_is_reduced_to_the_layers_width_by_its_training_rows():
     rng = np.random.default_rng(1)
-    states, window, train = rng.normal(size=(2, 50, 3)), rng.normal(size=(50, 15)) * 7, np.arange(30)
+    states, window, train = (
+        rng.normal(size=(2, 50, 3)),
+        rng.normal(size=(50, 15)) * 7,
+        np.arange(30),
+    )
     both = beside(states, window, train)
     assert both.shape == (2, 50, 6)
     np.testing.assert_allclose((both[:, train, :3] ** 2).sum(-1).mean(1), 1, rtol=1e-5)
     np.testing.assert_allclose((both[:, train, 3:] ** 2).sum(-1).mean(1), 1, rtol=1e-5)
     narrow = window[:, :2]
-    np.testing.assert_array_equal(reduced(narrow, train, 3), (narrow - narrow[train].mean(0)).astype(np.float32))
+    np.testing.assert_array_equal(
+        reduced(narrow, train, 3), (narrow - narrow[train].mean(0)).astype(np.float32)
+    )

@@ -1,4 +1,5 @@
-"""The published protocol: rows against a slow loop, training against plain modules, findings against made-up errors."""
+"""The published protocol: rows against a slow loop, training against plain modules, findings
+against made-up errors."""
 
 from __future__ import annotations
 
@@ -14,7 +15,15 @@ from core.alignment.published.findings import Errors, claim_rows, error_rows, fi
 from core.alignment.published.maps import FITTED, METHODS, VARIANTS, partners, published_cca
 from core.alignment.published.rows import RATE, dropping, sentence_rows
 from core.alignment.published.spec import ProtocolSpec
-from core.alignment.published.text import ABOVE, BELOW, CLAIMS, OURS, PROTOCOLS, make_headline, statements_of
+from core.alignment.published.text import (
+    ABOVE,
+    BELOW,
+    CLAIMS,
+    OURS,
+    PROTOCOLS,
+    make_headline,
+    statements_of,
+)
 from core.alignment.published.training import DECAY, LEARNING_RATE, apply, draw, train
 from core.errors import SpecError
 from core.models import load_model
@@ -28,12 +37,16 @@ from tests.core.tiny_models import plain_tokenizer
 LENGTH = 24
 
 
-def rows_of(ref: str, sentences, tmp_path: Path, dropout: bool = False, seed: int = 0, name: str = "store"):
+def rows_of(
+    ref: str, sentences, tmp_path: Path, dropout: bool = False, seed: int = 0, name: str = "store"
+):
     with using(Store(tmp_path / name)):
         return sentence_rows(ref, "one", sentences, LENGTH, dropout, seed)
 
 
-def test_padding_is_averaged_in_and_left_out_as_a_slow_loop_does(models, sentences, tmp_path) -> None:
+def test_padding_is_averaged_in_and_left_out_as_a_slow_loop_does(
+    models, sentences, tmp_path
+) -> None:
     found = rows_of(models[0], sentences[:3], tmp_path)
     loaded, tokenizer = load_model(models[0], device="cpu"), plain_tokenizer(models[0])
     for number, words in enumerate(sentences[:3]):
@@ -41,7 +54,9 @@ def test_padding_is_averaged_in_and_left_out_as_a_slow_loop_does(models, sentenc
         padded = torch.tensor([ids + [tokenizer.pad_token_id] * (LENGTH - len(ids))])
         mask = (torch.arange(LENGTH) < len(ids)).long()[None]
         with torch.inference_mode():
-            hidden = loaded.model(input_ids=padded, attention_mask=mask, output_hidden_states=True).hidden_states
+            hidden = loaded.model(
+                input_ids=padded, attention_mask=mask, output_hidden_states=True
+            ).hidden_states
         for layer, state in enumerate(hidden):
             whole = sum(state[0, place] for place in range(LENGTH)) / LENGTH
             real = sum(state[0, place] for place in range(len(ids))) / len(ids)
@@ -49,16 +64,21 @@ def test_padding_is_averaged_in_and_left_out_as_a_slow_loop_does(models, sentenc
             np.testing.assert_allclose(found.real[layer, number], real, atol=1e-5)
 
 
-def test_dropout_is_drawn_from_the_seed_and_leaves_the_model_as_it_was(models, sentences, tmp_path) -> None:
+def test_dropout_is_drawn_from_the_seed_and_leaves_the_model_as_it_was(
+    models, sentences, tmp_path
+) -> None:
     off = rows_of(models[0], sentences, tmp_path)
     first, again, other = (
-        rows_of(models[0], sentences, tmp_path, True, seed, name) for seed, name in ((0, "a"), (0, "b"), (1, "c"))
+        rows_of(models[0], sentences, tmp_path, True, seed, name)
+        for seed, name in ((0, "a"), (0, "b"), (1, "c"))
     )
     assert (first.padded == again.padded).all()
     assert not np.allclose(first.padded, other.padded, atol=1e-3)
     assert not np.allclose(first.padded[0], off.padded[0], atol=1e-3)
     with borrow_model(models[0], device="cpu") as loaded:
-        layers = [module for module in loaded.model.modules() if isinstance(module, torch.nn.Dropout)]
+        layers = [
+            module for module in loaded.model.modules() if isinstance(module, torch.nn.Dropout)
+        ]
         before = [layer.p for layer in layers]
         layers[0].p = 0.0
         with dropping(loaded.model):
@@ -82,7 +102,8 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_training_is_that_of_plain_modules(shared: bool, exact: None) -> None:
-    """Batches in order, an incomplete one passed over, gradients added up over layers, a step for each layer."""
+    """Batches in order, an incomplete one passed over, gradients added up over layers, a step for
+    each layer."""
     x, y = made_rows()
     steps = 7
     found = train("linear", x, y, steps=steps, shared=shared, seed=3)
@@ -124,15 +145,22 @@ def test_one_network_maps_all_layers_and_one_a_layer_maps_its_own() -> None:
         each = torch.cat([apply(kind, one, given[layer : layer + 1]) for layer in range(3)])
         torch.testing.assert_close(apply(kind, one, given), each)
         alone = [
-            apply(kind, {name: weight[n : n + 1] for name, weight in several.items()}, given[n : n + 1])
+            apply(
+                kind,
+                {name: weight[n : n + 1] for name, weight in several.items()},
+                given[n : n + 1],
+            )
             for n in range(3)
         ]
         torch.testing.assert_close(apply(kind, several, given), torch.cat(alone))
 
 
 def test_the_invertible_layer_can_be_inverted() -> None:
-    """The second half back first: what was held fixed says by what the rest was scaled and shifted."""
-    weights = {k: w.double() for k, w in draw("inn", 6, 1, torch.Generator().manual_seed(0)).items()}
+    """The second half back first: what was held fixed says by what the rest was scaled and
+    shifted."""
+    weights = {
+        k: w.double() for k, w in draw("inn", 6, 1, torch.Generator().manual_seed(0)).items()
+    }
     rows = torch.from_numpy(made_rows()[0][:1]).double()
     mapped = apply("inn", weights, rows)
     mask = (torch.arange(6) % 2 == 0).double()
@@ -151,7 +179,8 @@ class Stopped(Exception):
 
 
 class Keeping:
-    """A checkpoint that ends the process, as it were, when the state has been kept a second time."""
+    """A checkpoint that ends the process, as it were, when the state has been kept a second
+    time."""
 
     def __init__(self, found=None) -> None:
         self.found, self.states, self.due = found, [], found is None
@@ -165,7 +194,9 @@ class Keeping:
             raise Stopped
 
 
-def test_training_that_was_killed_goes_on_to_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_that_was_killed_goes_on_to_the_same_weights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     x, y = made_rows()
     whole = train("inn", x, y, steps=9, shared=True, seed=0)
     first = Keeping()
@@ -203,7 +234,9 @@ def test_a_finding_holds_is_reversed_or_open() -> None:
     assert verdict("linear", -2.0, -1.0) == verdict("tuned", 1.0, 2.0) == "holds"
     assert verdict("linear", 1.0, 2.0) == verdict("tuned", -2.0, -1.0) == "reversed"
     assert verdict("linear", -1.0, 1.0) == verdict("tuned", -1.0, 1.0) == "open"
-    table = claim_rows({"published": errors(2.0, 3.0), OURS: errors(0.6, 0.5)}, {"published": errors(4.0, 5.0)})
+    table = claim_rows(
+        {"published": errors(2.0, 3.0), OURS: errors(0.6, 0.5)}, {"published": errors(4.0, 5.0)}
+    )
     said = table.set_index(["claim", "protocol"])
     assert said.loc[("linear", "published"), "verdict"] == "holds"
     assert said.loc[("linear", OURS), "verdict"] == "reversed"
@@ -230,7 +263,10 @@ def test_the_headline_states_both_errors_and_which_findings_hold() -> None:
 def test_errors_in_one_unit_weigh_layers_as_plain_squared_errors_do() -> None:
     spread = np.array([np.full(30, 1.0), np.full(30, 9.0)])
     error = np.array([np.full(30, 4.0), np.full(30, 9.0)])
-    found = {pooled: Errors([spread], {"inn": [error]}, pooled).replicates("inn") for pooled in (True, False)}
+    found = {
+        pooled: Errors([spread], {"inn": [error]}, pooled).replicates("inn")
+        for pooled in (True, False)
+    }
     assert found[True].point == pytest.approx([4 / 5, 9 / 5])
     assert float(found[True].mean().point[0]) == pytest.approx(13 / 10)
     assert found[False].point == pytest.approx([4.0, 1.0])
@@ -255,7 +291,9 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
     assert set(table["method"]) == {*METHODS, "mean"}
     assert table[table["method"] == "mean"]["nmse"].to_numpy() == pytest.approx(1.0, abs=2.0)
     assert set(result.tables["findings"]["survives"]) == {"not asked"}
-    theirs = table.query("pair == 'models' and layer == -1 and method == 'inn' and protocol == 'published'")["nmse"]
+    theirs = table.query(
+        "pair == 'models' and layer == -1 and method == 'inn' and protocol == 'published'"
+    )["nmse"]
     assert result.statements[0].subject == "published"
     assert result.statements[0].estimate.value == pytest.approx(float(theirs.iloc[0]))
     assert result.statements[0].named_in(result.headline)

@@ -1,4 +1,5 @@
-"""The protocol: splits by word and by sentence, errors against slow loops, bands over models and held-out units."""
+"""The protocol: splits by word and by sentence, errors against slow loops, bands over models and
+held-out units."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from core.alignment.seeds.bands import leave_out
 from core.alignment.seeds.protocol import SHARES, find_again, part_of, rows_for, score, split_rows
 from core.errors import ShapeError, SpecError
 
-SENTENCES = tuple(("The" if k % 2 else "the", f"word{k * 7 % 90}", "and", f"other{k % 60}") for k in range(200))
+SENTENCES = tuple(
+    ("The" if k % 2 else "the", f"word{k * 7 % 90}", "and", f"other{k % 60}") for k in range(200)
+)
 SENTENCE = np.repeat(np.arange(200), 4)
 WORD = np.tile(np.arange(4), 200)
 
@@ -87,7 +90,9 @@ def test_scores_equal_a_slow_loop(rng) -> None:
                 error += sum((x[layer, row, d] - y[layer, row, d]) ** 2 for d in range(5))
                 spread += sum((y[layer, row, d] - train_mean[layer, 0, d]) ** 2 for d in range(5))
                 own += sum((y[layer, row, d] - mean[d]) ** 2 for d in range(5))
-                distance += np.sqrt(sum((x[layer, row, d] - y[layer, row, d]) ** 2 for d in range(5)))
+                distance += np.sqrt(
+                    sum((x[layer, row, d] - y[layer, row, d]) ** 2 for d in range(5))
+                )
             assert found.nmse[subset, layer] == pytest.approx(error / spread)
             assert found.r2[subset, layer] == pytest.approx(1 - error / own)
             assert found.l2[subset, layer] == pytest.approx(distance / len(rows))
@@ -102,7 +107,9 @@ def test_scores_equal_a_slow_loop(rng) -> None:
 
 def test_a_subset_without_rows_is_nan_and_not_zero(rng) -> None:
     x = rng.normal(size=(1, 30, 3))
-    found = score(Ols().fit(x, x), x, x, np.arange(30), np.zeros(30, bool), x.mean(1, keepdims=True))
+    found = score(
+        Ols().fit(x, x), x, x, np.arange(30), np.zeros(30, bool), x.mean(1, keepdims=True)
+    )
     assert np.isnan(found.nmse[1]).all()
     assert found.nmse[0] == found.nmse[2]
 
@@ -138,7 +145,8 @@ def test_the_lookup_is_the_mean_target_by_word_and_the_mean_of_all_for_a_new_wor
 
 
 def test_leaving_out_equals_a_slow_loop(rng) -> None:
-    """Pairs a, b: what is left without a model is every pair that does not hold it; without a unit, its sums."""
+    """Pairs a, b: what is left without a model is every pair that does not hold it; without a unit,
+    its sums."""
     pairs = [(a, b) for a in "wxyz" for b in "wxyz" if a != b]
     error, spread = rng.random((12, 3, 10)), rng.random((12, 3, 10)) + 1
     spread[:, :, 4] = error[:, :, 4] = 0  # a unit without a row counts for nothing
@@ -147,7 +155,9 @@ def test_leaving_out_equals_a_slow_loop(rng) -> None:
     for place, model in enumerate("wxyz"):
         kept = [number for number, pair in enumerate(pairs) if model not in pair]
         assert len(kept) == 6
-        np.testing.assert_allclose(found.models[place], (error[kept].sum(-1) / spread[kept].sum(-1)).mean(0))
+        np.testing.assert_allclose(
+            found.models[place], (error[kept].sum(-1) / spread[kept].sum(-1)).mean(0)
+        )
     for place, unit in enumerate([0, 1, 2, 3, 5, 6, 7, 8, 9]):
         one, two = np.delete(error, unit, -1).sum(-1), np.delete(spread, unit, -1).sum(-1)
         np.testing.assert_allclose(found.units[place], (one / two).mean(0))
@@ -155,7 +165,8 @@ def test_leaving_out_equals_a_slow_loop(rng) -> None:
 
 
 def test_bands_over_three_models_cover_and_a_bootstrap_of_three_does_not(rng) -> None:
-    """Each model has a level of its own, a pair the sum of two: .95 of 300 bands must hold the mean of all models."""
+    """Each model has a level of its own, a pair the sum of two: .95 of 300 bands must hold the mean
+    of all models."""
     pairs = [(a, b) for a in "abc" for b in "abc" if a != b]
     hit = bootstrap = 0
     for _ in range(300):
@@ -173,9 +184,13 @@ def test_bands_over_three_models_cover_and_a_bootstrap_of_three_does_not(rng) ->
 def test_the_band_of_two_models_is_of_this_pair_and_narrower(rng) -> None:
     pairs = [(a, b) for a in "abcd" for b in "abcd" if a != b]
     level = dict(zip("abcd", (0.1, 0.2, 0.6, 0.9), strict=True))
-    error = np.stack([np.full((1, 50), level[a] * level[b]) for a, b in pairs]) + 0.01 * rng.random((12, 1, 50))
+    error = np.stack([np.full((1, 50), level[a] * level[b]) for a, b in pairs]) + 0.01 * rng.random(
+        (12, 1, 50)
+    )
     low, high = leave_out(error, np.ones_like(error), pairs).band()
-    low_two, high_two = leave_out(error[[0, 3]], np.ones((2, 1, 50)), [("a", "b"), ("b", "a")]).band()
+    low_two, high_two = leave_out(
+        error[[0, 3]], np.ones((2, 1, 50)), [("a", "b"), ("b", "a")]
+    ).band()
     assert high - low > 20 * (high_two - low_two)
 
 
@@ -192,7 +207,14 @@ def test_what_two_maps_share_cancels_in_their_difference(rng) -> None:
 def test_no_held_out_rows_is_a_sentence(rng) -> None:
     x = rng.normal(size=(1, 20, 3))
     with pytest.raises(ShapeError, match="no held-out rows"):
-        score(Ols().fit(x, x), x[:, :0], x[:, :0], np.zeros(0, int), np.zeros(0, bool), x.mean(1, keepdims=True))
+        score(
+            Ols().fit(x, x),
+            x[:, :0],
+            x[:, :0],
+            np.zeros(0, int),
+            np.zeros(0, bool),
+            x.mean(1, keepdims=True),
+        )
 
 
 def test_the_registry_names_what_there_is() -> None:
@@ -239,11 +261,15 @@ def test_the_round_trip_is_a_share_of_the_sources_variance(rng) -> None:
         for subset, rows in enumerate((range(40), np.flatnonzero(seen), np.flatnonzero(~seen))):
             lost = spread = 0.0
             for row in rows:
-                lost += sum((0.7 * x[layer, row, d] + 0.1 - x[layer, row, d]) ** 2 for d in range(3))
+                lost += sum(
+                    (0.7 * x[layer, row, d] + 0.1 - x[layer, row, d]) ** 2 for d in range(3)
+                )
                 spread += sum((x[layer, row, d] - mean[d]) ** 2 for d in range(3))
             assert found.inverse[subset, layer] == pytest.approx(lost / spread)
     other = score(Halfway(0.2), x, 9 * y, np.arange(40), seen, 9 * y.mean(1, keepdims=True))
-    np.testing.assert_allclose(other.inverse, found.inverse)  # the target's scale is nothing to the source
+    np.testing.assert_allclose(
+        other.inverse, found.inverse
+    )  # the target's scale is nothing to the source
 
 
 def test_an_inverse_that_knows_only_the_mean_loses_all_of_the_variance(rng) -> None:

@@ -74,7 +74,9 @@ def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: Al
     layers = result.tables["layers"]
     assert ((layers["low"] <= layers["nmse"]) & (layers["nmse"] <= layers["high"])).all()
     assert test.query("method == 'shuffled'")["nmse"].between(0.9, 1.2).all()
-    assert (test.query("method == 'lookup' and layer == 0")["nmse"] < 0.05).all()  # embeddings are a table
+    assert (
+        test.query("method == 'lookup' and layer == 0")["nmse"] < 0.05
+    ).all()  # embeddings are a table
     for chart in figures(result).values():
         chart.to_dict()
     pair_chart(result, "ridge").to_dict()
@@ -90,12 +92,20 @@ def test_both_directions_are_those_of_each_alone(spec: AlignSpec, models) -> Non
     """Fitted side by side, in whichever order the models are named."""
     columns = ["source", "target", "layer", "method", "split", "words"]
     one = STUDY.run(spec).table.set_index(columns).sort_index()
-    other = STUDY.run(AlignSpec(models[::-1], methods=METHODS, corpus=spec.corpus, sentences=80, split="sentence"))
-    pd.testing.assert_frame_equal(one, other.table.set_index(columns).sort_index(), rtol=1e-5, atol=1e-8)
-    assert one.query("method == 'ols' and split == 'test'")["nmse"].nunique() == 6  # two directions, three layers
+    other = STUDY.run(
+        AlignSpec(models[::-1], methods=METHODS, corpus=spec.corpus, sentences=80, split="sentence")
+    )
+    pd.testing.assert_frame_equal(
+        one, other.table.set_index(columns).sort_index(), rtol=1e-5, atol=1e-8
+    )
+    assert (
+        one.query("method == 'ols' and split == 'test'")["nmse"].nunique() == 6
+    )  # two directions, three layers
 
 
-def test_split_by_word_every_test_word_is_new_and_the_lookup_knows_nothing(models, many_words) -> None:
+def test_split_by_word_every_test_word_is_new_and_the_lookup_knows_nothing(
+    models, many_words
+) -> None:
     methods = ("lookup", "ols", "ridge", "kernel")
     result = STUDY.run(AlignSpec(models, methods=methods, corpus=many_words, sentences=80))
     test = result.table.query("split == 'test'")
@@ -104,44 +114,73 @@ def test_split_by_word_every_test_word_is_new_and_the_lookup_knows_nothing(model
     assert test.query("method == 'lookup'")["nmse"].to_numpy() == pytest.approx(1.0)
     assert judged(result.tables["methods"]) == "unseen"
     assert find(result.statements, "lookup").verdict == PREDICTS_NOTHING
-    assert result.tables["differences"].query("method == 'kernel' and other_method == 'ridge'")["level"].eq(0.95).all()
+    assert (
+        result.tables["differences"]
+        .query("method == 'kernel' and other_method == 'ridge'")["level"]
+        .eq(0.95)
+        .all()
+    )
 
 
-def test_networks_are_trained_until_they_have_converged_with_their_curve(models, many_words) -> None:
+def test_networks_are_trained_until_they_have_converged_with_their_curve(
+    models, many_words
+) -> None:
     result = STUDY.run(
-        AlignSpec(models, methods=("ridge", "mlp"), corpus=many_words, sentences=80, layers=(1,), grid="")
+        AlignSpec(
+            models, methods=("ridge", "mlp"), corpus=many_words, sentences=80, layers=(1,), grid=""
+        )
     )
     curves = result.tables["curves"]
     assert curves["converged"].all()
     assert not result.notices
     assert set(curves["source"]) == set(models)
-    assert curves.groupby("source")["validation"].min().lt(curves.groupby("source")["validation"].first()).all()
+    assert (
+        curves.groupby("source")["validation"]
+        .min()
+        .lt(curves.groupby("source")["validation"].first())
+        .all()
+    )
     curve_chart(result).to_dict()
 
 
-def test_a_kernel_of_fewer_rows_says_so(models, many_words, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_kernel_of_fewer_rows_says_so(
+    models, many_words, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path))
     monkeypatch.setattr(kernel, "MOST_ROWS", 100)
-    result = STUDY.run(AlignSpec(models, methods=("kernel",), corpus=many_words, sentences=80, layers=(1,), grid=""))
+    result = STUDY.run(
+        AlignSpec(
+            models, methods=("kernel",), corpus=many_words, sentences=80, layers=(1,), grid=""
+        )
+    )
     assert any({"100", "Kernel"} <= set(notice.split()) for notice in result.notices)
 
 
 def test_another_seed_is_another_split(spec: AlignSpec, models) -> None:
-    other = AlignSpec(models, methods=METHODS, corpus=spec.corpus, sentences=80, split="sentence", seed=1)
-    one, two = (STUDY.run(each).table.query("method == 'ridge' and split == 'test'") for each in (spec, other))
+    other = AlignSpec(
+        models, methods=METHODS, corpus=spec.corpus, sentences=80, split="sentence", seed=1
+    )
+    one, two = (
+        STUDY.run(each).table.query("method == 'ridge' and split == 'test'")
+        for each in (spec, other)
+    )
     assert not np.allclose(one["nmse"], two["nmse"])
 
 
 def test_a_model_that_fails_is_named_and_the_rest_kept(models, text, tmp_path: Path) -> None:
     broken = f"path:{tmp_path / 'nowhere'}"
-    result = STUDY.run(AlignSpec((*models, broken), methods=("ols",), corpus=text, sentences=80, split="sentence"))
+    result = STUDY.run(
+        AlignSpec((*models, broken), methods=("ols",), corpus=text, sentences=80, split="sentence")
+    )
     assert len(result.failures) == 1
     assert all("nowhere" in sentence for sentence in result.failures.values())
     assert set(result.table["source"]) == set(models)
 
 
 def test_two_groups_are_compared(models, text) -> None:
-    spec = AlignSpec(models, against=models, methods=("ridge",), corpus=text, sentences=80, split="sentence")
+    spec = AlignSpec(
+        models, against=models, methods=("ridge",), corpus=text, sentences=80, split="sentence"
+    )
     result = STUDY.run(spec)
     row = result.tables["differences"].query("group == 'against'").iloc[0]
     assert row["difference"] == pytest.approx(0, abs=1e-9)
@@ -155,7 +194,12 @@ def test_rows_of_whole_sentences_have_no_words(models, tmp_path: Path) -> None:
     long = tmp_path / "long.txt"
     long.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(300)))
     asked = AlignSpec(
-        models, methods=("lookup", "ols"), corpus=str(long), sentences=300, items="mean", split="sentence"
+        models,
+        methods=("lookup", "ols"),
+        corpus=str(long),
+        sentences=300,
+        items="mean",
+        split="sentence",
     )
     result = STUDY.run(asked)
     assert set(result.table["method"]) == {"ols"}
@@ -163,10 +207,18 @@ def test_rows_of_whole_sentences_have_no_words(models, tmp_path: Path) -> None:
 
 
 def test_unfinished_training_and_few_rows_are_notices() -> None:
-    value = {"notices": [], "rows": 500, "d_one": 8, "d_other": 16, "inn/converged": np.ones((2, 3))}
+    value = {
+        "notices": [],
+        "rows": 500,
+        "d_one": 8,
+        "d_other": 16,
+        "inn/converged": np.ones((2, 3)),
+    }
     role = ("models", "zoo:a", "zoo:b", ("inn",))
     assert make_notices({role: value}) == []
-    (unfinished,) = make_notices({role: value | {"inn/converged": np.array([[1, 1, 0], [1, 0, 1]])}})
+    (unfinished,) = make_notices(
+        {role: value | {"inn/converged": np.array([[1, 1, 0], [1, 0, 1]])}}
+    )
     assert "2 of 6" in unfinished
     (few,) = make_notices({role: value | {"rows": 16}})
     assert "16" in few
@@ -177,7 +229,14 @@ NO_LAYERS = pd.DataFrame(columns=["group", "method", "words", "layer", "nmse", "
 
 def methods_table(words: str = "unseen", **errors: float) -> pd.DataFrame:
     rows = [
-        {"group": "models", "method": name, "words": words, "nmse": value, "low": value - 0.01, "high": value + 0.01}
+        {
+            "group": "models",
+            "method": name,
+            "words": words,
+            "nmse": value,
+            "low": value - 0.01,
+            "high": value + 0.01,
+        }
         for name, value in errors.items()
     ]
     return pd.DataFrame(rows)
@@ -186,11 +245,21 @@ def methods_table(words: str = "unseen", **errors: float) -> pd.DataFrame:
 def difference(
     value: float, width: float, method: str = "inn", other: str = "ridge", words: str = "unseen"
 ) -> pd.DataFrame:
-    row = {"group": "models", "method": method, "other_group": "models", "other_method": other, "words": words}
-    return pd.DataFrame([{**row, "difference": value, "low": value - width, "high": value + width, "level": 0.95}])
+    row = {
+        "group": "models",
+        "method": method,
+        "other_group": "models",
+        "other_method": other,
+        "words": words,
+    }
+    return pd.DataFrame(
+        [{**row, "difference": value, "low": value - width, "high": value + width, "level": 0.95}]
+    )
 
 
-def stated(methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame) -> tuple[Statement, ...]:
+def stated(
+    methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame
+) -> tuple[Statement, ...]:
     """The statements, whose numbers the headline names; a share of nothing is a word."""
     facts = statements_of(methods, layers, differences)
     headline = make_headline(facts, judged(methods))
@@ -247,7 +316,15 @@ def test_a_lookup_that_predicts_nothing_is_stated_so() -> None:
 
 def test_the_layers_of_the_lowest_and_the_highest_error_are_stated() -> None:
     rows = [
-        {"group": "models", "method": "ols", "words": "unseen", "layer": n, "nmse": e, "low": e, "high": e}
+        {
+            "group": "models",
+            "method": "ols",
+            "words": "unseen",
+            "layer": n,
+            "nmse": e,
+            "low": e,
+            "high": e,
+        }
         for n, e in enumerate((0.3, 0.1, 0.6))
     ]
     facts = stated(methods_table(ols=0.5), pd.DataFrame(rows), difference(0.1, 0.05))
@@ -306,7 +383,9 @@ def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None
         if experiment is attention:
             matrix = result.tables["head_matrix"]
             assert tuple(matrix.columns) == MATRIX_COLUMNS
-            assert len(matrix) == len(set(zip(*(matrix[name] for name in MATRIX_COLUMNS[2:6]), strict=True)))
+            assert len(matrix) == len(
+                set(zip(*(matrix[name] for name in MATRIX_COLUMNS[2:6]), strict=True))
+            )
             assert set(matrix["source"]) == {models[0]}
             assert "head-matrix" in drawn
         assert experiment.STUDY.price(asked).processor > 0
@@ -333,7 +412,10 @@ def test_every_head_is_held_against_every_head_as_a_slow_loop_would() -> None:
         assert value["matrix"][one, head, two, other] == pytest.approx(expected)
     assert value["matrix"][0, 1, 2, 0] == pytest.approx(1.0)
     for layer, head in np.ndindex(3, 2):
-        assert value["matched"][layer, head] == value["matrix"][layer, head, layer, value["match"][layer, head]]
+        assert (
+            value["matched"][layer, head]
+            == value["matrix"][layer, head, layer, value["match"][layer, head]]
+        )
 
 
 def test_attention_of_other_tokenizers_is_refused(models, sentences, tmp_path) -> None:
@@ -348,11 +430,23 @@ def test_attention_of_other_tokenizers_is_refused(models, sentences, tmp_path) -
 
 @pytest.fixture
 def command(models, text) -> list[str]:
-    options = ["--methods", "ols", "ridge", "--corpus", text, "--sentences", "80", "--split", "sentence"]
+    options = [
+        "--methods",
+        "ols",
+        "ridge",
+        "--corpus",
+        text,
+        "--sentences",
+        "80",
+        "--split",
+        "sentence",
+    ]
     return ["align", "--models", *models, *options]
 
 
-def test_the_command_writes_the_files_and_a_second_run_computes_nothing(command, tmp_path, capsys) -> None:
+def test_the_command_writes_the_files_and_a_second_run_computes_nothing(
+    command, tmp_path, capsys
+) -> None:
     assert cli.main([*command, "--out", str(tmp_path / "one")]) == 0
     assert cli.main([*command, "--out", str(tmp_path / "two")]) == 0
     assert "2 of 2 tasks were stored" in capsys.readouterr().err
@@ -367,8 +461,12 @@ def test_the_command_writes_the_files_and_a_second_run_computes_nothing(command,
 def test_the_commands_seed_reaches_the_numbers(command, tmp_path) -> None:
     for seed in ("0", "7"):
         assert cli.main([*command, "--seed", seed, "--out", str(tmp_path / seed)]) == 0
-        assert json.loads((tmp_path / seed / "result.json").read_text())["spec"]["seed"] == int(seed)
-    one, other = (pd.read_csv(tmp_path / seed / "table.csv").query("split == 'test'") for seed in ("0", "7"))
+        assert json.loads((tmp_path / seed / "result.json").read_text())["spec"]["seed"] == int(
+            seed
+        )
+    one, other = (
+        pd.read_csv(tmp_path / seed / "table.csv").query("split == 'test'") for seed in ("0", "7")
+    )
     assert not np.allclose(one["nmse"], other["nmse"])
 
 

@@ -1,4 +1,5 @@
-"""The tasks on planted spaces: what they give is what numpy gives, one layer and one direction at a time."""
+"""The tasks on planted spaces: what they give is what numpy gives, one layer and one direction at a
+time."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def rotation(seed: int) -> np.ndarray:
 
 
 def planted(noise: float = 0.0, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of `one`, and the same turned by a rotation for each layer (or widened by a map), with noise."""
+    """Rows of `one`, and the same turned by a rotation for each layer (or widened by a map), with
+    noise."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((LAYERS, len(SENTENCE), WIDTH)) * (1 + np.arange(WIDTH)) + 3
     if width == WIDTH:
@@ -48,7 +50,9 @@ def spaces(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def align(*methods: str, layers: tuple[int, ...] = ()) -> dict[str, Any]:
-    return dict(align_pair("zoo:a", "zoo:b", "a", "b", SENTENCES, "words", "word", methods, layers, 0))
+    return dict(
+        align_pair("zoo:a", "zoo:b", "a", "b", SENTENCES, "words", "word", methods, layers, 0)
+    )
 
 
 def least_squares(x: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
@@ -90,7 +94,9 @@ def test_errors_by_unit_add_up_to_the_error_of_all(spaces: Any) -> None:
         np.testing.assert_allclose(whole, value[f"{method}/nmse"][:, 1, 0], rtol=1e-9)
 
 
-def test_other_widths_are_mapped_there_and_back_and_what_needs_one_width_says_so(spaces: Any) -> None:
+def test_other_widths_are_mapped_there_and_back_and_what_needs_one_width_says_so(
+    spaces: Any,
+) -> None:
     x, y = planted(noise=1.0, width=6)
     parts = spaces(x, y)
     value = align("ols", "procrustes", "identity")
@@ -111,7 +117,9 @@ def test_chosen_layers_are_those_of_the_whole(spaces: Any) -> None:
 
 
 @pytest.mark.parametrize("layer", [-1, LAYERS])
-def test_layers_that_are_not_there_are_refused_with_the_last_that_is(spaces: Any, layer: int) -> None:
+def test_layers_that_are_not_there_are_refused_with_the_last_that_is(
+    spaces: Any, layer: int
+) -> None:
     spaces(*planted())
     with pytest.raises(ShapeError, match=f"{LAYERS - 1}"):
         align("ols", layers=(0, layer))

@@ -9,7 +9,15 @@ import torch
 
 from core.alignment.seeds.forward import batches
 from core.alignment.stitching.study import _means, stitch_pair
-from core.alignment.stitching.text import ABOVE, BELOW, EQUAL, REACHES, UNMODIFIED, make_headline, statements_of
+from core.alignment.stitching.text import (
+    ABOVE,
+    BELOW,
+    EQUAL,
+    REACHES,
+    UNMODIFIED,
+    make_headline,
+    statements_of,
+)
 from core.errors import ModelError, ShapeError
 from core.models.loading.layers import answers_in_tuples, enter, layer_list, states
 from core.statistics import sentence_counts
@@ -31,12 +39,16 @@ def test_entering_a_model_with_its_own_states_changes_nothing(models) -> None:
     model, tokenizer = load_with_head(models[0], device="cpu").model, load_tokenizer(models[0])
     for batch in batches(tokenizer, [text for text, _ in LABELLED]):
         with torch.inference_mode():
-            expected = model(input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True)
+            expected = model(
+                input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True
+            )
         hidden = states(model, batch)
         torch.testing.assert_close(hidden, torch.stack(expected.hidden_states))
         for layer in range(len(hidden)):
             in_tuple = answers_in_tuples(model, batch)
-            assert torch.equal(enter(model, batch, layer, hidden[layer], in_tuple=in_tuple).logits, expected.logits)
+            assert torch.equal(
+                enter(model, batch, layer, hidden[layer], in_tuple=in_tuple).logits, expected.logits
+            )
         with pytest.raises(ModelError, match="cannot be entered at"):
             enter(model, batch, len(hidden), hidden[0], in_tuple=in_tuple)
 
@@ -48,7 +60,8 @@ def test_a_model_stitched_into_itself_loses_nothing_at_any_layer(models, sentenc
 
 
 def test_the_map_and_not_the_source_decides_at_layer_zero(models, sentences) -> None:
-    """Same tokens, other embeddings: least squares maps them onto the target's, for words that it saw."""
+    """Same tokens, other embeddings: least squares maps them onto the target's, for words that it
+    saw."""
     value = stitch(models[0], models[1], sentences)
     assert (value["ols/correct"][0] == value["own_target"]).mean() > 0.9
 
@@ -89,8 +102,17 @@ def means_of(**accuracy: float) -> pd.DataFrame:
 @pytest.mark.parametrize(("value", "verdict"), [(0.1, ABOVE), (-0.1, BELOW), (0.01, EQUAL)])
 def test_the_best_map_is_compared_with_unmodified_models(value: float, verdict: str) -> None:
     means = means_of(ols=0.6, ridge=0.7, identity=0.5, lookup=0.4)
-    difference = pd.DataFrame([{"method": "ridge", "layer": 1, "difference": value, "low": value - 0.05,
-                                "high": value + 0.05}])  # fmt: skip
+    difference = pd.DataFrame(
+        [
+            {
+                "method": "ridge",
+                "layer": 1,
+                "difference": value,
+                "low": value - 0.05,
+                "high": value + 0.05,
+            }
+        ]
+    )
     facts = statements_of(means, difference, 0.65)
     reached = {fact.subject: fact.estimate.value for fact in facts if fact.verdict == REACHES}
     assert reached == {"ridge": 0.7, "identity": 0.5, "lookup": 0.4, UNMODIFIED: 0.65}
@@ -107,7 +129,9 @@ def test_means_and_differences_are_those_of_a_slow_loop(rng) -> None:
     means, differences = _means({"ols": [pair.astype(float) for pair in pairs]}, own, counts)
     for layer in range(2):
         stitched = np.array([[pair[layer, text] for pair in pairs] for text in range(30)]).mean(1)
-        unmodified = np.array([[model[text] for model in own.values()] for text in range(30)]).mean(1)
+        unmodified = np.array([[model[text] for model in own.values()] for text in range(30)]).mean(
+            1
+        )
         drawn = [float(((stitched - unmodified) * draw).sum() / 30) for draw in counts]
         row, apart = (table[table["layer"] == layer].iloc[0] for table in (means, differences))
         assert row["accuracy"] == pytest.approx(stitched.mean())
@@ -120,7 +144,8 @@ def test_without_a_pair_nothing_is_stated() -> None:
 
 
 def test_the_lookup_ignores_the_source(models, sentences) -> None:
-    """From whichever model: the target's mean states of the subwords continue through the target, and decide alone."""
+    """From whichever model: the target's mean states of the subwords continue through the target,
+    and decide alone."""
     one, other = (stitch(source, models[1], sentences, ("lookup",)) for source in models)
     assert (one["lookup/correct"] == other["lookup/correct"]).all()
     assert (one["lookup/correct"][0] == one["own_target"]).mean() > 0.9  # embeddings are a table

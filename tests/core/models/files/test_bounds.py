@@ -1,4 +1,5 @@
-"""Sizes that a configuration may claim: every bound is where it says, whatever stands round the key."""
+"""Sizes that a configuration may claim: every bound is where it says, whatever stands round the
+key."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ BOUNDS = [
 ]
 CONFIGS = st.recursive(
     st.integers() | st.booleans() | st.text(max_size=3) | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
@@ -93,7 +96,9 @@ def test_rotations_need_a_base_above_zero(key: str) -> None:
         ({}, False),
     ],
 )
-def test_fields_are_of_the_kind_that_their_readers_take_for_granted(config: dict[str, Any], so: bool) -> None:
+def test_fields_are_of_the_kind_that_their_readers_take_for_granted(
+    config: dict[str, Any], so: bool
+) -> None:
     assert refused(config) is so
 
 
@@ -120,7 +125,10 @@ def test_a_key_that_names_other_files_is_refused_wherever_it_stands(key: str) ->
 
 def by_recursion(key: str, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, dict):
-        return [(key, NESTED), *(pair for inner, item in value.items() for pair in by_recursion(str(inner), item))]
+        return [
+            (key, NESTED),
+            *(pair for inner, item in value.items() for pair in by_recursion(str(inner), item)),
+        ]
     if isinstance(value, list):
         return [(key, NESTED), *(pair for item in value for pair in by_recursion(key, item))]
     return [(key, value)]

@@ -33,7 +33,9 @@ def edit(path: Path, **changes: Any) -> None:
 
 def test_the_hash_is_remembered_until_the_file_changes(folder, monkeypatch) -> None:
     fingerprint(f"path:{folder}")
-    monkeypatch.setattr(checkpoints.hashlib, "file_digest", lambda *arguments: pytest.fail("read again"))
+    monkeypatch.setattr(
+        checkpoints.hashlib, "file_digest", lambda *arguments: pytest.fail("read again")
+    )
     fingerprint(f"path:{folder}")
 
 
@@ -51,9 +53,18 @@ def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
     [
         ({"auto_map": {"AutoModel": "evil.Evil"}}, "needs its author's own code to run"),
         ({"encoder": {"auto_map": {}}}, "needs its author's own code to run"),
-        ({"_attn_implementation": "someone/kernel"}, "names an attention implementation of its own"),
-        ({"attn_implementation": {"": "someone/kernel"}}, "names an attention implementation of its own"),
-        ({"text_config": [{"_attn_implementation_internal": "x"}]}, "names an attention implementation of its own"),
+        (
+            {"_attn_implementation": "someone/kernel"},
+            "names an attention implementation of its own",
+        ),
+        (
+            {"attn_implementation": {"": "someone/kernel"}},
+            "names an attention implementation of its own",
+        ),
+        (
+            {"text_config": [{"_attn_implementation_internal": "x"}]},
+            "names an attention implementation of its own",
+        ),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised weights"),
         ({"model_type": "whisper"}, "is of type 'whisper'.*: bert, roberta"),
         ({"model_type": None, "architectures": None}, "does not say its model type"),
@@ -62,7 +73,10 @@ def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
         ({"hidden_size": None}, "does not say hidden_size"),
         ({"num_hidden_layers": 10**9}, "claims 1000000000 layers"),
         ({"hidden_size": 10**7}, "which no model has"),
-        ({"intermediate_size": 1_000_000}, "claims intermediate_size = 1000000, which no model has"),
+        (
+            {"intermediate_size": 1_000_000},
+            "claims intermediate_size = 1000000, which no model has",
+        ),
         ({"vocab_size": 10**9}, "claims vocab_size"),
         ({"vocab_size": "many"}, "does not say vocab_size"),
         ({"max_position_embeddings": float("inf")}, "claims max_position_embeddings = inf"),
@@ -72,14 +86,26 @@ def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
         ({"anything": [[float("nan")]]}, "claims anything = nan"),
         ({"anything": 2**40}, "claims anything"),
         ({"rope_theta": 0}, "rotations need a base above 0"),
-        ({"rope_parameters": {"rope_type": "default", "rope_theta": -1e4}}, "rotations need a base above 0"),
-        ({"rope_parameters": {"full_attention": {"rope_theta": 0.0}}}, "rotations need a base above 0"),
+        (
+            {"rope_parameters": {"rope_type": "default", "rope_theta": -1e4}},
+            "rotations need a base above 0",
+        ),
+        (
+            {"rope_parameters": {"full_attention": {"rope_theta": 0.0}}},
+            "rotations need a base above 0",
+        ),
         ({"rotary_emb_base": 0}, "rotations need a base above 0"),
         ({"architectures": 5}, "gives no names in its architectures"),
         ({"architectures": [None]}, "gives no names in its architectures"),
         ({"many": [0] * 100_001}, "entries, which no configuration has"),
-        ({"model_type": "roformer", "max_position_embeddings": 1_000_000}, "1,000,000 positions, too many"),
-        ({"transformers_weights": "other.safetensors"}, "names other files to load .transformers_weights"),
+        (
+            {"model_type": "roformer", "max_position_embeddings": 1_000_000},
+            "1,000,000 positions, too many",
+        ),
+        (
+            {"transformers_weights": "other.safetensors"},
+            "names other files to load .transformers_weights",
+        ),
         ({"encoder": {"transformers_weights": "x"}}, "names other files to load"),
     ],
 )
@@ -97,7 +123,9 @@ def test_tokenizer_files_that_are_not_fingerprinted_are_refused(folder) -> None:
             use(f"path:{folder}")
 
 
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"model": ' * 5_000, '{"version": "1.0"}', "null", "\0"])
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"model": ' * 5_000, '{"version": "1.0"}', "null", "\0"]
+)
 def test_a_tokenizer_that_is_none_is_one_sentence(folder, content) -> None:
     (folder / "tokenizer.json").write_text(content)
     with pytest.raises(ModelError, match=r"The tokenizer of path:.* cannot be read"):
@@ -130,12 +158,16 @@ def test_a_configuration_that_asks_for_more_than_its_weights_allocates_nothing(
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ModelError, match=r"is too large: 1[34],[0-9]+ million parameters"):
         load_model(f"{prefix}path:{folder}")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB; it asks for 50 GB
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+    )  # KiB; it asks for 50 GB
 
 
 def test_a_configuration_that_its_weights_do_not_explain_is_refused(folder) -> None:
     edit(folder / "config.json", intermediate_size=200_000)
-    with pytest.raises(ModelError, match=r"asks for 39 million parameters, and its weights hold 0\.0 million"):
+    with pytest.raises(
+        ModelError, match=r"asks for 39 million parameters, and its weights hold 0\.0 million"
+    ):
         load_model(f"random:path:{folder}")
 
 
@@ -167,9 +199,21 @@ def test_an_adapter_that_points_elsewhere_is_refused(folder) -> None:
         ("model.safetensors", None, r"model\.safetensors is missing"),
         ("model.safetensors", b"", r"model\.safetensors is damaged"),
         ("model.safetensors", b"version https://git-lfs", r"model\.safetensors is damaged"),
-        ("model.safetensors", (8).to_bytes(8, "little") + b"[1, 2]  ", r"model\.safetensors is damaged"),
-        ("model.safetensors", (18).to_bytes(8, "little") + b'{"a": {"b": "cc"}}', r"model\.safetensors is damaged"),
-        ("model.safetensors", (10**12).to_bytes(8, "little") + b"{}", r"model\.safetensors is damaged"),
+        (
+            "model.safetensors",
+            (8).to_bytes(8, "little") + b"[1, 2]  ",
+            r"model\.safetensors is damaged",
+        ),
+        (
+            "model.safetensors",
+            (18).to_bytes(8, "little") + b'{"a": {"b": "cc"}}',
+            r"model\.safetensors is damaged",
+        ),
+        (
+            "model.safetensors",
+            (10**12).to_bytes(8, "little") + b"{}",
+            r"model\.safetensors is damaged",
+        ),
         ("model.safetensors.index.json", b'{"weight_map": {"a": "../x.safetensors"}}', "fine"),
         ("tokenizer.json", None, r"tokenizer\.json is missing"),
         ("tokenizer.json", b"{", "The tokenizer of .* cannot be read"),
@@ -183,7 +227,9 @@ def test_missing_or_damaged_files_are_named(folder, file, content, sentence) -> 
     if sentence == "fine":  # beside whole weights an index is not looked at
         load_model(f"path:{folder}")
         return
-    use = {"tokenizer.json": tokenizer_fingerprint if content is None else load_tokenizer}.get(file, describe)
+    use = {"tokenizer.json": tokenizer_fingerprint if content is None else load_tokenizer}.get(
+        file, describe
+    )
     with pytest.raises(ModelError, match=sentence):
         use(f"path:{folder}")
     with pytest.raises(ModelError):
@@ -193,7 +239,9 @@ def test_missing_or_damaged_files_are_named(folder, file, content, sentence) -> 
 def test_a_file_cut_short_is_damaged(folder) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ModelError, match=r"model\.safetensors is damaged \(not a whole safetensors file\)"):
+    with pytest.raises(
+        ModelError, match=r"model\.safetensors is damaged \(not a whole safetensors file\)"
+    ):
         describe(f"path:{folder}")
 
 
@@ -206,10 +254,14 @@ def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     assert load_model(f"path:{folder}").info == whole
     for outside in ("../model.safetensors", "/etc/x.safetensors", "a\\b.safetensors", 7):
-        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": outside}}))
+        (folder / "model.safetensors.index.json").write_text(
+            json.dumps({"weight_map": {"a": outside}})
+        )
         with pytest.raises(ModelError, match="does not list plain file names"):
             describe(f"path:{folder}")
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "gone.safetensors"}}))
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": {"a": "gone.safetensors"}})
+    )
     with pytest.raises(ModelError, match=r"gone\.safetensors is missing"):
         describe(f"path:{folder}")
 
@@ -217,7 +269,13 @@ def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
 def test_vocab_txt_alone_is_a_tokenizer(folder) -> None:
     """As MultiBERTs and many older models have it."""
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
-    names = {"<pad>": "[PAD]", "<s>": "[CLS]", "</s>": "[SEP]", "<unk>": "[UNK]", "<mask>": "[MASK]"}
+    names = {
+        "<pad>": "[PAD]",
+        "<s>": "[CLS]",
+        "</s>": "[SEP]",
+        "<unk>": "[UNK]",
+        "<mask>": "[MASK]",
+    }
     ordered = sorted(vocabulary, key=lambda word: vocabulary[word])
     for path in folder.glob("token*"):
         path.unlink()

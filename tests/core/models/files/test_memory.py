@@ -1,4 +1,5 @@
-"""A file is read once while it stays as it is; a change of it, a link to another, an error are seen."""
+"""A file is read once while it stays as it is; a change of it, a link to another, an error are
+seen."""
 
 import os
 

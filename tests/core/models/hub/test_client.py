@@ -1,4 +1,5 @@
-"""Models from the hub: the real client against a stand-in server on localhost, one sentence for each state."""
+"""Models from the hub: the real client against a stand-in server on localhost, one sentence for
+each state."""
 
 from __future__ import annotations
 
@@ -87,8 +88,15 @@ def test_a_new_commit_is_noticed_and_an_old_one_can_be_named(server, tiny, monke
 
 
 def test_nothing_but_the_models_own_files_is_fetched(server, tiny) -> None:
-    extras = {"pytorch_model.bin": b"x", "tf_model.h5": b"x", "run.py": b"x", "adapter_config.json": b"{}",
-              "onnx/model.safetensors": b"x", "README.md": b"x", "training_args.bin": b"x"}  # fmt: skip
+    extras = {
+        "pytorch_model.bin": b"x",
+        "tf_model.h5": b"x",
+        "run.py": b"x",
+        "adapter_config.json": b"{}",
+        "onnx/model.safetensors": b"x",
+        "README.md": b"x",
+        "training_args.bin": b"x",
+    }
     server.add("someone/tiny", {**files_of(tiny), **extras})
     folder = download("someone/tiny")
     assert {path.name for path in folder.rglob("*")} == {
@@ -103,7 +111,11 @@ def test_the_models_used_longest_ago_make_room(server, tiny, monkeypatch) -> Non
         server.add(name, tiny)
     first = [download(name) for name in names[:2]]
     repositories = [folder.parents[1] for folder in first]
-    size = sum(path.lstat().st_size for path in repositories[0].rglob("*") if path.is_file() and not path.is_symlink())
+    size = sum(
+        path.lstat().st_size
+        for path in repositories[0].rglob("*")
+        if path.is_file() and not path.is_symlink()
+    )
     monkeypatch.setattr(hub_cache, "MINIMUM", 1)
     monkeypatch.setenv("PALIMPSEST_HUB_BYTES", str(2 * size + size // 2))
     for age, repository in zip((100, 50), repositories, strict=True):
@@ -112,7 +124,9 @@ def test_the_models_used_longest_ago_make_room(server, tiny, monkeypatch) -> Non
     assert download("someone/c").is_dir()
     assert kept.is_dir()
     assert not first[1].exists()
-    assert fingerprint("hub:someone/b") == fingerprint(f"path:{tiny}")  # fetched again when it is wanted
+    assert fingerprint("hub:someone/b") == fingerprint(
+        f"path:{tiny}"
+    )  # fetched again when it is wanted
 
 
 def test_downloads_are_limited_where_strangers_ask_and_nowhere_else(monkeypatch) -> None:
@@ -127,11 +141,15 @@ def test_shards_are_fetched_by_their_index(server, tiny) -> None:
     shard = "model-00001-of-00001.safetensors"
     index = {"metadata": {}, "weight_map": {"embeddings.word_embeddings.weight": shard}}
     files[shard] = files.pop("model.safetensors")
-    server.add("someone/sharded", {**files, "model.safetensors.index.json": json.dumps(index).encode()})
+    server.add(
+        "someone/sharded", {**files, "model.safetensors.index.json": json.dumps(index).encode()}
+    )
     assert (download("someone/sharded") / shard).is_file()
     assert load_model("hub:someone/sharded").info.parameters == describe(f"path:{tiny}").parameters
     index["weight_map"] = {"a": "../../../etc/passwd.safetensors"}
-    server.add("someone/evil", {**files, "model.safetensors.index.json": json.dumps(index).encode()})
+    server.add(
+        "someone/evil", {**files, "model.safetensors.index.json": json.dumps(index).encode()}
+    )
     with pytest.raises(ModelError, match="does not list plain file names"):
         download("someone/evil")
 
@@ -167,14 +185,21 @@ def test_offline_says_so_at_once(server, tiny, monkeypatch) -> None:
     unreachable(monkeypatch)
     asked: list[object] = []
     connect = socket.socket.connect
-    monkeypatch.setattr(socket.socket, "connect", lambda end, where: (asked.append(where), connect(end, where))[1])
-    with pytest.raises(ModelError, match=r"cannot be reached and someone/tiny was not downloaded earlier.*zoo:seed-0"):
+    monkeypatch.setattr(
+        socket.socket, "connect", lambda end, where: (asked.append(where), connect(end, where))[1]
+    )
+    with pytest.raises(
+        ModelError,
+        match=r"cannot be reached and someone/tiny was not downloaded earlier.*zoo:seed-0",
+    ):
         describe("hub:someone/tiny")
     assert len(asked) <= MOST_ASKED
 
 
 @pytest.mark.parametrize("state", ["silent", "broken", "rate-limited"])
-def test_what_was_downloaded_earlier_serves_when_the_hub_does_not(server, tiny, monkeypatch, state) -> None:
+def test_what_was_downloaded_earlier_serves_when_the_hub_does_not(
+    server, tiny, monkeypatch, state
+) -> None:
     repository = server.add("someone/tiny", tiny)
     folder = download("someone/tiny")
     monkeypatch.setattr(hub, "_resolved", {})
@@ -200,7 +225,9 @@ def test_offline_mode_asks_nobody(server, tiny, monkeypatch) -> None:
     server.requests.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert download("someone/tiny") == folder
-    with pytest.raises(ModelError, match=r"someone/else was not downloaded earlier and offline mode is on"):
+    with pytest.raises(
+        ModelError, match=r"someone/else was not downloaded earlier and offline mode is on"
+    ):
         download("someone/else")
     assert server.requests == []
 
@@ -219,12 +246,17 @@ def test_a_download_that_was_cut_short_is_not_taken_for_whole(server, tiny, monk
 def test_too_large_is_refused_before_the_weights_are_fetched(server, tiny, monkeypatch) -> None:
     server.add("someone/large", tiny, sizes={"model.safetensors": 2 * 10**9})
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
-    with pytest.raises(ModelError, match="too large: about 500 million parameters, and this instance allows 130 mill"):
+    with pytest.raises(
+        ModelError,
+        match="too large: about 500 million parameters, and this instance allows 130 mill",
+    ):
         download("someone/large")
     assert not any("model.safetensors" in path for path in server.requests)
 
 
-def test_a_tokenizer_that_is_too_large_is_refused_before_anything_else_is_fetched(server, tiny) -> None:
+def test_a_tokenizer_that_is_too_large_is_refused_before_anything_else_is_fetched(
+    server, tiny
+) -> None:
     fine = {"tokenizer.json": MOST_TOKENIZER // 2, "tokenizer_config.json": MOST_TOKENIZER // 2}
     server.add("someone/wordy", tiny, sizes={**fine, "tokenizer.json": fine["tokenizer.json"] + 1})
     with pytest.raises(ModelError, match=r"tokenizer of someone/wordy is too large \(128 MB\)"):
@@ -243,9 +275,13 @@ def test_pickled_weights_alone_are_refused_when_shared(server, tiny, monkeypatch
     del files["model.safetensors"]
     files["pytorch_model.bin"] = (tiny.parent / "pytorch_model.bin").read_bytes()
     server.add("someone/old", files)
-    assert load_model("hub:someone/old").info.layers == 3  # plain tensors: read on one's own computer
+    assert (
+        load_model("hub:someone/old").info.layers == 3
+    )  # plain tensors: read on one's own computer
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
-    with pytest.raises(ModelError, match=r"pickled weights only \(\.bin\), which a shared instance does not open"):
+    with pytest.raises(
+        ModelError, match=r"pickled weights only \(\.bin\), which a shared instance does not open"
+    ):
         download("someone/old")
 
 
@@ -260,7 +296,10 @@ def test_no_weights_at_all(server, tiny) -> None:
 def test_remote_code_is_refused_before_the_weights_are_fetched(server, tiny) -> None:
     config = json.loads((tiny / "config.json").read_text())
     config["auto_map"] = {"AutoModel": "modeling_evil.EvilModel"}
-    server.add("someone/evil", {**files_of(tiny), "config.json": json.dumps(config).encode(), "modeling_evil.py": b"x"})
+    server.add(
+        "someone/evil",
+        {**files_of(tiny), "config.json": json.dumps(config).encode(), "modeling_evil.py": b"x"},
+    )
     with pytest.raises(ModelError, match="needs its author's own code"):
         download("someone/evil")
     assert not any("safetensors" in path or ".py" in path for path in server.requests)
@@ -269,7 +308,9 @@ def test_remote_code_is_refused_before_the_weights_are_fetched(server, tiny) -> 
 def test_remote_code_in_the_tokenizer_is_refused(server, tiny) -> None:
     settings = json.loads((tiny / "tokenizer_config.json").read_text())
     settings["auto_map"] = {"AutoTokenizer": ["tokenization_evil.Evil", None]}
-    server.add("someone/evil", {**files_of(tiny), "tokenizer_config.json": json.dumps(settings).encode()})
+    server.add(
+        "someone/evil", {**files_of(tiny), "tokenizer_config.json": json.dumps(settings).encode()}
+    )
     with pytest.raises(ModelError, match=r"tokenizer_config.json needs its author's own code"):
         download("someone/evil")
 
@@ -282,7 +323,9 @@ def test_a_repository_without_a_configuration(server) -> None:
 
 def test_a_server_that_is_no_hub(server, tiny) -> None:
     server.add("someone/tiny", tiny, extra={"sha": None})
-    with pytest.raises(ModelError, match="did not name a commit for someone/tiny: check HF_ENDPOINT"):
+    with pytest.raises(
+        ModelError, match="did not name a commit for someone/tiny: check HF_ENDPOINT"
+    ):
         download("someone/tiny")
 
 
@@ -294,7 +337,9 @@ def test_a_cache_that_cannot_be_written(server, tiny, tmp_path, monkeypatch) -> 
         download("someone/tiny")
 
 
-def test_hf_home_holds_the_cache_where_nothing_else_is_said(server, tiny, tmp_path, monkeypatch) -> None:
+def test_hf_home_holds_the_cache_where_nothing_else_is_said(
+    server, tiny, tmp_path, monkeypatch
+) -> None:
     server.add("someone/tiny", tiny)
     monkeypatch.delenv("HF_HUB_CACHE")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
@@ -317,7 +362,9 @@ def test_presets_are_references_to_the_originals() -> None:
     assert len(set(refs)) == len(refs)
     assert all(str(parse_ref(ref)) == ref for ref in refs)
     assert {f"hub:google/multiberts-seed_{seed}" for seed in range(25)} <= set(refs)
-    assert {"hub:bert-base-uncased", "hub:roberta-base", "hub:gpt2-medium", "hub:t5-base"} <= set(refs)
+    assert {"hub:bert-base-uncased", "hub:roberta-base", "hub:gpt2-medium", "hub:t5-base"} <= set(
+        refs
+    )
     data = {preset.data for preset in PRESETS if preset.base == "hub:bert-base-uncased"}
     assert any(re.match("MNLI", one) for one in data)
     assert any(re.match("SQuAD", one) for one in data)

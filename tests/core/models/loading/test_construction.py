@@ -35,8 +35,11 @@ def test_a_draw_depends_on_its_seed_alone_and_leaves_no_trace() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_models_are_made_one_at_a_time_and_ties_survive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two at once, and transformers keeps its stand-in for `tie_weights`: no model has tied weights from then on."""
+def test_models_are_made_one_at_a_time_and_ties_survive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at once, and transformers keeps its stand-in for `tie_weights`: no model has tied weights
+    from then on."""
     folder = save_tiny(tmp_path / "model", "roformer", head=True)
     before = PreTrainedModel.tie_weights
     inside, most = 0, 0

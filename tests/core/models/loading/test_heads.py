@@ -18,7 +18,10 @@ from zoo.recipe.pretrain import new_model
 from zoo.recipe.tokenizer import save_tokenizer, train_tokenizer
 
 WORDS = torch.tensor([[1, 2, 3], [1, 3, -1]])
-INPUTS = {"input_ids": torch.tensor([[2, 7, 8, 9, 3], [2, 7, 10, 9, 3]]), "attention_mask": torch.ones(2, 5, dtype=int)}
+INPUTS = {
+    "input_ids": torch.tensor([[2, 7, 8, 9, 3], [2, 7, 10, 9, 3]]),
+    "attention_mask": torch.ones(2, 5, dtype=int),
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +58,15 @@ def test_a_parser_opens_as_it_was_saved_and_its_body_with_automodel(parser_folde
     assert not any(parameter.requires_grad for parameter in model.parameters())
     saved = load_file(parser_folder / "model.safetensors")
     assert set(saved) == {name for name, _ in model.named_parameters()}
-    assert all(torch.equal(parameter.half(), saved[name]) for name, parameter in model.named_parameters())
+    assert all(
+        torch.equal(parameter.half(), saved[name]) for name, parameter in model.named_parameters()
+    )
     body, found = AutoModel.from_pretrained(parser_folder, output_loading_info=True)
     assert not found["missing_keys"]
     hidden = body(**INPUTS)[0]
-    assert torch.allclose(model(**INPUTS, word_starts=WORDS), model.arc_scores(hidden, WORDS), atol=1e-5)
+    assert torch.allclose(
+        model(**INPUTS, word_starts=WORDS), model.arc_scores(hidden, WORDS), atol=1e-5
+    )
 
 
 def test_padded_words_are_nobodys_head_and_change_nothing(parser_folder: Path) -> None:
@@ -87,9 +94,14 @@ def test_what_cannot_be_opened_is_one_sentence(parser_folder: Path, tmp_path: Pa
         load_task_model(broken(parser_folder, tmp_path / "b", palimpsest_head=None))
     folder = broken(parser_folder, tmp_path / "c")
     weights = load_file(folder / "model.safetensors")
-    save_file({name: value for name, value in weights.items() if name != "arc_head.pair"}, folder / "model.safetensors")
+    save_file(
+        {name: value for name, value in weights.items() if name != "arc_head.pair"},
+        folder / "model.safetensors",
+    )
     with pytest.raises(ModelError, match=r"lacks 1 weights \(pair\)"):
         load_task_model(folder)
-    folder = broken(parser_folder, tmp_path / "d", palimpsest_head=None, architectures=["RoFormerForMaskedLM"])
+    folder = broken(
+        parser_folder, tmp_path / "d", palimpsest_head=None, architectures=["RoFormerForMaskedLM"]
+    )
     with pytest.raises(ModelError, match="lacks"):
         load_task_model(folder)

@@ -20,7 +20,10 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_one_model_at_a_time_is_in_memory(tiny) -> None:
-    with residence.borrow_model(tiny["bert"]) as first, residence.borrow_model(tiny["bert"]) as again:
+    with (
+        residence.borrow_model(tiny["bert"]) as first,
+        residence.borrow_model(tiny["bert"]) as again,
+    ):
         assert again is first
     extract(tiny["gpt2"], SENTENCES)
     assert [loaded.info.model_type for loaded in residence._resident.values()] == ["gpt2"]

@@ -90,13 +90,20 @@ def test_random_weights_are_the_same_each_time_and_not_the_trained_ones(folder) 
 def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) -> None:
     ref = f"path:{save_tiny(tmp_path, model_type)}"
     info, loaded = describe(ref), load_model(ref, device="cpu")
-    assert (info.model_type, info.layers, info.d_model, info.heads) == (model_type, LAYERS, D_MODEL, HEADS)
+    assert (info.model_type, info.layers, info.d_model, info.heads) == (
+        model_type,
+        LAYERS,
+        D_MODEL,
+        HEADS,
+    )
     assert info.family == ARCHITECTURES[model_type].family
     assert info.vocabulary == loaded.model.config.vocab_size
     assert info.architecture == type(loaded.model).__name__
     unique = {id(parameter): parameter.numel() for parameter in loaded.model.parameters()}
     saved = loaded.model.state_dict()
-    buffers = [(name, table) for name, table in loaded.model.named_buffers() if table.is_floating_point()]
+    buffers = [
+        (name, table) for name, table in loaded.model.named_buffers() if table.is_floating_point()
+    ]
     tables = {id(table): table.numel() for name, table in buffers if name in saved}
     assert info.parameters == sum((unique | tables).values())
     assert not loaded.model.training
@@ -107,10 +114,13 @@ def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) ->
 def test_describe_and_fingerprints_import_no_torch(box) -> None:
     code = (
         "import sys; from core.models.describing import describe, tokenizer_fingerprint\n"
-        "describe('zoo:seed-0'); describe('random:zoo:seed-0'); tokenizer_fingerprint('zoo:seed-0')\n"
+        "describe('zoo:seed-0'); describe('random:zoo:seed-0'); "
+        "tokenizer_fingerprint('zoo:seed-0')\n"
         "print('torch' in sys.modules or 'transformers' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     assert done.stdout.strip() == "False"
 
 
@@ -118,11 +128,15 @@ def test_weights_in_half_precision_are_read_in_float32(folder) -> None:
     import torch
     from safetensors.torch import load_file, save_file
 
-    weights = {name: tensor.half() for name, tensor in load_file(folder / "model.safetensors").items()}
+    weights = {
+        name: tensor.half() for name, tensor in load_file(folder / "model.safetensors").items()
+    }
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     edit(folder / "config.json", dtype="float16")
     assert {one.dtype for one in load_model(f"path:{folder}").model.parameters()} == {torch.float32}
-    assert {one.dtype for one in load_model(f"path:{folder}", dtype="bfloat16").model.parameters()} == {torch.bfloat16}
+    assert {
+        one.dtype for one in load_model(f"path:{folder}", dtype="bfloat16").model.parameters()
+    } == {torch.bfloat16}
 
 
 def test_attentions_come_from_eager_attention(folder) -> None:
@@ -139,7 +153,9 @@ def test_heads_are_loaded_where_they_were_saved(tmp_path, model_type) -> None:
     ref = f"path:{save_tiny(tmp_path / 'head', model_type, head=True)}"
     whole = load_with_head(ref, device="cpu")
     assert type(whole.model).__name__ == describe(ref).architecture
-    assert type(load_model(ref).model).__name__ != describe(ref).architecture  # the same folder without its head
+    assert (
+        type(load_model(ref).model).__name__ != describe(ref).architecture
+    )  # the same folder without its head
     assert load_with_head(f"random:{ref}").info.fingerprint != whole.info.fingerprint
     bare = save_tiny(tmp_path / "bare", model_type)
     with pytest.raises(ModelError, match="was saved without a head"):
@@ -157,11 +173,15 @@ def test_missing_weights_are_refused_but_for_the_pooler(folder) -> None:
 
     path = folder / "model.safetensors"
     weights = load_file(path)
-    save_file({k: v for k, v in weights.items() if "pooler" not in k}, path, metadata={"format": "pt"})
+    save_file(
+        {k: v for k, v in weights.items() if "pooler" not in k}, path, metadata={"format": "pt"}
+    )
     load_model(f"path:{folder}")
     gone = "encoder.layer.1.output.dense.weight"
     save_file({k: v for k, v in weights.items() if k != gone}, path, metadata={"format": "pt"})
-    with pytest.raises(ModelError, match=rf"lacks 1 weights \({gone}\), which would be random numbers"):
+    with pytest.raises(
+        ModelError, match=rf"lacks 1 weights \({gone}\), which would be random numbers"
+    ):
         load_model(f"path:{folder}")
 
 
@@ -217,18 +237,25 @@ def test_what_is_missing_or_damaged_in_the_box_can_be_restored(box, file) -> Non
     path = box / "models" / "seed-0" / file
     path.write_bytes(path.read_bytes()[:-5])
     for use in (describe, fingerprint, load_model):
-        with pytest.raises(ModelError, match=rf"{path}.*restore it with `git checkout -- zoo/models/seed-0`"):
+        with pytest.raises(
+            ModelError, match=rf"{path}.*restore it with `git checkout -- zoo/models/seed-0`"
+        ):
             use("zoo:seed-0")
     path.unlink()
     with pytest.raises(ModelError, match=rf"{path} is missing.*git checkout -- zoo/models/seed-0"):
         load_model("zoo:seed-0")
     shutil.rmtree(box / "models" / "seed-0")
-    with pytest.raises(ModelError, match=r"no model 'seed-0': restore them with `git checkout -- zoo`"):
+    with pytest.raises(
+        ModelError, match=r"no model 'seed-0': restore them with `git checkout -- zoo`"
+    ):
         locate("zoo:seed-0")
 
 
 def test_a_name_that_is_not_included_is_answered_with_the_nearest(box) -> None:
-    with pytest.raises(ModelError, match=r"no model 'seed-9'; the nearest name is seed-0\. .*list` shows all [0-9]+\."):
+    with pytest.raises(
+        ModelError,
+        match=r"no model 'seed-9'; the nearest name is seed-0\. .*list` shows all [0-9]+\.",
+    ):
         describe("zoo:seed-9")
 
 
@@ -249,7 +276,9 @@ def test_a_model_of_the_box_must_be_the_one_in_its_manifest(box) -> None:
     describe("zoo:seed-0")
     entry["files"] = {"model.safetensors": "0" * 64}
     (box / "manifest.json").write_text(json.dumps({"models": [entry]}))
-    with pytest.raises(ModelError, match=rf"{path} is not the file that the manifest describes: restore it with"):
+    with pytest.raises(
+        ModelError, match=rf"{path} is not the file that the manifest describes: restore it with"
+    ):
         describe("zoo:seed-0")
 
 
@@ -260,7 +289,9 @@ def test_too_many_parameters_are_refused(box, monkeypatch) -> None:
 
 
 def test_a_folder_that_is_none(tmp_path) -> None:
-    with pytest.raises(ModelError, match=r"is not a folder: give the folder that holds the model's config\.json"):
+    with pytest.raises(
+        ModelError, match=r"is not a folder: give the folder that holds the model's config\.json"
+    ):
         describe(f"path:{tmp_path / 'nowhere'}")
 
 

@@ -1,4 +1,5 @@
-"""A stranger's tokenizer gives what the library gives, and one that breaks its limits ends in a sentence, not in us."""
+"""A stranger's tokenizer gives what the library gives, and one that breaks its limits ends in a
+sentence, not in us."""
 
 from __future__ import annotations
 
@@ -31,7 +32,18 @@ from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, plain_tokenizer, save_tiny
 
 pytestmark = pytest.mark.tokenizers_apart
-ODD = ("", " ", "\ud7ff", "\U0001f469‍\U0001f680", "e\u0301", "a\u0000b", "naïve", "x" * 400, "\u2028", "don't")
+ODD = (
+    "",
+    " ",
+    "\ud7ff",
+    "\U0001f469‍\U0001f680",
+    "e\u0301",
+    "a\u0000b",
+    "naïve",
+    "x" * 400,
+    "\u2028",
+    "don't",
+)
 TEXTS = ("the man opened the door", "", "a", " quiet  dog ", "unbelievable things, " * 60)
 Settings = dict[str, Any]
 
@@ -76,13 +88,21 @@ def test_both_ways_give_the_same_numbers(saved: dict[str, Path], name: str) -> N
     plain = plain_tokenizer(str(place))
     there = Tokenizer(OutsideTokenizer(place, name), 64)
     sentences = sentences_of(1)
-    assert (there.pad, there.cls, there.unk) == (plain.pad_token_id, plain.cls_token_id, plain.unk_token_id)
+    assert (there.pad, there.cls, there.unk) == (
+        plain.pad_token_id,
+        plain.cls_token_id,
+        plain.unk_token_id,
+    )
     encoded = plain([list(words) for words in sentences], is_split_into_words=True)
     for number, found in enumerate(there.encode(sentences)):
         kept = slice(MAX_SUBWORDS + 1)
         assert found.ids == encoded["input_ids"][number][kept]
-        assert [None if word < 0 else word for word in found.words] == encoded.word_ids(number)[kept]
-        assert [None if side < 0 else side for side in found.sides] == encoded.sequence_ids(number)[kept]
+        assert [None if word < 0 else word for word in found.words] == encoded.word_ids(number)[
+            kept
+        ]
+        assert [None if side < 0 else side for side in found.sides] == encoded.sequence_ids(number)[
+            kept
+        ]
         assert found.subwords == len(encoded["input_ids"][number])
     cut = plain(list(TEXTS), truncation=True, max_length=12)["input_ids"]
     assert [found.ids for found in there.encode(TEXTS, longest=12)] == cut
@@ -105,7 +125,12 @@ def test_the_process_and_the_included_way_agree(
     assert cut_pair(there, SENTENCES[0], SENTENCES[1]) == cut_pair(here, SENTENCES[0], SENTENCES[1])
     assert there.forms(sentences) == here.forms(sentences)
     assert there.vocabulary == here.vocabulary
-    assert (there.pad, there.cls, there.unk, there.longest) == (here.pad, here.cls, here.unk, here.longest)
+    assert (there.pad, there.cls, there.unk, there.longest) == (
+        here.pad,
+        here.cls,
+        here.unk,
+        here.longest,
+    )
 
 
 @pytest.mark.slow
@@ -142,9 +167,13 @@ def test_vectors_are_those_of_the_library(saved: dict[str, Path]) -> None:
 
     ref = f"path:{saved['bert']}"
     found = extract(ref, SENTENCES[:1])
-    inputs = plain_tokenizer(ref)([list(SENTENCES[0])], is_split_into_words=True, return_tensors="pt")
+    inputs = plain_tokenizer(ref)(
+        [list(SENTENCES[0])], is_split_into_words=True, return_tensors="pt"
+    )
     with torch.no_grad():
-        states = load_model(ref, device="cpu").model(input_ids=inputs["input_ids"], output_hidden_states=True)
+        states = load_model(ref, device="cpu").model(
+            input_ids=inputs["input_ids"], output_hidden_states=True
+        )
     owner = np.array([-1 if word is None else word for word in inputs.word_ids()])
     top = states.hidden_states[-1][0].numpy()
     expected = np.stack([top[owner == word].mean(0) for word in range(len(SENTENCES[0]))])
@@ -160,13 +189,19 @@ def edited(folder: Path, file: str, change: Callable[[Settings], None]) -> str:
 
 
 def nested(settings: Settings) -> None:
-    settings["normalizer"] = {"type": "Sequence", "normalizers": [grown(2), {"type": "Prepend", "prepend": "a" * 9_999},
-                                                                  grown(2)]}  # fmt: skip
+    settings["normalizer"] = {
+        "type": "Sequence",
+        "normalizers": [grown(2), {"type": "Prepend", "prepend": "a" * 9_999}, grown(2)],
+    }
 
 
 def backtracking(settings: Settings) -> None:
-    settings["pre_tokenizer"] = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated",
-                                 "invert": False}  # fmt: skip
+    settings["pre_tokenizer"] = {
+        "type": "Split",
+        "pattern": {"Regex": "(a+)+$"},
+        "behavior": "Isolated",
+        "invert": False,
+    }
 
 
 def many_specials(settings: Settings) -> None:
@@ -183,14 +218,25 @@ def many_ids(settings: Settings) -> None:
     many_specials(settings)
     settings["post_processor"]["single"] = [{"SpecialToken": {"id": "<s>", "type_id": 0}},
                                             {"Sequence": {"id": "A", "type_id": 0}}]  # fmt: skip
-    settings["post_processor"]["special_tokens"]["<s>"] |= {"ids": [1] * 10**6, "tokens": ["<s>"] * 10**6}
+    settings["post_processor"]["special_tokens"]["<s>"] |= {
+        "ids": [1] * 10**6,
+        "tokens": ["<s>"] * 10**6,
+    }
 
 
 def added(settings: Settings) -> None:
     settings["added_tokens"] += [
-        {"id": 1000 + number, "content": f"<added {number}>", "single_word": False, "lstrip": True, "rstrip": True,
-         "normalized": True, "special": number % 2 == 0} for number in range(400_000)
-    ]  # fmt: skip
+        {
+            "id": 1000 + number,
+            "content": f"<added {number}>",
+            "single_word": False,
+            "lstrip": True,
+            "rstrip": True,
+            "normalized": True,
+            "special": number % 2 == 0,
+        }
+        for number in range(400_000)
+    ]
 
 
 def vocabulary(settings: Settings) -> None:
@@ -198,15 +244,28 @@ def vocabulary(settings: Settings) -> None:
 
 
 def padded(settings: Settings) -> None:
-    settings["padding"] = {"strategy": {"Fixed": 2**40}, "direction": "Right", "pad_to_multiple_of": None,
-                           "pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"}  # fmt: skip
+    settings["padding"] = {
+        "strategy": {"Fixed": 2**40},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "<pad>",
+    }
 
 
 def settled(settings: Settings) -> None:
     settings["added_tokens_decoder"] = {
-        str(1000 + number): {"content": f"<extra {number}>", "lstrip": False, "normalized": False, "rstrip": False,
-                             "single_word": False, "special": True} for number in range(20_000)
-    }  # fmt: skip
+        str(1000 + number): {
+            "content": f"<extra {number}>",
+            "lstrip": False,
+            "normalized": False,
+            "rstrip": False,
+            "single_word": False,
+            "special": True,
+        }
+        for number in range(20_000)
+    }
 
 
 HOSTILE: list[tuple[str, Callable[[Settings], None]]] = [
@@ -221,9 +280,15 @@ HOSTILE: list[tuple[str, Callable[[Settings], None]]] = [
 WORDS = [("banana", "a" * 300 + "!", "man")] * 40
 
 
-@pytest.mark.parametrize(("file", "change"), HOSTILE, ids=[getattr(change, "__name__", "") for _, change in HOSTILE])
+@pytest.mark.parametrize(
+    ("file", "change"), HOSTILE, ids=[getattr(change, "__name__", "") for _, change in HOSTILE]
+)
 def test_a_hostile_tokenizer_is_one_sentence_within_bounds(
-    folder: Path, file: str, change: Callable[[Settings], None], monkeypatch: pytest.MonkeyPatch, started: list[Any]
+    folder: Path,
+    file: str,
+    change: Callable[[Settings], None],
+    monkeypatch: pytest.MonkeyPatch,
+    started: list[Any],
 ) -> None:
     monkeypatch.setattr(tokenizers, "SECONDS", 4.0)
     monkeypatch.setattr(tokenizers, "MEMORY", tokenizers.MEMORY_SHARED)
@@ -236,7 +301,9 @@ def test_a_hostile_tokenizer_is_one_sentence_within_bounds(
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
 
 
-@pytest.mark.parametrize(("file", "change"), [("tokenizer.json", padded), ("tokenizer_config.json", settled)])
+@pytest.mark.parametrize(
+    ("file", "change"), [("tokenizer.json", padded), ("tokenizer_config.json", settled)]
+)
 def test_what_the_library_ignores_or_bears_does_no_harm(
     folder: Path, file: str, change: Callable[[Settings], None]
 ) -> None:
@@ -248,11 +315,15 @@ def test_what_the_library_ignores_or_bears_does_no_harm(
 def test_a_template_of_a_chat_is_not_run(folder: Path) -> None:
     bomb = "{% for a in range(10**9) %}{% for b in range(10**9) %}x{% endfor %}{% endfor %}"
     (folder / "chat_template.jinja").write_text(bomb)
-    ref = edited(folder, "tokenizer_config.json", lambda settings: settings.update(chat_template=bomb))
+    ref = edited(
+        folder, "tokenizer_config.json", lambda settings: settings.update(chat_template=bomb)
+    )
     assert load_tokenizer(ref).encode(["a dog"])[0].subwords > 1
 
 
-def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pass(folder: Path) -> None:
+def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pass(
+    folder: Path,
+) -> None:
     def grown_by_one(settings: Settings) -> None:
         entry = {"content": "zebra", "special": False, "normalized": False, "single_word": False}
         rows = len(settings["model"]["vocab"])
@@ -261,7 +332,9 @@ def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pas
     ref = edited(folder, "tokenizer.json", grown_by_one)
     rows = json.loads((folder / "config.json").read_text())["vocab_size"]
     assert extract(ref, [("a", "dog")]).vectors.shape[1] == 2
-    with pytest.raises(ModelError, match=f"names token {rows:,}, and the model has vectors of {rows:,}"):
+    with pytest.raises(
+        ModelError, match=f"names token {rows:,}, and the model has vectors of {rows:,}"
+    ):
         extract(ref, [("a", "zebra")])
     config = json.loads((folder / "config.json").read_text())
     del config["vocab_size"]  # the library's own number stands for it
@@ -292,7 +365,9 @@ def test_a_tokenizer_that_refuses_goes_on(saved: dict[str, Path], started: list[
     assert len(started) == 1
 
 
-def test_a_process_that_was_ended_is_started_again(saved: dict[str, Path], started: list[Any]) -> None:
+def test_a_process_that_was_ended_is_started_again(
+    saved: dict[str, Path], started: list[Any]
+) -> None:
     tokenizer = load_tokenizer(f"path:{saved['bert']}")
     started[0].kill()
     with pytest.raises(ModelError, match="crashed or took more memory"):
@@ -310,20 +385,46 @@ def test_settings_of_any_size_are_not_read(folder: Path) -> None:
 def test_a_shared_server_says_a_sentence_and_goes_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command reads a model of a hub whose tokenizer would abort it; it leaves with a sentence, and lives."""
+    """The command reads a model of a hub whose tokenizer would abort it; it leaves with a sentence,
+    and lives."""
     edited(folder, "tokenizer.json", lambda settings: settings.update(normalizer=grown(4)))
     with HubServer() as server:
         server.add("org/evil", folder)
         done = subprocess.run(
-            [sys.executable, "-m", "core", "rsa", "--base", "hub:org/evil", "--compare", "zoo:seed-1", "--sentences",
-             "20", "--no-references", "--out", str(tmp_path / "out")],
-            env=os.environ | {"PALIMPSEST_MODE": "shared", "HF_ENDPOINT": server.url,
-                              "HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"},
-            capture_output=True, text=True, timeout=240, check=False, cwd=ROOT,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "core",
+                "rsa",
+                "--base",
+                "hub:org/evil",
+                "--compare",
+                "zoo:seed-1",
+                "--sentences",
+                "20",
+                "--no-references",
+                "--out",
+                str(tmp_path / "out"),
+            ],
+            env=os.environ
+            | {
+                "PALIMPSEST_MODE": "shared",
+                "HF_ENDPOINT": server.url,
+                "HF_HUB_CACHE": str(tmp_path / "cache"),
+                "HF_HUB_OFFLINE": "0",
+            },
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            cwd=ROOT,
+        )
     assert done.returncode in (1, 2), done
     said = done.stdout + done.stderr
-    assert "The tokenizer of hub:org/evil crashed or took more memory than a tokenizer should (512 MB)" in said
+    assert (
+        "The tokenizer of hub:org/evil crashed or took more memory than a tokenizer should (512 MB)"
+        in said
+    )
     assert "Traceback" not in said
 
 

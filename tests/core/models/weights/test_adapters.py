@@ -22,23 +22,40 @@ from tests.core.small_zoo import CONFIG, base_tensors, write_model
 from tests.core.tiny_models import tiny_config
 
 PLAIN: dict[str, Any] = {
-    "peft_type": "LORA", "r": 4, "lora_alpha": 8, "bias": "none", "use_rslora": False, "use_dora": False,
-    "base_model_name_or_path": "someone/base", "fan_in_fan_out": False, "modules_to_save": None, "loftq_config": {},
-}  # fmt: skip
+    "peft_type": "LORA",
+    "r": 4,
+    "lora_alpha": 8,
+    "bias": "none",
+    "use_rslora": False,
+    "use_dora": False,
+    "base_model_name_or_path": "someone/base",
+    "fan_in_fan_out": False,
+    "modules_to_save": None,
+    "loftq_config": {},
+}
 TARGETS = {
-    "bert": ["encoder.layer.0.attention.self.query", "encoder.layer.2.attention.self.value",
-             "encoder.layer.1.intermediate.dense", "encoder.layer.1.output.dense"],
+    "bert": [
+        "encoder.layer.0.attention.self.query",
+        "encoder.layer.2.attention.self.value",
+        "encoder.layer.1.intermediate.dense",
+        "encoder.layer.1.output.dense",
+    ],
     "gpt2": ["h.0.attn.c_attn", "h.1.attn.c_proj", "h.1.mlp.c_fc", "h.2.mlp.c_proj"],
-    "t5": ["encoder.block.0.layer.0.SelfAttention.q", "decoder.block.1.layer.1.EncDecAttention.v",
-           "decoder.block.0.layer.2.DenseReluDense.wo", "encoder.block.2.layer.1.DenseReluDense.wi"],
-}  # fmt: skip
+    "t5": [
+        "encoder.block.0.layer.0.SelfAttention.q",
+        "decoder.block.1.layer.1.EncDecAttention.v",
+        "decoder.block.0.layer.2.DenseReluDense.wo",
+        "encoder.block.2.layer.1.DenseReluDense.wi",
+    ],
+}
 
 
 def write_adapter(folder: Path, factors: dict[str, np.ndarray], **changes: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "adapter_config.json").write_text(json.dumps({**PLAIN, **changes}), encoding="utf8")
     save_file(
-        {f"base_model.model.{name}": value for name, value in factors.items()}, folder / "adapter_model.safetensors"
+        {f"base_model.model.{name}": value for name, value in factors.items()},
+        folder / "adapter_model.safetensors",
     )
     return folder
 
@@ -55,11 +72,15 @@ def factors_of(module: str, shape: tuple[int, int], rank: int, seed: int) -> dic
 @pytest.mark.parametrize("model_type", sorted(TARGETS))
 @pytest.mark.parametrize("root", [False, True])
 def test_deltas_equal_merged_minus_base(tmp_path: Path, model_type: str, root: bool) -> None:
-    """Merged as PEFT merges: weight + scaling * B A, transposed where the layer is a Conv1D (GPT-2)."""
+    """Merged as PEFT merges: weight + scaling * B A, transposed where the layer is a Conv1D
+    (GPT-2)."""
     import torch
     from transformers import AutoModel
 
-    ranks, alphas = {"layer.1.output.dense": 2, r"h\.\d+\.mlp.c_fc": 3}, {TARGETS[model_type][0]: 5.0}
+    ranks, alphas = (
+        {"layer.1.output.dense": 2, r"h\.\d+\.mlp.c_fc": 3},
+        {TARGETS[model_type][0]: 5.0},
+    )
     model = AutoModel.from_config(tiny_config(model_type, 60))
     model.save_pretrained(tmp_path / "base")
     weights = dict(model.named_parameters())
@@ -67,15 +88,32 @@ def test_deltas_equal_merged_minus_base(tmp_path: Path, model_type: str, root: b
     for number, module in enumerate(TARGETS[model_type]):
         stored = weights[f"{module}.weight"].detach().double().numpy()
         shape = stored.T.shape if model_type == "gpt2" else stored.shape
-        rank = 2 if module.endswith("layer.1.output.dense") else 3 if module.endswith("mlp.c_fc") else 4
+        rank = (
+            2
+            if module.endswith("layer.1.output.dense")
+            else 3
+            if module.endswith("mlp.c_fc")
+            else 4
+        )
         own = factors_of(module, shape, rank, number)
         factors |= own
         alpha = 5.0 if number == 0 else 8.0
         scaling = alpha / (np.sqrt(rank) if root else rank)
-        product = scaling * own[f"{module}.lora_B.weight"].astype(float) @ own[f"{module}.lora_A.weight"].astype(float)
-        merged[f"{module}.weight"] = torch.from_numpy(stored + (product.T if model_type == "gpt2" else product))
-    folder = write_adapter(tmp_path / "lora", factors, use_rslora=root, rank_pattern=ranks, alpha_pattern=alphas)
-    state = {name: merged.get(name, value.detach().double()) for name, value in model.state_dict().items()}
+        product = (
+            scaling
+            * own[f"{module}.lora_B.weight"].astype(float)
+            @ own[f"{module}.lora_A.weight"].astype(float)
+        )
+        merged[f"{module}.weight"] = torch.from_numpy(
+            stored + (product.T if model_type == "gpt2" else product)
+        )
+    folder = write_adapter(
+        tmp_path / "lora", factors, use_rslora=root, rank_pattern=ranks, alpha_pattern=alphas
+    )
+    state = {
+        name: merged.get(name, value.detach().double())
+        for name, value in model.state_dict().items()
+    }
     model.double().load_state_dict(state)
     model.save_pretrained(tmp_path / "merged")
     base, whole, adapter = (f"path:{tmp_path / name}" for name in ("base", "merged", folder.name))
@@ -93,7 +131,9 @@ def test_deltas_equal_merged_minus_base(tmp_path: Path, model_type: str, root: b
         np.testing.assert_allclose(parts.values, dense.values, atol=1e-6)
         assert energy_rank(parts.values, 1.0) == left.shape[1]  # the rank is known exactly
         np.testing.assert_allclose(parts.left @ parts.left.T, dense.left @ dense.left.T, atol=1e-6)
-        np.testing.assert_allclose(parts.right @ parts.right.T, dense.right @ dense.right.T, atol=1e-6)
+        np.testing.assert_allclose(
+            parts.right @ parts.right.T, dense.right @ dense.right.T, atol=1e-6
+        )
     assert moved == (6 if model_type == "gpt2" else 4)  # c_attn is three matrices
 
 
@@ -118,7 +158,9 @@ def test_a_task_keeps_the_rank_and_says_what_it_is(tmp_path: Path, base: Checkpo
             "bert.pooler.dense.lora_A.weight": np.ones((4, 32), np.float32),
             "bert.pooler.dense.lora_B.weight": np.ones((32, 4), np.float32)}  # fmt: skip
     factors = factors_of(QUERY, (32, 32), 4, 0)
-    model = f"path:{write_adapter(tmp_path / 'lora', factors | head, modules_to_save=['classifier'])}"
+    model = (
+        f"path:{write_adapter(tmp_path / 'lora', factors | head, modules_to_save=['classifier'])}"
+    )
     value = measure_delta(base.ref, model, identify(base.ref), identify(model), (), 8, 0)
     features = unpack_features(value)
     assert np.count_nonzero(features.values[0]) == 4
@@ -132,7 +174,9 @@ def test_a_task_keeps_the_rank_and_says_what_it_is(tmp_path: Path, base: Checkpo
 
 def test_another_base_than_the_adapter_names_is_said(tmp_path: Path, base: Checkpoint) -> None:
     folder = write_adapter(
-        tmp_path / "lora", factors_of(QUERY, (32, 32), 4, 0), base_model_name_or_path="org/bert-large"
+        tmp_path / "lora",
+        factors_of(QUERY, (32, 32), 4, 0),
+        base_model_name_or_path="org/bert-large",
     )
     notices = match_adapter(base, opened(folder)).notices
     assert any("trained on org/bert-large" in text for text in notices)
@@ -187,7 +231,11 @@ def test_other_kinds_are_refused_by_name(changes: dict[str, Any], sentence: str)
     ],
 )  # fmt: skip
 def test_factors_that_do_not_fit_are_refused(
-    tmp_path: Path, base: Checkpoint, factors: dict[str, np.ndarray], changes: dict[str, Any], sentence: str
+    tmp_path: Path,
+    base: Checkpoint,
+    factors: dict[str, np.ndarray],
+    changes: dict[str, Any],
+    sentence: str,
 ) -> None:
     folder = write_adapter(tmp_path / "lora", factors, **changes)
     with pytest.raises(ModelError, match=sentence):
@@ -207,7 +255,9 @@ def test_files_are_held_to_the_policy_of_all_models(tmp_path: Path, base: Checkp
     with pytest.raises(ModelError, match=r"holds no adapter_model\.safetensors"):
         opened(folder)
     (folder / "adapter_config.json").write_text("{")
-    (folder / "adapter_model.safetensors").write_bytes(save({"x": np.full((1, 1), np.nan, np.float32)}))
+    (folder / "adapter_model.safetensors").write_bytes(
+        save({"x": np.full((1, 1), np.nan, np.float32)})
+    )
     with pytest.raises(ModelError, match="not JSON"):
         opened(folder)
     with pytest.raises(ModelError, match="no weights of its own"):
@@ -225,9 +275,13 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, base: Checkpoin
 
 
 @pytest.mark.parametrize("scale", [0.1, 50.0])
-def test_an_adapter_is_refused_where_its_merged_model_would_be(tmp_path: Path, base: Checkpoint, scale: float) -> None:
+def test_an_adapter_is_refused_where_its_merged_model_would_be(
+    tmp_path: Path, base: Checkpoint, scale: float
+) -> None:
     factors = factors_of(QUERY, (32, 32), 4, 0)
-    factors = {name: (np.float32(scale) * part).astype(np.float32) for name, part in factors.items()}
+    factors = {
+        name: (np.float32(scale) * part).astype(np.float32) for name, part in factors.items()
+    }
     adapter = f"path:{write_adapter(tmp_path / 'lora', factors)}"
     product = 2.0 * factors[f"{QUERY}.lora_B.weight"] @ factors[f"{QUERY}.lora_A.weight"]
     tensors = base_tensors()
@@ -236,18 +290,27 @@ def test_an_adapter_is_refused_where_its_merged_model_would_be(tmp_path: Path, b
 
     def is_accepted(model: str) -> bool:
         try:
-            return bool(measure_delta(base.ref, model, identify(base.ref), identify(model), (), 8, 0))
+            return bool(
+                measure_delta(base.ref, model, identify(base.ref), identify(model), (), 8, 0)
+            )
         except ModelError as error:
             return "does not look like a fine-tune" not in str(error)
 
     assert is_accepted(adapter) == is_accepted(merged) == (scale < 1)
 
 
-def test_a_pair_with_an_adapter_is_judged_by_what_it_changes(tmp_path: Path, base: Checkpoint) -> None:
+def test_a_pair_with_an_adapter_is_judged_by_what_it_changes(
+    tmp_path: Path, base: Checkpoint
+) -> None:
     middle = QUERY.replace("layer.0", "layer.1")
     related = {}
     for scale in (0.1, 50.0):
-        factors = {name: np.float32(scale) * part for name, part in factors_of(middle, (32, 32), 4, 0).items()}
+        factors = {
+            name: np.float32(scale) * part
+            for name, part in factors_of(middle, (32, 32), 4, 0).items()
+        }
         model = f"path:{write_adapter(tmp_path / f'lora-{scale}', factors)}"
-        related[scale] = is_related(measure_relation(base.ref, model, identify(base.ref), identify(model)))
+        related[scale] = is_related(
+            measure_relation(base.ref, model, identify(base.ref), identify(model))
+        )
     assert related == {0.1: True, 50.0: False}

@@ -1,4 +1,5 @@
-"""Deltas: every architecture's matrices, planted ranks, and everything that is no fine-tune of the base."""
+"""Deltas: every architecture's matrices, planted ranks, and everything that is no fine-tune of the
+base."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def opened(folder: Path, tensors: Tensors, **changes: object) -> Checkpoint:
 
 @pytest.mark.parametrize("model_type", TYPES)
 def test_every_architecture_gives_its_matrices(tmp_path: Path, model_type: str) -> None:
-    """A model with its head against a copy without, every matrix moved by a matrix of rank one that is known."""
+    """A model with its head against a copy without, every matrix moved by a matrix of rank one that
+    is known."""
     import torch
     from safetensors.torch import load_file
     from transformers import AutoModel
@@ -40,9 +42,9 @@ def test_every_architecture_gives_its_matrices(tmp_path: Path, model_type: str) 
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim >= 2:
-                parameter += 1e-3 * torch.outer(torch.randn(len(parameter)), torch.randn(parameter[0].numel())).reshape(
-                    parameter.shape
-                )
+                parameter += 1e-3 * torch.outer(
+                    torch.randn(len(parameter)), torch.randn(parameter[0].numel())
+                ).reshape(parameter.shape)
     model.save_pretrained(tmp_path / "tuned")
     base, tuned = (load_file(tmp_path / name / "model.safetensors") for name in ("base", "tuned"))
     moved = {name: (tuned[name] - base[name]).numpy() for name in base if base[name].ndim >= 2}
@@ -67,7 +69,8 @@ def test_every_architecture_gives_its_matrices(tmp_path: Path, model_type: str) 
 
 
 def test_ff1_is_wider_than_the_model_in_every_architecture() -> None:
-    """Roles, not only names: the first feed-forward matrix widens, the second narrows, the query keeps."""
+    """Roles, not only names: the first feed-forward matrix widens, the second narrows, the query
+    keeps."""
     from transformers import AutoModel
 
     from core.models.weights.families import find_slots
@@ -90,7 +93,9 @@ def test_planted_ranks_are_recovered(tmp_path: Path, base: Checkpoint) -> None:
         assert energy_rank(singular_values(delta.matrix), 0.9999) == 3
 
 
-def test_families_can_be_chosen_and_known_matrices_skipped(tmp_path: Path, base: Checkpoint) -> None:
+def test_families_can_be_chosen_and_known_matrices_skipped(
+    tmp_path: Path, base: Checkpoint
+) -> None:
     pair = match(base, opened(tmp_path, tuned_tensors(base_tensors(), 0, 0)), ["query", "ff1"])
     assert {slot.family for slot, _ in pair.slots} == {"query", "ff1"}
     assert [delta.index for delta in read_deltas(pair, skip={0, 1, 2})] == [3, 4, 5]
@@ -99,23 +104,34 @@ def test_families_can_be_chosen_and_known_matrices_skipped(tmp_path: Path, base:
 
 
 def test_a_head_and_another_prefix_do_not_matter(tmp_path: Path, base: Checkpoint) -> None:
-    tuned = {name.removeprefix("bert."): value for name, value in tuned_tensors(base_tensors(), 0, 0).items()}
+    tuned = {
+        name.removeprefix("bert."): value
+        for name, value in tuned_tensors(base_tensors(), 0, 0).items()
+    }
     tuned["classifier.weight"] = np.ones((2, 32), np.float32)
     assert len(list(read_deltas(match(base, opened(tmp_path, tuned))))) == 18
 
 
-def test_an_unrelated_model_is_recognised_before_anything_is_computed(tmp_path: Path, base: Checkpoint) -> None:
+def test_an_unrelated_model_is_recognised_before_anything_is_computed(
+    tmp_path: Path, base: Checkpoint
+) -> None:
     pair = match(base, opened(tmp_path, base_tensors(seed=5)))
-    with pytest.raises(ModelError, match=r"does not look like a fine-tune of base: relative delta 1\.4"):
+    with pytest.raises(
+        ModelError, match=r"does not look like a fine-tune of base: relative delta 1\.4"
+    ):
         next(read_deltas(pair))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_weights_that_are_not_finite_name_their_tensor(tmp_path: Path, base: Checkpoint, value: float) -> None:
+def test_weights_that_are_not_finite_name_their_tensor(
+    tmp_path: Path, base: Checkpoint, value: float
+) -> None:
     tensors = tuned_tensors(base_tensors(), 0, 0)
     name = "bert.encoder.layer.1.output.dense.weight"
     tensors[name][3, :2] = value
-    with pytest.raises(ModelError, match=rf"tuned: 2 of the 2,048 numbers in {name} are not finite"):
+    with pytest.raises(
+        ModelError, match=rf"tuned: 2 of the 2,048 numbers in {name} are not finite"
+    ):
         list(read_deltas(match(base, opened(tmp_path, tensors))))
 
 
@@ -125,7 +141,8 @@ def drop_layer(tensors: Tensors) -> Tensors:
 
 def widen(tensors: Tensors) -> Tensors:
     return {
-        name: np.zeros((96, 32), np.float32) if "intermediate" in name else value for name, value in tensors.items()
+        name: np.zeros((96, 32), np.float32) if "intermediate" in name else value
+        for name, value in tensors.items()
     }
 
 
@@ -144,7 +161,9 @@ def flatten(tensors: Tensors) -> Tensors:
         (dict, {"vocab_size": 30522}, "30,522 tokens, the base's 50"),
     ],
 )
-def test_what_does_not_fit_is_said_first(tmp_path: Path, base: Checkpoint, change, config, reason: str) -> None:
+def test_what_does_not_fit_is_said_first(
+    tmp_path: Path, base: Checkpoint, change, config, reason: str
+) -> None:
     tuned = opened(tmp_path, change(base_tensors()), **config)
     with pytest.raises(ModelError, match=reason):
         match(base, tuned)
@@ -179,4 +198,6 @@ def test_relative_change_of_a_zero_base() -> None:
     assert relative_change(3.0, 0.0) == 0
     assert relative_change(3.0, 0.0, of_nothing=np.inf) == np.inf
     assert relative_change(1.0, 4.0) == 0.5
-    np.testing.assert_array_equal(relative_change(np.array([0, 1, 9]), np.array([0, 0, 1])), [0, 0, 3])
+    np.testing.assert_array_equal(
+        relative_change(np.array([0, 1, 9]), np.array([0, 0, 1])), [0, 0, 3]
+    )

@@ -17,12 +17,21 @@ from tests.core.tiny_models import tiny_config
 def test_prefixes_are_ignored(prefix: str) -> None:
     slots = find_slots("bert", bert_names(prefix))
     assert len(slots) == 6 * LAYERS
-    assert [slot.family for slot in slots[::LAYERS]] == ["query", "key", "value", "output", "ff1", "ff2"]
+    assert [slot.family for slot in slots[::LAYERS]] == [
+        "query",
+        "key",
+        "value",
+        "output",
+        "ff1",
+        "ff2",
+    ]
     assert [slot.layer for slot in slots[:LAYERS]] == list(range(LAYERS))
 
 
 def test_the_two_output_matrices_of_bert_are_told_apart() -> None:
-    slots = {slot.family: slot.tensor for slot in find_slots("bert", bert_names()) if slot.layer == 0}
+    slots = {
+        slot.family: slot.tensor for slot in find_slots("bert", bert_names()) if slot.layer == 0
+    }
     assert slots["output"].endswith("attention.output.dense.weight")
     assert slots["ff2"].endswith("layer.0.output.dense.weight")
 
@@ -39,7 +48,12 @@ def test_fused_and_transposed_tensors_are_cut_into_three() -> None:
 
 def test_families_are_ordered_part_by_part() -> None:
     names = ["cross key", "decoder query", "encoder ff2", "encoder query"]
-    assert sorted(names, key=family_order) == ["encoder query", "encoder ff2", "decoder query", "cross key"]
+    assert sorted(names, key=family_order) == [
+        "encoder query",
+        "encoder ff2",
+        "decoder query",
+        "cross key",
+    ]
 
 
 def test_an_unknown_type_lists_the_known_ones() -> None:
@@ -64,7 +78,8 @@ def test_two_towers_are_refused() -> None:
 
 
 def changed_model(model_type: str, family: str, factor: float) -> Any:
-    """A tiny model whose matrices of a family are multiplied, in the rows that the registry says are theirs."""
+    """A tiny model whose matrices of a family are multiplied, in the rows that the registry says
+    are theirs."""
     import torch
     from transformers import AutoModel
 
@@ -83,13 +98,17 @@ def changed_model(model_type: str, family: str, factor: float) -> Any:
 
 @pytest.mark.parametrize("model_type", ["gpt2", "phi3", "gpt_neox", "modernbert"])
 @pytest.mark.parametrize("family", ["query", "key"])
-def test_a_model_without_queries_or_keys_looks_everywhere_alike(model_type: str, family: str) -> None:
+def test_a_model_without_queries_or_keys_looks_everywhere_alike(
+    model_type: str, family: str
+) -> None:
     """Fused rows are the right ones: the model itself is asked."""
     import torch
 
     ids = torch.arange(5, 17)[None]
     for factor, uniform in ((0.0, True), (1.0, False)):
-        attentions = changed_model(model_type, family, factor)(ids, output_attentions=True).attentions
+        attentions = changed_model(model_type, family, factor)(
+            ids, output_attentions=True
+        ).attentions
         for layer in attentions:
             seen = layer > 0
             alike = seen / seen.sum(-1, keepdim=True)

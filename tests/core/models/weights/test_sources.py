@@ -1,4 +1,5 @@
-"""The hub: listings in pages, ranges counted at the server, and every state that a model on it can be in."""
+"""The hub: listings in pages, ranges counted at the server, and every state that a model on it can
+be in."""
 
 from __future__ import annotations
 
@@ -64,7 +65,9 @@ def add_tree(server: TreeServer) -> None:
     files = as_files(tuned_tensors(base_tensors(), 0, 7), CONFIG)
     known = {"parameters": {"F32": 56_000}, "total": 56_000}
     server.add_fine_tune("org/no-data", BASE, files, downloads=50, safetensors=known)
-    server.add_fine_tune("org/gated", BASE, files, ("squad",), state="gated", gated="manual", safetensors=known)
+    server.add_fine_tune(
+        "org/gated", BASE, files, ("squad",), state="gated", gated="manual", safetensors=known
+    )
     pickled = {"config.json": json.dumps(CONFIG).encode(), "pytorch_model.bin": b"x"}
     server.add_fine_tune("org/pickled", BASE, pickled, ("squad",), downloads=60)
 
@@ -76,7 +79,12 @@ def test_the_tree_is_listed_over_all_its_pages(server: TreeServer) -> None:
     assert sum(path == "GET /api/models" for path in server.requests) == 5
     first = listed[0]
     assert (first.ref, first.data, first.label) == ("hub:org/mnli-0", ("glue/mnli",), "mnli")
-    assert (first.downloads, first.parameters, first.bytes, first.gated) == (100, 56_000, 224_000, False)
+    assert (first.downloads, first.parameters, first.bytes, first.gated) == (
+        100,
+        56_000,
+        224_000,
+        False,
+    )
     by_name = {model.ref: model for model in listed}
     assert by_name["hub:org/no-data"].label == ""
     assert by_name["hub:org/gated"].gated
@@ -85,21 +93,42 @@ def test_the_tree_is_listed_over_all_its_pages(server: TreeServer) -> None:
 
 
 def test_licence_and_data_come_from_card_or_tags(server: TreeServer) -> None:
-    server.add("org/tagged", {}, extra={"tags": [f"base_model:finetune:{BASE}", "license:mit", "dataset:imdb"]})
+    server.add(
+        "org/tagged",
+        {},
+        extra={"tags": [f"base_model:finetune:{BASE}", "license:mit", "dataset:imdb"]},
+    )
     card = {"license": "apache-2.0", "datasets": "imdb"}
     server.add("org/carded", {}, extra={"tags": [f"base_model:finetune:{BASE}"], "cardData": card})
-    server.add("org/listed", {}, extra={"tags": [f"base_model:finetune:{BASE}"], "cardData": {"datasets": ["a", "b"]}})
+    server.add(
+        "org/listed",
+        {},
+        extra={"tags": [f"base_model:finetune:{BASE}"], "cardData": {"datasets": ["a", "b"]}},
+    )
     found = {model.ref: model for model in list_fine_tunes(BASE)}
     assert (found["hub:org/tagged"].licence, found["hub:org/tagged"].data) == ("mit", ("imdb",))
-    assert (found["hub:org/carded"].licence, found["hub:org/carded"].data) == ("apache-2.0", ("imdb",))
+    assert (found["hub:org/carded"].licence, found["hub:org/carded"].data) == (
+        "apache-2.0",
+        ("imdb",),
+    )
     assert found["hub:org/listed"].label == "a + b"
 
 
 def test_the_listing_is_filtered(server: TreeServer) -> None:
     add_tree(server)
     listed = list_fine_tunes(BASE)
-    names = lambda **filters: [model.ref.removeprefix("hub:org/") for model in choose_listed(listed, **filters)]  # noqa: E731
-    assert sorted(names(first=9)) == ["mnli-0", "mnli-1", "mnli-2", "no-data", "quad-0", "quad-1", "quad-2"]
+    names = lambda **filters: [  # noqa: E731
+        model.ref.removeprefix("hub:org/") for model in choose_listed(listed, **filters)
+    ]
+    assert sorted(names(first=9)) == [
+        "mnli-0",
+        "mnli-1",
+        "mnli-2",
+        "no-data",
+        "quad-0",
+        "quad-1",
+        "quad-2",
+    ]
     assert len(names(first=2)) == 2
     assert "no-data" not in names(first=9, labelled=True)
     assert names(first=9, text="MNLI") == ["mnli-0", "mnli-1", "mnli-2"]
@@ -123,14 +152,18 @@ def test_one_family_costs_hardly_more_than_its_bytes(server: TreeServer) -> None
     }
     server.add("org/wide", as_files(wide, CONFIG))
     server.add_fine_tune(
-        "org/wide-tuned", "org/wide", as_files({k: v.astype(np.float32) for k, v in tuned.items()}, CONFIG)
+        "org/wide-tuned",
+        "org/wide",
+        as_files({k: v.astype(np.float32) for k, v in tuned.items()}, CONFIG),
     )
     base, model = "hub:org/wide", "hub:org/wide-tuned"
     measure_delta(base, model, identify(base), identify(model), ("query",), 8, 0)
     family = 3 * 128 * 128 * 4
     for name in ("wide", "wide-tuned"):
         sent = sum(
-            count for path, count in server.sent.items() if path.startswith(f"/org/{name}/") and "safetensors" in path
+            count
+            for path, count in server.sent.items()
+            if path.startswith(f"/org/{name}/") and "safetensors" in path
         )
         assert family <= sent < 1.2 * family
 
@@ -162,7 +195,12 @@ def test_a_truncated_file_and_a_missing_shard_are_named(server: TreeServer) -> N
     result = measured(replace(SPEC, models=tuple(f"hub:org/{name}" for name in names)))
     assert not result.values
     reasons = [result.failures[f"hub:org/{name}"] for name in names]
-    wanted = ("truncated", "ends within its header", "ends before its header", "model-1.safetensors is missing")
+    wanted = (
+        "truncated",
+        "ends within its header",
+        "ends before its header",
+        "model-1.safetensors is missing",
+    )
     wanted += ("has no config.json", "damaged config.json", "no model org/unknown")
     for reason, part in zip(reasons, wanted, strict=True):
         assert part in reason
@@ -171,10 +209,15 @@ def test_a_truncated_file_and_a_missing_shard_are_named(server: TreeServer) -> N
 def test_shards_are_read_from_their_files(server: TreeServer) -> None:
     tensors = tuned_tensors(base_tensors(), 0, 0)
     names = sorted(tensors)
-    halves = {f"model-{n}.safetensors": {name: tensors[name] for name in names[n::2]} for n in range(2)}
+    halves = {
+        f"model-{n}.safetensors": {name: tensors[name] for name in names[n::2]} for n in range(2)
+    }
     index = {"weight_map": {name: shard for shard, half in halves.items() for name in half}}
     files = {shard: as_files(half, CONFIG)["model.safetensors"] for shard, half in halves.items()}
-    server.add("org/shards", {"config.json": json.dumps(CONFIG).encode(), INDEX: json.dumps(index).encode(), **files})
+    server.add(
+        "org/shards",
+        {"config.json": json.dumps(CONFIG).encode(), INDEX: json.dumps(index).encode(), **files},
+    )
     checkpoint = open_model("hub:org/shards", identify("hub:org/shards"))
     for name in names:
         np.testing.assert_array_equal(checkpoint.read(name), tensors[name])
@@ -190,7 +233,9 @@ def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0",))
     checkpoint = open_model("hub:org/mnli-0", identify("hub:org/mnli-0"))
-    size = sum(entry.stop - entry.start for name, entry in checkpoint.entries.items() if "encoder" in name)
+    size = sum(
+        entry.stop - entry.start for name, entry in checkpoint.entries.items() if "encoder" in name
+    )
     original = RangeFile._request
     left = [20]
 
@@ -225,7 +270,9 @@ def test_a_server_that_ignores_ranges_is_asked_once(server: TreeServer) -> None:
     outputs = measured(replace(SPEC, models=("hub:org/mnli-0",)))
     assert not outputs.failures
     whole = len(server.repositories["models/org/mnli-0"].files["model.safetensors"])
-    sent = sum(count for path, count in server.sent.items() if "mnli-0" in path and "safetensors" in path)
+    sent = sum(
+        count for path, count in server.sent.items() if "mnli-0" in path and "safetensors" in path
+    )
     assert sent <= 2 * whole + 100_000
 
 
@@ -286,9 +333,15 @@ def test_every_state_of_the_hub_has_its_sentence(server: TreeServer, state: str)
         look_up("org/state")
 
 
-def test_a_page_that_is_no_list_is_said_to_be_so(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_no_list_is_said_to_be_so(
+    server: TreeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     handler = server._server.RequestHandlerClass
-    monkeypatch.setattr(handler, "_list", lambda self, wanted: self._write(200, b"<html>", "text/html", {}, body=True))
+    monkeypatch.setattr(
+        handler,
+        "_list",
+        lambda self, wanted: self._write(200, b"<html>", "text/html", {}, body=True),
+    )
     with pytest.raises(ModelError, match="did not send a list"):
         list_fine_tunes(BASE)
     monkeypatch.setattr(handler, "_list", lambda self, wanted: self._send(200, {"error": "x"}))
@@ -321,12 +374,15 @@ def test_collect_needs_no_hub_again(server: TreeServer) -> None:
 
 
 def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Path) -> None:
-    """What comes over the network is kept matrix by matrix, where the run was told to keep things."""
+    """What comes over the network is kept matrix by matrix, where the run was told to keep
+    things."""
     add_tree(server)
     before, mine = default_store().info().entries, Store(tmp_path / "mine")
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
     STUDY.run(spec, store=mine)
-    assert mine.info().entries == 3 * (2 + 18) + 1  # each delta whole and without vectors; the distances
+    assert (
+        mine.info().entries == 3 * (2 + 18) + 1
+    )  # each delta whole and without vectors; the distances
     assert default_store().info().entries == before
 
 
@@ -334,23 +390,30 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_never_merged(server: TreeSe
     add_tree(server)
     name = "base_model.model.bert.encoder.layer.1.output.dense"
     rng = np.random.default_rng(0)
-    factors = {f"{name}.lora_A.weight": rng.normal(size=(2, 64)), f"{name}.lora_B.weight": rng.normal(size=(32, 2))}
+    factors = {
+        f"{name}.lora_A.weight": rng.normal(size=(2, 64)),
+        f"{name}.lora_B.weight": rng.normal(size=(32, 2)),
+    }
     config = {"peft_type": "LORA", "r": 2, "lora_alpha": 2, "base_model_name_or_path": BASE}
     files = {
         "adapter_config.json": json.dumps(config).encode(),
-        "adapter_model.safetensors": as_files({k: v.astype(np.float32) for k, v in factors.items()}, {})[
-            "model.safetensors"
-        ],
+        "adapter_model.safetensors": as_files(
+            {k: v.astype(np.float32) for k, v in factors.items()}, {}
+        )["model.safetensors"],
     }
     server.add_fine_tune("org/lora", BASE, files, ("squad",))
     server.add_fine_tune(
-        "org/dora", BASE, {**files, "adapter_config.json": json.dumps(config | {"use_dora": True}).encode()}
+        "org/dora",
+        BASE,
+        {**files, "adapter_config.json": json.dumps(config | {"use_dora": True}).encode()},
     )
     result = STUDY.run(replace(SPEC, models=("hub:org/mnli-0", "hub:org/lora", "hub:org/dora")))
     assert list(result.table["model"]) == ["hub:org/mnli-0", "hub:org/lora"]
     assert "hub:org/dora is DoRA" in result.failures["hub:org/dora"]
     ranks = result.tables["ranks"].query("model == 'hub:org/lora' and threshold == .99")
-    assert ranks.loc[ranks["rank"] > 0, ["family", "layer", "rank"]].to_numpy().tolist() == [["ff2", 2, 2]]
+    assert ranks.loc[ranks["rank"] > 0, ["family", "layer", "rank"]].to_numpy().tolist() == [
+        ["ff2", 2, 2]
+    ]
     assert any("hub:org/lora is a LoRA adapter of rank 2" in text for text in result.notices)
     with pytest.raises(ModelError, match="org/lora is an adapter, which the weights page compares"):
         hub.download("org/lora")
@@ -362,7 +425,10 @@ def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) 
     known = {"parameters": {"F32": 56_000}, "total": 56_000}
     server.add_fine_tune("org/tiny-imdb", BASE, files, downloads=70, safetensors=known)
     by_name = {model.ref: model for model in list_fine_tunes(BASE)}
-    assert (by_name["hub:org/tiny-imdb"].label, by_name["hub:org/tiny-imdb"].label_from) == ("imdb", "name")
+    assert (by_name["hub:org/tiny-imdb"].label, by_name["hub:org/tiny-imdb"].label_from) == (
+        "imdb",
+        "name",
+    )
     assert by_name["hub:org/mnli-0"].label_from == "card"
     chosen = choose_listed(list(by_name.values()), first=9, labelled=True)
     assert "hub:org/tiny-imdb" in [model.ref for model in chosen]
@@ -386,11 +452,17 @@ def test_adapters_are_listed_by_themselves_and_chosen_by_their_factors(server: T
     add_tree(server)
     lora = {"adapter_config.json": b"{}", "adapter_model.safetensors": b"x"}
     server.add_fine_tune("org/lora", BASE, lora, ("squad",), relation="adapter", downloads=30)
-    server.add_fine_tune("org/pickled-lora", BASE, {**lora, "adapter_model.bin": b"x"}, relation="adapter")
+    server.add_fine_tune(
+        "org/pickled-lora", BASE, {**lora, "adapter_model.bin": b"x"}, relation="adapter"
+    )
     del server.repositories["models/org/pickled-lora"].files["adapter_model.safetensors"]
     server.add_fine_tune("org/gated-lora", BASE, lora, relation="adapter", gated="manual")
     listed = list_fine_tunes(BASE, adapters=True)
-    assert [model.ref for model in listed] == ["hub:org/lora", "hub:org/pickled-lora", "hub:org/gated-lora"]
+    assert [model.ref for model in listed] == [
+        "hub:org/lora",
+        "hub:org/pickled-lora",
+        "hub:org/gated-lora",
+    ]
     assert all(model.adapter and model.bytes is None for model in listed)
     assert [model.safe for model in listed] == [True, False, True]
     assert [model.ref for model in choose_listed(listed, first=9)] == ["hub:org/lora"]

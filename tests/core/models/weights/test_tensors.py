@@ -21,7 +21,9 @@ def test_every_float_type_is_read_exactly(tmp_path: Path, dtype: torch.dtype) ->
     tensor = torch.randn(5, 7).to(dtype)
     save_file({"w": tensor, "other": torch.ones(3)}, tmp_path / "model.safetensors")
     checkpoint = open_folder("here", tmp_path, CONFIG)
-    np.testing.assert_array_equal(checkpoint.read("w"), tensor.double().numpy().astype(checkpoint.read("w").dtype))
+    np.testing.assert_array_equal(
+        checkpoint.read("w"), tensor.double().numpy().astype(checkpoint.read("w").dtype)
+    )
     assert checkpoint.entries["w"].shape == (5, 7)
 
 
@@ -89,7 +91,9 @@ def test_a_damaged_header_is_said_to_be_so(tmp_path: Path, content: bytes, reaso
 
 def test_a_tensor_of_the_wrong_length_is_damaged(tmp_path: Path) -> None:
     header = b'{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,8]}}'
-    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
+    (tmp_path / "model.safetensors").write_bytes(
+        len(header).to_bytes(8, "little") + header + bytes(8)
+    )
     with pytest.raises(ModelError, match="damaged: w has 8 bytes"):
         open_folder("here", tmp_path, CONFIG).read("w")
 
@@ -117,7 +121,9 @@ def test_weights_that_cannot_be_read_lazily_are_refused(present: list[str], reas
 
 
 def test_a_file_of_another_name_is_taken_when_it_is_the_only_one() -> None:
-    assert safetensors_files("here", ["tuned.safetensors", "config.json"], bytes) == ["tuned.safetensors"]
+    assert safetensors_files("here", ["tuned.safetensors", "config.json"], bytes) == [
+        "tuned.safetensors"
+    ]
 
 
 @pytest.mark.parametrize("index", [{}, {"weight_map": {}}, {"weight_map": {"w": 3}}])
@@ -129,13 +135,21 @@ def test_an_index_that_names_no_files_is_refused(index: dict) -> None:
 @pytest.mark.parametrize("shard", ["../other.safetensors", "code.py"])
 def test_an_index_must_stay_in_its_folder(shard: str) -> None:
     with pytest.raises(ModelError, match="does not list plain file names"):
-        safetensors_files("here", [INDEX, shard], lambda name: json.dumps({"weight_map": {"w": shard}}).encode())
+        safetensors_files(
+            "here", [INDEX, shard], lambda name: json.dumps({"weight_map": {"w": shard}}).encode()
+        )
 
 
-@pytest.mark.parametrize(("shard", "present"), [("gone.safetensors", []), ("pickled.bin", ["pickled.bin"])])
+@pytest.mark.parametrize(
+    ("shard", "present"), [("gone.safetensors", []), ("pickled.bin", ["pickled.bin"])]
+)
 def test_every_shard_must_be_there_in_safetensors(shard: str, present: list[str]) -> None:
     with pytest.raises(ModelError, match=f"incomplete: {shard}"):
-        safetensors_files("here", [INDEX, *present], lambda name: json.dumps({"weight_map": {"w": shard}}).encode())
+        safetensors_files(
+            "here",
+            [INDEX, *present],
+            lambda name: json.dumps({"weight_map": {"w": shard}}).encode(),
+        )
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]"])

@@ -12,7 +12,9 @@ from core.probes.edges.classifier import fit_classifiers, log_probabilities, sta
 TIGHT = {"tolerance": 1e-15, "most": 20_000}
 
 
-def planted(items: int = 150, layers: int = 3, width: int = 6, classes: int = 4, seed: int = 0) -> tuple:  # type: ignore[type-arg]
+def planted(
+    items: int = 150, layers: int = 3, width: int = 6, classes: int = 4, seed: int = 0
+) -> tuple:  # type: ignore[type-arg]
     """Noisy vectors and labels of which each layer knows another amount; every class is there."""
     rng = np.random.default_rng(seed)
     labels = np.concatenate([np.arange(classes), rng.integers(0, classes, items - classes)])
@@ -32,7 +34,9 @@ def test_all_layers_and_label_sets_at_once_agree_with_a_loop_over_scikit_learn()
         found = log_probabilities(features, weights).exp().numpy()
         for layer in range(3):
             for number, own in enumerate((real, shuffled)):
-                slow = LogisticRegression(C=1 / penalty, fit_intercept=False, tol=1e-12, solver="newton-cholesky")
+                slow = LogisticRegression(
+                    C=1 / penalty, fit_intercept=False, tol=1e-12, solver="newton-cholesky"
+                )
                 slow.fit(features[layer, :100].numpy(), own[:100])
                 expected = slow.predict_proba(features[layer].numpy())
                 assert np.abs(found[layer, number] - expected).max() < 1e-5
@@ -76,7 +80,8 @@ def test_features_have_mean_0_and_deviation_1_over_what_they_are_fitted_on() -> 
 
 
 @pytest.mark.parametrize(
-    ("labels", "penalty"), [([[0, 1]], 1.0), ([[0, 1, 4]], 1.0), ([[0, -1, 2]], 1.0), ([[0, 1, 2]], 0.0)]
+    ("labels", "penalty"),
+    [([[0, 1]], 1.0), ([[0, 1, 4]], 1.0), ([[0, -1, 2]], 1.0), ([[0, 1, 2]], 0.0)],
 )
 def test_what_is_no_problem_is_refused(labels: list[list[int]], penalty: float) -> None:
     with pytest.raises(ShapeError, match=r"items|Labels"):

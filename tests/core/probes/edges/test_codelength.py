@@ -44,14 +44,20 @@ def newton(features: np.ndarray, labels: np.ndarray, classes: int, penalty: floa
 
 
 def test_the_length_equals_a_plain_loop() -> None:
-    """Equal to 1e-6 of a bit, over all blocks, layers and label sets; one label does not come in the first block."""
+    """Equal to 1e-6 of a bit, over all blocks, layers and label sets; one label does not come in
+    the first block."""
     vectors, real, shuffled = planted(items=80, layers=2, width=3)
     real[:12] = np.arange(12) % 3
-    features, labels = standardised(vectors, 80).double(), torch.from_numpy(np.stack([real, shuffled]))
+    features, labels = (
+        standardised(vectors, 80).double(),
+        torch.from_numpy(np.stack([real, shuffled])),
+    )
     ends = (12, 40, 80)
 
     def fit(count: int, before: torch.Tensor | None) -> torch.Tensor:
-        return fit_classifiers(features[:, :count], labels[:, :count], 4, 2.0, start=before, **TIGHT)  # type: ignore[arg-type]
+        return fit_classifiers(
+            features[:, :count], labels[:, :count], 4, 2.0, start=before, **TIGHT
+        )  # type: ignore[arg-type]
 
     def code(weights: torch.Tensor, start: int, end: int) -> np.ndarray:
         found = log_probabilities(features[:, start:end], weights)
@@ -67,14 +73,22 @@ def test_the_length_equals_a_plain_loop() -> None:
                 weights = newton(features[layer, :start].numpy(), own[:start], 4, 2.0)
                 for item in range(start, end):
                     logits = features[layer, item].numpy() @ weights
-                    total -= math.log2(math.exp(logits[own[item]]) / sum(math.exp(logit) for logit in logits))
+                    total -= math.log2(
+                        math.exp(logits[own[item]]) / sum(math.exp(logit) for logit in logits)
+                    )
             assert bits[layer, number].sum() == pytest.approx(total, abs=1e-6)
 
 
-def test_a_coder_that_learns_nothing_needs_the_uniform_code_and_one_that_knows_needs_the_first_block() -> None:
-    uniform, _ = online_code((4, 8, 16), 8, lambda count, before: count, lambda fitted, a, b: np.full(b - a, 3.0))
+def test_a_coder_that_learns_nothing_needs_the_uniform_code_and_one_that_knows_needs_the_first_block() -> (
+    None
+):
+    uniform, _ = online_code(
+        (4, 8, 16), 8, lambda count, before: count, lambda fitted, a, b: np.full(b - a, 3.0)
+    )
     assert uniform.tolist() == [3.0] * 16
-    known, last = online_code((4, 16), 8, lambda count, before: count, lambda fitted, a, b: np.zeros(b - a))
+    known, last = online_code(
+        (4, 16), 8, lambda count, before: count, lambda fitted, a, b: np.zeros(b - a)
+    )
     assert known.sum() == 12.0
     assert last == 16
 

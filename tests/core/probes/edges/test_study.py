@@ -1,4 +1,5 @@
-"""The edge-probing study end to end on tiny models and made-up trees, against slow loops; items, rivals, control."""
+"""The edge-probing study end to end on tiny models and made-up trees, against slow loops; items,
+rivals, control."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ DEPS = ("nsubj:pass", "obj", "det")
 
 
 def write_tagged(path: Path, count: int = 140, seed: int = 0) -> Path:
-    """Made-up sentences in which a word's tag is mostly its own, and a label that of the pair of words."""
+    """Made-up sentences in which a word's tag is mostly its own, and a label that of the pair of
+    words."""
     rng = np.random.default_rng(seed)
     lines: list[str] = []
     for _ in range(count):
@@ -51,8 +53,15 @@ def write_tagged(path: Path, count: int = 140, seed: int = 0) -> Path:
         for place, (number, head) in enumerate(zip(ids, heads, strict=True), start=1):
             tag = TAGS[number % 4] if rng.random() < 0.9 else "NOUN"
             label = "root" if head == 0 else DEPS[(number + ids[head - 1]) % 3]
-            lines.append("\t".join([str(place), WORDS[number], "_", tag, "_", "_", str(head), label, "_", "_"]))
-        lines += ["\t".join([str(len(heads) + 1), ".", "_", "PUNCT", ".", "_", "1", "punct", "_", "_"]), ""]
+            lines.append(
+                "\t".join(
+                    [str(place), WORDS[number], "_", tag, "_", "_", str(head), label, "_", "_"]
+                )
+            )
+        lines += [
+            "\t".join([str(len(heads) + 1), ".", "_", "PUNCT", ".", "_", "1", "punct", "_", "_"]),
+            "",
+        ]
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
     return path
 
@@ -71,7 +80,9 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 def spec(box: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Spec:
     monkeypatch.setenv("PALIMPSEST_STORE", box["store"])
-    return Spec(models=(box["bert"], box["gpt2"]), corpus=box["trees"], draws=50, controls=2, penalty=3.0)
+    return Spec(
+        models=(box["bert"], box["gpt2"]), corpus=box["trees"], draws=50, controls=2, penalty=3.0
+    )
 
 
 @pytest.fixture
@@ -92,19 +103,32 @@ def rows_of(result: Result, **wanted: object) -> pd.DataFrame:
     return table
 
 
-def test_the_table_has_every_row_that_makes_a_score_mean_something(box: dict[str, str], result: Result) -> None:
+def test_the_table_has_every_row_that_makes_a_score_mean_something(
+    box: dict[str, str], result: Result
+) -> None:
     assert tuple(result.table.columns) == edge_tables.SCORES
     assert not result.failures
     untrained = f"random:{box['bert']}"
-    assert set(result.table["model"]) == {box["bert"], box["gpt2"], untrained, MAJORITY, LOOKUP, PLACES}
+    assert set(result.table["model"]) == {
+        box["bert"],
+        box["gpt2"],
+        untrained,
+        MAJORITY,
+        LOOKUP,
+        PLACES,
+    }
     for target in ("pos", "label", "distance"):
         for labels in ("real", "control", "selectivity"):
             rows = rows_of(result, model=box["gpt2"], probe=target, metric=ACCURACY, labels=labels)
             assert rows["layer"].tolist() == list(range(LAYERS + 1))
-        assert len(rows_of(result, model=untrained, probe=target, metric=BITS)) == LAYERS + 1  # no control of its own
+        assert (
+            len(rows_of(result, model=untrained, probe=target, metric=BITS)) == LAYERS + 1
+        )  # no control of its own
         assert rows_of(result, model=PLACES, probe=target, metric=BITS)["layer"].isna().all()
     known = result.table.dropna(subset=["value"])
-    assert ((known["low"] <= known["value"] + 1e-9) & (known["value"] <= known["high"] + 1e-9)).mean() > 0.95
+    assert (
+        (known["low"] <= known["value"] + 1e-9) & (known["value"] <= known["high"] + 1e-9)
+    ).mean() > 0.95
 
 
 def test_the_headline_states_the_best_layers_their_baselines_and_the_other_models(
@@ -125,9 +149,7 @@ def test_the_headline_states_the_best_layers_their_baselines_and_the_other_model
         strongest = margins.loc[margins["rival_value"].idxmax()]
         baseline = stated[subject_of(target, strongest["rival"]), BASELINE]
         assert baseline.estimate == estimate_of(strongest, "rival_value")
-        margin = next(
-            each for each in headline if each.subject == found.subject and each.baseline
-        )
+        margin = next(each for each in headline if each.subject == found.subject and each.baseline)
         assert margin.baseline == strongest["rival"]
         assert margin.estimate == estimate_of(strongest, "margin")
         assert margin.verdict == verdict_of(estimate_of(strongest, "margin"))
@@ -154,9 +176,15 @@ def test_what_was_planted_is_found(box: dict[str, str], result: Result) -> None:
     assert float(tags.loc[MAJORITY]) < 50
     assert float(tags.loc[PLACES]) < 50
     # A label depends on the pair of words, which the lookup has and positions do not.
-    labels = rows_of(result, probe="label", metric=ACCURACY, labels=REAL).set_index("model")["value"]
+    labels = rows_of(result, probe="label", metric=ACCURACY, labels=REAL).set_index("model")[
+        "value"
+    ]
     assert float(labels.loc[LOOKUP]) > float(labels.loc[PLACES]) + 20
-    codes = result.tables["codes"].query("probe == 'pos' and labels == 'real'").set_index("model")["compression"]
+    codes = (
+        result.tables["codes"]
+        .query("probe == 'pos' and labels == 'real'")
+        .set_index("model")["compression"]
+    )
     assert float(codes.loc[LOOKUP]) > 1.5
     assert float(codes.loc[PLACES]) < 1.2
 
@@ -172,7 +200,11 @@ def test_one_task_equals_a_slow_loop_over_scikit_learn(spec: Spec, outputs: Outp
     vectors = read_vectors(model, given["trees"].words, range(LAYERS + 1))[0]
     starts = np.cumsum([0, *map(len, given["trees"].words)])
     pairs = np.concatenate(
-        [vectors[starts[items.sentence] + items.head], vectors[starts[items.sentence] + items.word]], axis=2
+        [
+            vectors[starts[items.sentence] + items.head],
+            vectors[starts[items.sentence] + items.word],
+        ],
+        axis=2,
     )
     train, dev = np.cumsum(given["sizes"])[:2]
     fitted = int((items.sentence < train).sum())
@@ -182,16 +214,25 @@ def test_one_task_equals_a_slow_loop_over_scikit_learn(spec: Spec, outputs: Outp
     for layer in range(LAYERS + 1):
         slow = _scikit(LogisticRegression, features[layer, :fitted], truth[:fitted], spec.penalty)
         right = slow.predict(features[layer]) == truth
-        test = [int(right[items.sentence == sentence].sum()) for sentence in range(dev, len(given["trees"].words))]
-        assert np.abs(value["correct"][layer, 0] - test).sum() <= 1  # a tie may fall either way in half precision
+        test = [
+            int(right[items.sentence == sentence].sum())
+            for sentence in range(dev, len(given["trees"].words))
+        ]
+        assert (
+            np.abs(value["correct"][layer, 0] - test).sum() <= 1
+        )  # a tie may fall either way in half precision
         middle = (items.sentence >= train) & (items.sentence < dev)
-        assert abs(value["dev"][layer, 0] * middle.sum() - right[middle].sum()) < 1.5  # one tie here too
+        assert (
+            abs(value["dev"][layer, 0] * middle.sum() - right[middle].sum()) < 1.5
+        )  # one tie here too
         bits = ends[0] * math.log2(len(set(truth[:fitted])))
         for start, end in itertools.pairwise(ends):
             slow = _scikit(LogisticRegression, features[layer, :start], truth[:start], spec.penalty)
             chances = slow.predict_log_proba(features[layer, start:end])
             places = {name: number for number, name in enumerate(slow.classes_)}
-            bits -= sum(chances[row, places[name]] for row, name in enumerate(truth[start:end])) / math.log(2)
+            bits -= sum(
+                chances[row, places[name]] for row, name in enumerate(truth[start:end])
+            ) / math.log(2)
         # Vectors are computed anew here, in batches of their own, and rounded to half precision.
         assert value["bits"][layer, 0].sum() == pytest.approx(bits, rel=3e-4)
     assert value["items"].sum() == (items.sentence >= dev).sum()
@@ -207,7 +248,10 @@ def test_the_lookup_is_the_most_frequent_label_of_the_word(spec: Spec, outputs: 
     given, value = dict(task.arguments), outputs.values["rivals", "pos"]
     items = edge_items("pos", given["trees"].heads, given["trees"].keep, given["tags"])
     train, dev = np.cumsum(given["sizes"])[:2]
-    words = [given["trees"].words[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
+    words = [
+        given["trees"].words[number][word]
+        for number, word in zip(items.sentence, items.word, strict=True)
+    ]
     counts: dict[str, Counter[str]] = {}
     overall: Counter[str] = Counter()
     for word, label, sentence in zip(words, items.labels, items.sentence, strict=True):
@@ -217,8 +261,12 @@ def test_the_lookup_is_the_most_frequent_label_of_the_word(spec: Spec, outputs: 
     test = [row for row, sentence in enumerate(items.sentence) if sentence >= dev]
     common = overall.most_common(1)[0][0]
     assert value["correct"][0].sum() == sum(items.labels[row] == common for row in test)
-    clear = [counts.get(words[row], overall).most_common(1)[0][0] == items.labels[row] for row in test]
-    assert abs(value["correct"][1].sum() - sum(clear)) <= 0.02 * len(test)  # ties go by the commonest label here
+    clear = [
+        counts.get(words[row], overall).most_common(1)[0][0] == items.labels[row] for row in test
+    ]
+    assert abs(value["correct"][1].sum() - sum(clear)) <= 0.02 * len(
+        test
+    )  # ties go by the commonest label here
     assert value["unseen"].sum() == sum(words[row] not in counts for row in test)
 
 
@@ -229,9 +277,17 @@ def test_items_are_what_the_trees_say() -> None:
     assert found.labels == ("DET", "NOUN", "X")
     assert found.word.tolist() == [0, 1, 4]
     labels = edge_items("label", heads, keep, [("nsubj:pass", "root", "obj", "punct", "dep")])
-    assert labels.labels == ("nsubj", "obj")  # the root has none, and an edge to punctuation is none
+    assert labels.labels == (
+        "nsubj",
+        "obj",
+    )  # the root has none, and an edge to punctuation is none
     assert labels.head.tolist() == [1, 1]
-    assert edge_items("distance", heads, keep, [()]).labels == (BUCKETS[5], "root", BUCKETS[3], BUCKETS[3])
+    assert edge_items("distance", heads, keep, [()]).labels == (
+        BUCKETS[5],
+        "root",
+        BUCKETS[3],
+        BUCKETS[3],
+    )
     far = edge_items("distance", [(12, *[1] * 10, 0)], [(True,) * 12], [()]).labels
     assert far[0] == BUCKETS[8]
     assert far[1:6] == (BUCKETS[3], BUCKETS[2], BUCKETS[1], BUCKETS[1], BUCKETS[1])
@@ -255,12 +311,18 @@ def test_place_features_hold_positions_only() -> None:
     assert (features.sum(axis=1) == 5).all()
 
 
-def test_selectivity_margins_and_differences_are_what_they_say(box: dict[str, str], result: Result) -> None:
+def test_selectivity_margins_and_differences_are_what_they_say(
+    box: dict[str, str], result: Result
+) -> None:
     mine = (
-        rows_of(result, model=box["gpt2"], probe="pos").set_index(["labels", "metric", "layer"])["value"].sort_index()
+        rows_of(result, model=box["gpt2"], probe="pos")
+        .set_index(["labels", "metric", "layer"])["value"]
+        .sort_index()
     )
     base = (
-        rows_of(result, model=box["bert"], probe="pos").set_index(["labels", "metric", "layer"])["value"].sort_index()
+        rows_of(result, model=box["bert"], probe="pos")
+        .set_index(["labels", "metric", "layer"])["value"]
+        .sort_index()
     )
     gap = mine["real", ACCURACY] - mine["control", ACCURACY]
     assert np.allclose(mine[SELECTIVITY, ACCURACY], gap)
@@ -298,10 +360,16 @@ def test_another_layer_or_target_runs_only_what_is_new(spec: Spec, result: Resul
     assert all(tasks[task.role] != task.key for task in plan(other, run(prepare(other))))
 
 
-def test_text_without_tags_is_refused_by_name(spec: Spec, box: dict[str, str], tmp_path: Path) -> None:
+def test_text_without_tags_is_refused_by_name(
+    spec: Spec, box: dict[str, str], tmp_path: Path
+) -> None:
     lines = Path(box["trees"]).read_text(encoding="utf8").splitlines()
-    bare = ["\t".join([*row[:3], "_", *row[4:7], "_", *row[8:]]) if len(row := line.split("\t")) > 1 else line
-            for line in lines]  # fmt: skip
+    bare = [
+        "\t".join([*row[:3], "_", *row[4:7], "_", *row[8:]])
+        if len(row := line.split("\t")) > 1
+        else line
+        for line in lines
+    ]
     (tmp_path / "bare.conllu").write_text("\n".join(bare) + "\n", encoding="utf8")
     for target, what in (("pos", "UPOS"), ("label", "labels")):
         asked = Spec(models=spec.models, corpus=str(tmp_path / "bare.conllu"), targets=(target,))
@@ -316,14 +384,27 @@ def test_the_split_is_by_sentence_and_the_coded_order_by_seed(spec: Spec) -> Non
     treebank: Treebank = ready.values[TREEBANK]
     given = dict(plan(spec, ready)[0].arguments)
     train = given["sizes"][0]
-    assert Counter(given["trees"].words[:train]) == Counter(tree.words for tree in treebank.parts["train"])
+    assert Counter(given["trees"].words[:train]) == Counter(
+        tree.words for tree in treebank.parts["train"]
+    )
     assert given["trees"].words[:train] != tuple(tree.words for tree in treebank.parts["train"])
     assert not set(given["trees"].words[:train]) & set(given["trees"].words[train:])
 
 
-def test_the_command_writes_what_the_study_finds(spec: Spec, box: dict[str, str], tmp_path: Path) -> None:
+def test_the_command_writes_what_the_study_finds(
+    spec: Spec, box: dict[str, str], tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    arguments = ["--models", *spec.models, "--corpus", box["trees"], "--draws", "50", "--controls", "2"]
+    arguments = [
+        "--models",
+        *spec.models,
+        "--corpus",
+        box["trees"],
+        "--draws",
+        "50",
+        "--controls",
+        "2",
+    ]
     assert cli.main(["probe", "edges", *arguments, "--penalty", "3", "--out", str(out)]) == 0
     table = pd.read_csv(out / "table.csv")
     assert set(table["probe"]) == {"pos", "label", "distance"}
@@ -333,8 +414,17 @@ def test_the_command_writes_what_the_study_finds(spec: Spec, box: dict[str, str]
 
 def test_head_distance_needs_context_in_an_included_model() -> None:
     """Layer 0 has no context, from which the distance of the head is predicted."""
-    spec = Spec(models=("zoo:seed-0",), targets=("distance",), sentences=200, layers=(0, 3), controls=0, draws=50)
+    spec = Spec(
+        models=("zoo:seed-0",),
+        targets=("distance",),
+        sentences=200,
+        layers=(0, 3),
+        controls=0,
+        draws=50,
+    )
     result = STUDY.run(spec)
     assert not result.failures
-    rows = rows_of(result, model="zoo:seed-0", metric=ACCURACY, labels=REAL).set_index("layer")["value"]
+    rows = rows_of(result, model="zoo:seed-0", metric=ACCURACY, labels=REAL).set_index("layer")[
+        "value"
+    ]
     assert rows[3] > rows[0] + 3

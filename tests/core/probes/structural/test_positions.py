@@ -1,4 +1,5 @@
-"""The position code measures words, gives a probe the linear chain, and leaves vectors otherwise as they are."""
+"""The position code measures words, gives a probe the linear chain, and leaves vectors otherwise as
+they are."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ import pytest
 from core.models.architectures import ARCHITECTURES
 from core.models.files.checkpoints import adds_positions
 from core.probes.structural.batches import ProbeData
-from core.probes.structural.positions import FARTHEST, SIZE, WEIGHT, beside_positions, measure_vectors, position_code
+from core.probes.structural.positions import (
+    FARTHEST,
+    SIZE,
+    WEIGHT,
+    beside_positions,
+    measure_vectors,
+    position_code,
+)
 from core.probes.structural.predict import predict_distances
 from core.probes.structural.training import Probe, train_bank
 from core.text.trees import spanning_tree, tree_distances
@@ -43,7 +51,9 @@ def test_a_probe_on_the_code_alone_learns_the_linear_chain() -> None:
         ProbeData(torch.from_numpy(vectors[cut:]), chains[50:]),
     )
     bank = train_bank(train, dev, [Probe(0, SIZE)])
-    for predicted, n in zip(predict_distances(bank.maps, vectors[cut:], lengths[50:]), lengths[50:], strict=True):
+    for predicted, n in zip(
+        predict_distances(bank.maps, vectors[cut:], lengths[50:]), lengths[50:], strict=True
+    ):
         assert spanning_tree(predicted[0]) == [(i, i + 1) for i in range(n - 1)]
 
 
@@ -54,14 +64,38 @@ def test_vectors_are_brought_to_one_size_beside_the_code() -> None:
     wider = beside_positions(vectors, lengths, centres, sizes)
     assert wider.dtype == vectors.dtype
     assert np.abs(wider[:, :, :3].astype(float).mean(axis=0)).max() < 0.02
-    assert np.abs(wider[:, :, :3].astype(float)).mean(axis=(0, 2)) == pytest.approx([1, 1], abs=0.02)
+    assert np.abs(wider[:, :, :3].astype(float)).mean(axis=(0, 2)) == pytest.approx(
+        [1, 1], abs=0.02
+    )
     assert np.allclose(wider[:, 1, 3:], position_code(lengths), atol=0.01)
-    assert measure_vectors(np.ones((4, 1, 2)))[1] == [1.0]  # vectors that do not vary are divided by nothing
+    assert measure_vectors(np.ones((4, 1, 2)))[1] == [
+        1.0
+    ]  # vectors that do not vary are divided by nothing
 
 
 def test_every_architecture_says_whether_its_vectors_hold_positions() -> None:
     added = {name for name in ARCHITECTURES if adds_positions(name)}
     assert added == {
-        *("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "mpnet", "albert"),
-        *("deberta", "deberta-v2", "longformer", "gpt2", "gpt_neo", "opt", "bart", "mbart", "pegasus", "marian"),
+        *(
+            "bert",
+            "roberta",
+            "xlm-roberta",
+            "camembert",
+            "distilbert",
+            "electra",
+            "mpnet",
+            "albert",
+        ),
+        *(
+            "deberta",
+            "deberta-v2",
+            "longformer",
+            "gpt2",
+            "gpt_neo",
+            "opt",
+            "bart",
+            "mbart",
+            "pegasus",
+            "marian",
+        ),
     }

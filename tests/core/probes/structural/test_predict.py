@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.probes.structural.predict import predict_depths, predict_distances, predicted_tree, shallowest, view_sentence
+from core.probes.structural.predict import (
+    predict_depths,
+    predict_distances,
+    predicted_tree,
+    shallowest,
+    view_sentence,
+)
 from core.text.trees import tree_depths, tree_distances, validate_heads
 from tests.core.probes.planted import orthonormal_rows, planted_vectors, random_heads
 
@@ -17,7 +23,10 @@ BASIS = orthonormal_rows(16, 24, RNG)
 def test_every_sentence_is_predicted_under_its_layers_map_whatever_its_length() -> None:
     lengths = np.array([3, 1, 5, 3])
     vectors, maps = RNG.normal(size=(12, 2, 6)).astype(np.float16), RNG.normal(size=(2, 4, 6))
-    distances, depths = predict_distances(maps, vectors, lengths), predict_depths(maps, vectors, lengths)
+    distances, depths = (
+        predict_distances(maps, vectors, lengths),
+        predict_depths(maps, vectors, lengths),
+    )
     start = 0
     for sentence, n in enumerate(lengths):
         for layer in range(2):

@@ -37,7 +37,9 @@ def test_distances_are_squared_norms_of_projected_differences(bank: torch.Tensor
                 a = bank[layer] @ sentences[layer, sentence, i]
                 assert float(depths[layer, sentence, i]) == pytest.approx(float(a @ a), rel=1e-4)
                 for j in range(5):
-                    step = bank[layer] @ (sentences[layer, sentence, i] - sentences[layer, sentence, j])
+                    step = bank[layer] @ (
+                        sentences[layer, sentence, i] - sentences[layer, sentence, j]
+                    )
                     assert float(distances[layer, sentence, i, j]) == pytest.approx(
                         float(step @ step), rel=1e-4, abs=1e-4
                     )
@@ -52,7 +54,10 @@ def test_distances_do_not_notice_a_shift_or_a_rotation_of_the_subspace(bank: tor
 
 
 def test_distances_are_never_negative_and_zero_to_oneself() -> None:
-    far = torch.full((1, 1, 6, 8), 1e4) + torch.from_numpy(RNG.normal(size=(1, 1, 6, 8))).float() * 1e-3
+    far = (
+        torch.full((1, 1, 6, 8), 1e4)
+        + torch.from_numpy(RNG.normal(size=(1, 1, 6, 8))).float() * 1e-3
+    )
     distances = squared_distances(far)
     assert float(distances.min()) == 0.0
     assert torch.equal(distances.diagonal(dim1=2, dim2=3), torch.zeros(1, 1, 6))
@@ -62,7 +67,9 @@ def test_gradient_is_that_of_the_difference_vectors() -> None:
     vectors = torch.from_numpy(RNG.normal(size=(1, 5, 6)))
     bank = torch.from_numpy(RNG.normal(size=(1, 4, 6))).requires_grad_()
     weights = torch.from_numpy(RNG.normal(size=(5, 5)))
-    (ours,) = torch.autograd.grad((squared_distances(project(bank, vectors)[:, None])[0, 0] * weights).sum(), bank)
+    (ours,) = torch.autograd.grad(
+        (squared_distances(project(bank, vectors)[:, None])[0, 0] * weights).sum(), bank
+    )
     differences = (vectors[0][:, None] - vectors[0][None]) @ bank[0].T
     (slow,) = torch.autograd.grad((differences.square().sum(-1) * weights).sum(), bank)
     assert torch.allclose(ours, slow, atol=1e-9)
@@ -71,7 +78,9 @@ def test_gradient_is_that_of_the_difference_vectors() -> None:
 def padded_gold(lengths: list[int], targets: int, dimensions: int) -> torch.Tensor:
     """Symmetric whole numbers, -1 where padded."""
     longest = max(lengths)
-    gold = torch.full((targets, len(lengths), *[longest] * dimensions), float(PADDING), dtype=torch.float64)
+    gold = torch.full(
+        (targets, len(lengths), *[longest] * dimensions), float(PADDING), dtype=torch.float64
+    )
     for row, n in enumerate(lengths):
         values = torch.from_numpy(RNG.integers(0, 4, (targets, *[n] * dimensions))).double()
         inside = (slice(None), row, *[slice(n)] * dimensions)
@@ -109,9 +118,16 @@ def test_losses_count_each_sentence_once_and_ignore_padding() -> None:
         slow, slow_depth = [], []
         for row, n in enumerate(lengths.tolist()):
             slow.append(
-                sum(abs(predicted[probe, row, i, j] - gold[row, i, j]) for i in range(n) for j in range(n)) / n**2
+                sum(
+                    abs(predicted[probe, row, i, j] - gold[row, i, j])
+                    for i in range(n)
+                    for j in range(n)
+                )
+                / n**2
             )
-            slow_depth.append(sum(abs(depth[probe, row, i] - gold_depth[row, i]) for i in range(n)) / n)
+            slow_depth.append(
+                sum(abs(depth[probe, row, i] - gold_depth[row, i]) for i in range(n)) / n
+            )
         assert float(distance_loss(predicted, gold[None], lengths)[probe]) == pytest.approx(
             float(sum(slow)) / 2, rel=1e-5
         )

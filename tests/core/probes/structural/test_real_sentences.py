@@ -25,7 +25,9 @@ from tests.core.probes.slow_training import train_as_published
 from tests.core.probes.structural.test_scores import random_predictions, slow_scores
 
 EWT = Path(os.environ.get("PALIMPSEST_EWT", ROOT / "en_ewt"))
-needs_ewt = pytest.mark.skipif(not (EWT / "en_ewt-ud-dev.conllu.gz").is_file(), reason="PALIMPSEST_EWT names no EWT")
+needs_ewt = pytest.mark.skipif(
+    not (EWT / "en_ewt-ud-dev.conllu.gz").is_file(), reason="PALIMPSEST_EWT names no EWT"
+)
 
 
 def read_gold(ref: str) -> Gold:
@@ -37,9 +39,9 @@ def test_scores_equal_the_slow_reference_on_the_demo_trees() -> None:
     distances, depths = random_predictions(gold, layers=1)
     pairs, nodes = score_distances(distances, gold), score_depths(depths, gold)
     for metric, value in slow_scores(distances, depths, gold, 0).items():
-        assert score(pairs if metric in ("uuas", "dspr") else nodes, metric)[0] == pytest.approx(value, abs=1e-6), (
-            metric
-        )
+        assert score(pairs if metric in ("uuas", "dspr") else nodes, metric)[0] == pytest.approx(
+            value, abs=1e-6
+        ), metric
 
 
 def test_gold_scores_full_marks_on_the_demo_trees() -> None:
@@ -49,7 +51,8 @@ def test_gold_scores_full_marks_on_the_demo_trees() -> None:
 @needs_ewt
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("part", "uuas", "dspr", "random", "root"), [("dev", 43.0, 0.57, 15.0, 25.0), ("test", 43.0, 0.55, 15.6, 27.7)]
+    ("part", "uuas", "dspr", "random", "root"),
+    [("dev", 43.0, 0.57, 15.0, 25.0), ("test", 43.0, 0.55, 15.6, 27.7)],
 )
 def test_baselines_on_ewt(part: str, uuas: float, dspr: float, random: float, root: float) -> None:
     gold = read_gold(str(EWT / f"en_ewt-ud-{part}.conllu.gz"))
@@ -57,7 +60,9 @@ def test_baselines_on_ewt(part: str, uuas: float, dspr: float, random: float, ro
     assert round(100 * float(score(chain, "uuas")[0]), 1) == uuas
     assert round(float(score(chain, "dspr")[0]), 2) == dspr
     assert round(100 * float(score(chain, "root")[0]), 1) == root
-    assert abs(100 * float(score(drawn, "uuas")[0]) - random) < 0.35  # one draw of random trees; it varies by about .3
+    assert (
+        abs(100 * float(score(drawn, "uuas")[0]) - random) < 0.35
+    )  # one draw of random trees; it varies by about .3
     full_marks(gold)
 
 
@@ -65,7 +70,8 @@ def test_baselines_on_ewt(part: str, uuas: float, dspr: float, random: float, ro
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_probes_score_as_those_trained_slowly() -> None:
-    """Within half a point of UUAS on 2,077 sentences of EWT, although batches and their order are others."""
+    """Within half a point of UUAS on 2,077 sentences of EWT, although batches and their order are
+    others."""
     rows = {}
     for part, limit in (("train", 3000), ("dev", 1000), ("test", None)):
         corpus = read_corpus(str(EWT / f"en_ewt-ud-{part}.conllu.gz"), limit=limit)
@@ -86,7 +92,10 @@ def test_probes_score_as_those_trained_slowly() -> None:
     start = rng.uniform(-SPREAD, SPREAD, (64, rows["train"][1][0].shape[1]))
     slow = train_as_published(pairs["train"], pairs["dev"], start, "distance", rng).map
     data = [
-        ProbeData(torch.from_numpy(np.concatenate(x))[:, None], [distances[None] for distances in gold.distances])
+        ProbeData(
+            torch.from_numpy(np.concatenate(x))[:, None],
+            [distances[None] for distances in gold.distances],
+        )
         for gold, x in (rows["train"], rows["dev"])
     ]
     ours = train_bank(data[0], data[1], [Probe(0, 64)]).maps[0]

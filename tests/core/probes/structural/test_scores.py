@@ -33,7 +33,9 @@ def make_gold(count: int, seed: int = 0, shortest: int = 1, longest: int = 14) -
     return Gold(heads, [tree_distances(h) for h in heads], [tree_depths(h) for h in heads], keep)
 
 
-def random_predictions(gold: Gold, layers: int, seed: int = 1) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def random_predictions(
+    gold: Gold, layers: int, seed: int = 1
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
     rng = np.random.default_rng(seed)
     distances, depths = [], []
     for true, depth in zip(gold.distances, gold.depths, strict=True):
@@ -46,7 +48,9 @@ def random_predictions(gold: Gold, layers: int, seed: int = 1) -> tuple[list[np.
 def slow_edges(matrix: np.ndarray, keep: np.ndarray) -> set[tuple[int, int]]:
     """Kruskal with union-find, as in the published reporter."""
     n = len(matrix)
-    pairs = sorted((matrix[i, j], i, j) for i in range(n) for j in range(i + 1, n) if keep[i] and keep[j])
+    pairs = sorted(
+        (matrix[i, j], i, j) for i in range(n) for j in range(i + 1, n) if keep[i] and keep[j]
+    )
     parent = list(range(n))
 
     def find(i: int) -> int:
@@ -62,7 +66,9 @@ def slow_edges(matrix: np.ndarray, keep: np.ndarray) -> set[tuple[int, int]]:
     return edges
 
 
-def slow_scores(distances: list[np.ndarray], depths: list[np.ndarray], gold: Gold, layer: int) -> dict[str, float]:
+def slow_scores(
+    distances: list[np.ndarray], depths: list[np.ndarray], gold: Gold, layer: int
+) -> dict[str, float]:
     from scipy.stats import spearmanr
 
     hits = edges = 0
@@ -71,13 +77,20 @@ def slow_scores(distances: list[np.ndarray], depths: list[np.ndarray], gold: Gol
     roots = []
     for i, heads in enumerate(gold.heads):
         n, keep = len(heads), gold.keep[i]
-        true = {tuple(sorted((w, h - 1))) for w, h in enumerate(heads) if h and keep[w] and keep[h - 1]}
+        true = {
+            tuple(sorted((w, h - 1))) for w, h in enumerate(heads) if h and keep[w] and keep[h - 1]
+        }
         hits += len(true & slow_edges(distances[i][layer], keep))
         edges += len(true)
         if n > 1:
-            rows = [spearmanr(p, t).statistic for p, t in zip(distances[i][layer], gold.distances[i], strict=True)]
+            rows = [
+                spearmanr(p, t).statistic
+                for p, t in zip(distances[i][layer], gold.distances[i], strict=True)
+            ]
             by_length.setdefault(n, []).extend(rows)
-            depth_by_length.setdefault(n, []).append(spearmanr(depths[i][layer], gold.depths[i]).statistic)
+            depth_by_length.setdefault(n, []).append(
+                spearmanr(depths[i][layer], gold.depths[i]).statistic
+            )
         best = min((w for w in range(n) if keep[w]), key=lambda w: depths[i][layer][w])
         roots.append(heads[best] == 0)
 
@@ -108,7 +121,10 @@ def test_gold_fed_in_scores_full_marks() -> None:
     pairs = score_distances([d[None].astype(float) for d in gold.distances], gold)
     nodes = score_depths([d[None].astype(float) for d in gold.depths], gold)
     whole = Gold(gold.heads, gold.distances, gold.depths, [np.ones_like(k) for k in gold.keep])
-    assert score(score_distances([d[None].astype(float) for d in gold.distances], whole), "uuas")[0] == 1.0
+    assert (
+        score(score_distances([d[None].astype(float) for d in gold.distances], whole), "uuas")[0]
+        == 1.0
+    )
     for metric, scores in (("dspr", pairs), ("nspr", nodes), ("root", nodes)):
         assert score(scores, metric)[0] == pytest.approx(1.0)
 
@@ -120,7 +136,9 @@ def test_many_trees_at_once_are_the_trees_one_by_one(ties: bool) -> None:
         matrices = rng.integers(0, 3, (20, n, n)).astype(float) if ties else rng.random((20, n, n))
         keep = rng.random((20, n)) > 0.3
         for matrix, mask, edges in zip(matrices, keep, spanning_trees(matrices, keep), strict=True):
-            assert sorted(map(tuple, edges[edges[:, 0] >= 0].tolist())) == spanning_tree(matrix, mask)
+            assert sorted(map(tuple, edges[edges[:, 0] >= 0].tolist())) == spanning_tree(
+                matrix, mask
+            )
 
 
 def test_correlation_equals_scipy_and_says_what_a_constant_is_worth() -> None:
@@ -145,10 +163,17 @@ def test_weights_repeat_sentences() -> None:
     distances, depths = random_predictions(gold, layers=3)
     pairs, nodes = score_distances(distances, gold), score_depths(depths, gold)
     rng = np.random.default_rng(0)
-    weights = np.stack([np.bincount(rng.integers(0, 40, 40), minlength=40) for _ in range(3)]).astype(float)
+    weights = np.stack(
+        [np.bincount(rng.integers(0, 40, 40), minlength=40) for _ in range(3)]
+    ).astype(float)
     for draw in range(3):
         chosen = np.repeat(np.arange(40), weights[draw].astype(int))
-        again = Gold(*([field[i] for i in chosen] for field in (gold.heads, gold.distances, gold.depths, gold.keep)))
+        again = Gold(
+            *(
+                [field[i] for i in chosen]
+                for field in (gold.heads, gold.distances, gold.depths, gold.keep)
+            )
+        )
         slow_pairs = score_distances([distances[i] for i in chosen], again)
         slow_nodes = score_depths([depths[i] for i in chosen], again)
         for metric, fast, slow in (
@@ -170,7 +195,9 @@ def test_root_among_punctuation() -> None:
     one = Gold([(0,)], [np.zeros((1, 1), int)], [np.zeros(1, int)], [np.array([False])])
     assert score(score_depths([np.zeros((1, 1))], one), "root")[0] == 1.0
     assert score(linear_chain(one), "root")[0] == 0.0
-    mark = Gold([(0, 1)], [tree_distances((0, 1))], [tree_depths((0, 1))], [np.array([False, True])])
+    mark = Gold(
+        [(0, 1)], [tree_distances((0, 1))], [tree_depths((0, 1))], [np.array([False, True])]
+    )
     assert np.isnan(score(score_depths([np.array([[0.0, 1.0]])], mark), "root")[0])
 
 
@@ -182,7 +209,9 @@ def test_baselines_know_nothing_and_parses_are_scored_as_trees() -> None:
     for metric in ("uuas", "dspr", "nspr", "root"):
         assert score(scores, metric)[0] == pytest.approx(1.0)
     many = make_gold(300, seed=8, shortest=10, longest=10)
-    assert score(random_trees(many, np.random.default_rng(0)), "uuas")[0] == pytest.approx(0.2, abs=0.06)
+    assert score(random_trees(many, np.random.default_rng(0)), "uuas")[0] == pytest.approx(
+        0.2, abs=0.06
+    )
     assert score(parsed_trees(many.heads, many), "uuas")[0] == 1.0
     star = (0, 1, 1, 1, 1)
     parsed = parsed_trees([star], gold)

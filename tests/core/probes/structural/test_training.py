@@ -1,4 +1,5 @@
-"""A bank trains like its probes would alone, recovers what was planted, and stops when it should."""
+"""A bank trains like its probes would alone, recovers what was planted, and stops when it
+should."""
 
 from __future__ import annotations
 
@@ -75,21 +76,37 @@ def test_one_probe_is_one_number_whatever_else_was_asked_for(small: Data, kind: 
 
 def test_every_probe_learns_its_own_trees(small: Data, kind: str) -> None:
     other = 1 if kind == "depth" else 3
-    both = [ProbeData(d.vectors, [np.concatenate([gold, gold * other]) for gold in d.gold]) for d in small]
+    both = [
+        ProbeData(d.vectors, [np.concatenate([gold, gold * other]) for gold in d.gold])
+        for d in small
+    ]
     bank = train_bank(*both, [Probe(0, 8, 0, 1), Probe(0, 8, 0, 0)], kind=kind, epochs=4)
     for place, scale in ((0, other), (1, 1)):
         one = [ProbeData(data.vectors, [gold * scale for gold in data.gold]) for data in small]
-        assert np.allclose(bank.maps[place], train_bank(*one, [Probe(0, 8)], kind=kind, epochs=4).maps[0], atol=1e-4)
+        assert np.allclose(
+            bank.maps[place],
+            train_bank(*one, [Probe(0, 8)], kind=kind, epochs=4).maps[0],
+            atol=1e-4,
+        )
 
 
 def test_one_probe_follows_torch_adam_and_the_published_schedule(small: Data, kind: str) -> None:
-    """The published loop: one layer, differences tiled, torch's own Adam, sentences in the same order; to its end."""
+    """The published loop: one layer, differences tiled, torch's own Adam, sentences in the same
+    order; to its end."""
     train, dev = small
-    layer, rank, batch = 2, 8, 2  # many steps an epoch, so that the loss soon rises again and the rate is divided
+    layer, rank, batch = (
+        2,
+        8,
+        2,
+    )  # many steps an epoch, so that the loss soon rises again and the rate is divided
     bank = train_bank(train, dev, [Probe(layer, rank)], kind=kind, batch=batch)
     start = np.random.default_rng((0, 0, layer, rank)).uniform(-SPREAD, SPREAD, (rank, 24))
     slow = train_as_published(
-        *(split(data, layer) for data in small), start, kind, np.random.default_rng(0), Schedule(batch=batch)
+        *(split(data, layer) for data in small),
+        start,
+        kind,
+        np.random.default_rng(0),
+        Schedule(batch=batch),
     )
     assert slow.decays >= PATIENCE  # or what happens to the rate would go untested
     assert len(bank.dev_losses) == len(slow.losses)
@@ -101,7 +118,10 @@ def test_one_probe_follows_torch_adam_and_the_published_schedule(small: Data, ki
 def split(data: ProbeData, layer: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Vectors of one layer and gold of each sentence."""
     parts = torch.split(data.vectors[:, layer], [int(n) for n in data.lengths])
-    return [(words, torch.from_numpy(gold[0]).float()) for words, gold in zip(parts, data.gold, strict=True)]
+    return [
+        (words, torch.from_numpy(gold[0]).float())
+        for words, gold in zip(parts, data.gold, strict=True)
+    ]
 
 
 def test_batches_are_drawn_anew_each_epoch_whatever_the_lengths(small: Data) -> None:
@@ -137,16 +157,21 @@ def test_planted_depths_are_recovered() -> None:
     rng = np.random.default_rng(2)
     basis = orthonormal_rows(16, 32, rng)
     train, dev, test = ([random_heads(rng) for _ in range(count)] for count in (400, 60, 100))
-    data = [planted_data(trees, basis, rng, noise=0.02, kind="depth") for trees in (train, dev, test)]
+    data = [
+        planted_data(trees, basis, rng, noise=0.02, kind="depth") for trees in (train, dev, test)
+    ]
     bank = train_bank(data[0], data[1], [Probe(0, 16)], kind="depth")
-    scores = score_depths(predict_depths(bank.maps, data[2].vectors.numpy(), gold_of(test).lengths), gold_of(test))
+    scores = score_depths(
+        predict_depths(bank.maps, data[2].vectors.numpy(), gold_of(test).lengths), gold_of(test)
+    )
     assert score(scores, "root")[0] > 0.97
     assert score(scores, "nspr")[0] > 0.97
 
 
 def test_the_order_of_sentences_and_the_start_come_from_the_seed(small: Data, kind: str) -> None:
     first, again, other = (
-        train_bank(*small, every_layer(4), kind=kind, epochs=2, seed=seed).maps for seed in (0, 0, 1)
+        train_bank(*small, every_layer(4), kind=kind, epochs=2, seed=seed).maps
+        for seed in (0, 0, 1)
     )
     assert np.array_equal(first, again)
     assert not np.allclose(first, other)
@@ -158,9 +183,17 @@ def test_half_precision_vectors_train_as_well(small: Data, kind: str) -> None:
     assert np.allclose(full.dev_losses, half.dev_losses, atol=0.01)
 
 
-def test_progress_is_reported_and_an_exception_from_it_stops_the_training(small: Data, kind: str) -> None:
+def test_progress_is_reported_and_an_exception_from_it_stops_the_training(
+    small: Data, kind: str
+) -> None:
     fractions: list[float] = []
-    train_bank(*small, every_layer(4), kind=kind, epochs=3, report=lambda fraction, note: fractions.append(fraction))
+    train_bank(
+        *small,
+        every_layer(4),
+        kind=kind,
+        epochs=3,
+        report=lambda fraction, note: fractions.append(fraction),
+    )
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < fractions[-1] < 1
 
@@ -208,5 +241,8 @@ def test_data_that_does_not_fit_is_refused(small: Data, kind: str) -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_trains_the_same(small: Data, kind: str) -> None:
-    here, there = (train_bank(*small, every_layer(), kind=kind, epochs=5, device=device) for device in ("cpu", "cuda"))
+    here, there = (
+        train_bank(*small, every_layer(), kind=kind, epochs=5, device=device)
+        for device in ("cpu", "cuda")
+    )
     assert np.allclose(here.dev_losses, there.dev_losses, atol=1e-3)

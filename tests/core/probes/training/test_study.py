@@ -43,13 +43,20 @@ def group(levels: list[float], *, dev: list[float] | None = None, noise: float =
     points = np.array(levels)[:, None] + drawn.normal(0, noise, (len(levels), 2))
     shared = drawn.normal(0, 5, (200, 1, 1))
     resampled = points[None] + shared + drawn.normal(0, noise, (200, len(levels), 2))
-    return Group(tuple(range(len(levels))), (4,) * len(levels), points, resampled, np.array(dev or levels))
+    return Group(
+        tuple(range(len(levels))), (4,) * len(levels), points, resampled, np.array(dev or levels)
+    )
 
 
 @pytest.fixture(scope="module")
 def result() -> Result:
     spec = ProbeTrainingSpec(
-        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-800"), sentences=140, epochs=2, draws=50, seeds=2, controls=1
+        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-800"),
+        sentences=140,
+        epochs=2,
+        draws=50,
+        seeds=2,
+        controls=1,
     )
     return STUDY.run(spec)
 
@@ -57,8 +64,12 @@ def result() -> Result:
 def test_a_lead_is_paired_by_sentences_and_each_layer_has_probes_of_its_own() -> None:
     mine = group([50.0, 53.0, 52.0])
     found = lead(mine, 1, SAMPLE)
-    assert found["value"] == pytest.approx([(mine.points[1] - mine.points[row]).mean() for row in (0, 2)])
-    assert (found["high"] - found["low"] < 3).all(), "the sentences' difficulty, with a deviation of 5, is in neither"
+    assert found["value"] == pytest.approx(
+        [(mine.points[1] - mine.points[row]).mean() for row in (0, 2)]
+    )
+    assert (found["high"] - found["low"] < 3).all(), (
+        "the sentences' difficulty, with a deviation of 5, is in neither"
+    )
     assert (found["low"] > 0).all()
     spread = lead(group([50.0, 53.0, 52.0], noise=3.0), 1, SAMPLE)
     assert (spread["high"] - spread["low"] > found["high"] - found["low"]).all()
@@ -68,7 +79,9 @@ def test_a_lead_is_paired_by_sentences_and_each_layer_has_probes_of_its_own() ->
 def test_a_best_layer_that_moves_differs_from_one_that_noise_moved() -> None:
     still, moved = group([50.0, 50.05, 50.0], dev=[1, 9, 1]), group([50.0, 55.0, 50.0])
     end = group([50.0, 50.0, 60.0])
-    peaks = find_peaks({"a": {"uuas": still}, "b": {"uuas": moved}, "end": {"uuas": end}}, SAMPLE).set_index("model")
+    peaks = find_peaks(
+        {"a": {"uuas": still}, "b": {"uuas": moved}, "end": {"uuas": end}}, SAMPLE
+    ).set_index("model")
     assert peaks["layer"].tolist() == [1, 1, 2]
     assert peaks["clear"].tolist() == [False, True, True]
     assert peaks["end_layer"].tolist() == [2, 2, 2]
@@ -130,8 +143,14 @@ def test_every_step_and_the_end_stand_beside_their_rivals(result: Result) -> Non
     assert set(result.tables["differences"]["base"]) == {steps[0]}
     assert result.tables["loss"]["loss"].is_monotonic_decreasing
     for row in best.itertuples():
-        mine = table[(table["model"] == row.model) & (table["metric"] == row.metric) & (table["probe"] == "distance")]
-        assert row.value == pytest.approx(float(mine.loc[mine["layer"] == row.layer, "value"].iloc[0]))
+        mine = table[
+            (table["model"] == row.model)
+            & (table["metric"] == row.metric)
+            & (table["probe"] == "distance")
+        ]
+        assert row.value == pytest.approx(
+            float(mine.loc[mine["layer"] == row.layer, "value"].iloc[0])
+        )
     chosen = uuas[(uuas["model"] == steps[-1]) & (uuas["probe"] == "distance")]
     assert best.iloc[-2]["layer"] == chosen.loc[chosen["dev"].idxmax(), "layer"]
 
@@ -139,7 +158,9 @@ def test_every_step_and_the_end_stand_beside_their_rivals(result: Result) -> Non
 def test_its_figures_and_sentences(result: Result) -> None:
     drawn = figures(result)
     assert set(drawn) == {"uuas-best", "uuas-layers", "dspr-best", "dspr-layers", "loss"}
-    assert all(f"layer {layer}: " in drawn["uuas-layers"].to_dict()["description"] for layer in range(7))
+    assert all(
+        f"layer {layer}: " in drawn["uuas-layers"].to_dict()["description"] for layer in range(7)
+    )
     words = drawn["uuas-best"].to_dict()["description"]
     assert all(f"{name}: " in words for name in (BEST, UNREAL, CHAIN, SHOWN[POSITION]))
     for metric in ("uuas", "dspr"):
@@ -182,12 +203,18 @@ def test_the_end_is_probed_as_the_probe_study_probes_it() -> None:
     from core.probes.trees import study
     from core.runs.runner import run
 
-    spec = ProbeTrainingSpec(steps=("zoo:seed-0@step-0",), sentences=60, epochs=1, seeds=1, controls=1)
+    spec = ProbeTrainingSpec(
+        steps=("zoo:seed-0@step-0",), sentences=60, epochs=1, seeds=1, controls=1
+    )
     ready = run(training.prepare(spec))
     mine, theirs = (
-        {task.role: task for task in tasks} for tasks in (training.plan(spec, ready), study.plan(spec.as_probes, ready))
+        {task.role: task for task in tasks}
+        for tasks in (training.plan(spec, ready), study.plan(spec.as_probes, ready))
     )
-    assert set(mine) - set(theirs) == {("model", "zoo:seed-0@step-0"), ("control", "zoo:seed-0@step-0")}
+    assert set(mine) - set(theirs) == {
+        ("model", "zoo:seed-0@step-0"),
+        ("control", "zoo:seed-0@step-0"),
+    }
     assert all(mine[role].arguments == task.arguments for role, task in theirs.items())
     shared = {role for role, task in theirs.items() if mine[role].key == task.key}
     assert set(theirs) - shared == {("model", "zoo:seed-0")}
@@ -197,9 +224,9 @@ def test_the_end_is_probed_as_the_probe_study_probes_it() -> None:
 
 
 def test_only_step_0_and_random_weights_have_seen_nothing() -> None:
-    assert [untaught(ref) for ref in ("zoo:seed-0@step-0", "random:zoo:seed-0", "zoo:seed-0", "hub:a/b")] == [
-        *(True, True, False, False)
-    ]
+    assert [
+        untaught(ref) for ref in ("zoo:seed-0@step-0", "random:zoo:seed-0", "zoo:seed-0", "hub:a/b")
+    ] == [*(True, True, False, False)]
 
 
 def test_a_run_without_steps_is_refused() -> None:

@@ -1,4 +1,5 @@
-"""The study end to end on tiny models and made-up trees: spec, treebank, plan, tables, sentences, sweep, command."""
+"""The study end to end on tiny models and made-up trees: spec, treebank, plan, tables, sentences,
+sweep, command."""
 
 from __future__ import annotations
 
@@ -88,9 +89,13 @@ def write_trees(path: Path, count: int = 130, seed: int = 0) -> Path:
     for _ in range(count):
         heads = random_heads(rng, 5, 9)
         words = [WORDS[i] for i in rng.integers(0, len(WORDS), len(heads))]
-        rows = [*zip(words, heads, ["NN"] * len(heads), strict=True), (".", heads.index(0) + 1, ".")]
+        rows = [
+            *zip(words, heads, ["NN"] * len(heads), strict=True),
+            (".", heads.index(0) + 1, "."),
+        ]
         lines += [
-            "\t".join([str(i), w, "_", "_", tag, "_", str(h), "_", "_", "_"]) for i, (w, h, tag) in enumerate(rows, 1)
+            "\t".join([str(i), w, "_", "_", tag, "_", str(h), "_", "_", "_"])
+            for i, (w, h, tag) in enumerate(rows, 1)
         ]
         lines.append("")
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
@@ -111,7 +116,13 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 def spec(box: dict[str, str]) -> ProbeSpec:
     return ProbeSpec(
-        models=(box["bert"], box["gpt2"]), corpus=box["trees"], rank=8, epochs=2, draws=50, seeds=2, controls=2
+        models=(box["bert"], box["gpt2"]),
+        corpus=box["trees"],
+        rank=8,
+        epochs=2,
+        draws=50,
+        seeds=2,
+        controls=2,
     )
 
 
@@ -129,21 +140,36 @@ def planned(spec: ProbeSpec) -> list[Task]:
 def drawn(result: ProbeResult, model: str, layer: int, number: int) -> SentenceView:
     """A test sentence at a layer, read as the page reads it."""
     tree, layers = result.test[number], result.probes[model].layers
-    read = run_sentences(SentenceSpec(model, layers, words=tree.words, heads=tree.heads, keep=tree.keep))
+    read = run_sentences(
+        SentenceSpec(model, layers, words=tree.words, heads=tree.heads, keep=tree.keep)
+    )
     return draw_sentence(result, model, layer, read.trees[0], read.vectors[0])
 
 
-def test_the_table_has_every_row_that_makes_a_score_mean_something(box: dict[str, str], result: ProbeResult) -> None:
+def test_the_table_has_every_row_that_makes_a_score_mean_something(
+    box: dict[str, str], result: ProbeResult
+) -> None:
     table = result.table
     assert tuple(table.columns) == COLUMNS
     assert not result.failures
-    assert set(table["model"]) >= {box["bert"], box["gpt2"], f"random:{box['bert']}", CHAIN, RANDOM, POSITION}
+    assert set(table["model"]) >= {
+        box["bert"],
+        box["gpt2"],
+        f"random:{box['bert']}",
+        CHAIN,
+        RANDOM,
+        POSITION,
+    }
     metrics = ("uuas", "dspr", "root", "nspr")
     assert set(table["metric"]) >= {*metrics, *(metric + SELECTIVITY for metric in metrics)}
     rows = table[(table["model"] == box["bert"]) & (table["metric"] == "uuas")]
-    assert rows["probe"].tolist() == ["distance"] * (LAYERS + 1) + ["distance control"] * (LAYERS + 1)
+    assert rows["probe"].tolist() == ["distance"] * (LAYERS + 1) + ["distance control"] * (
+        LAYERS + 1
+    )
     known = table.dropna(subset=["value"])
-    assert ((known["low"] <= known["value"] + 1e-9) & (known["value"] <= known["high"] + 1e-9)).mean() > 0.95
+    assert (
+        (known["low"] <= known["value"] + 1e-9) & (known["value"] <= known["high"] + 1e-9)
+    ).mean() > 0.95
     chains = table[(table["model"] == CHAIN) & (table["metric"] == "uuas")].set_index("probe")
     assert chains.loc["distance control", "probes"] == 2  # the chain on each draw of control trees
     assert chains.loc["distance control", "sd"] > 0
@@ -162,7 +188,10 @@ def test_selectivity_is_the_score_less_the_mean_over_draws(
     selectivity = rows[rows["metric"] == metric + SELECTIVITY].set_index("layer")
     assert np.allclose(selectivity["value"], real["value"] - control["value"])
     assert np.allclose(selectivity["sd"], control["sd"])
-    width = {name: (table["high"] - table["low"]).mean() for name, table in (("real", real), ("both", selectivity))}
+    width = {
+        name: (table["high"] - table["low"]).mean()
+        for name, table in (("real", real), ("both", selectivity))
+    }
     assert width["both"] > width["real"]  # the draws' spread is in the band
 
 
@@ -171,9 +200,13 @@ def test_differences_are_those_of_the_table(box: dict[str, str], result: ProbeRe
     assert set(differences["base"]) == {box["bert"]}
     mine = differences[(differences["model"] == box["gpt2"]) & (differences["metric"] == "dspr")]
     values = {
-        ref: result.table[(result.table["model"] == ref) & (result.table["metric"] == "dspr")] for ref in box.values()
+        ref: result.table[(result.table["model"] == ref) & (result.table["metric"] == "dspr")]
+        for ref in box.values()
     }
-    one, other = (v[v["probe"] == "distance"]["value"].to_numpy() for v in (values[box["gpt2"]], values[box["bert"]]))
+    one, other = (
+        v[v["probe"] == "distance"]["value"].to_numpy()
+        for v in (values[box["gpt2"]], values[box["bert"]])
+    )
     assert np.allclose(mine["difference"], one - other)
 
 
@@ -182,20 +215,36 @@ def test_margins_are_over_both_baselines(box: dict[str, str], result: ProbeResul
     untrained = f"random:{box['bert']}"
     assert set(margins["rival"]) == {POSITION, untrained}
     assert set(margins["model"]) == {box["bert"], box["gpt2"]}
-    mine = table[(table["model"] == box["gpt2"]) & (table["metric"] == "root") & (table["probe"] == "depth")]
+    mine = table[
+        (table["model"] == box["gpt2"]) & (table["metric"] == "root") & (table["probe"] == "depth")
+    ]
     rival = best_row(table, untrained, "root")
     assert rival is not None
-    less = margins[(margins["model"] == box["gpt2"]) & (margins["metric"] == "root") & (margins["rival"] == untrained)]
+    less = margins[
+        (margins["model"] == box["gpt2"])
+        & (margins["metric"] == "root")
+        & (margins["rival"] == untrained)
+    ]
     assert set(less["rival_layer"]) == {rival["layer"]}
     assert np.allclose(less["margin"], mine["value"] - rival["value"])
     alone = table[(table["model"] == POSITION) & (table["metric"] == "root")].iloc[0]
-    less = margins[(margins["model"] == box["gpt2"]) & (margins["metric"] == "root") & (margins["rival"] == POSITION)]
+    less = margins[
+        (margins["model"] == box["gpt2"])
+        & (margins["metric"] == "root")
+        & (margins["rival"] == POSITION)
+    ]
     assert np.allclose(less["margin"], mine["value"] - alone["value"])
 
 
-def test_the_best_layer_is_chosen_on_development_sentences(box: dict[str, str], result: ProbeResult) -> None:
+def test_the_best_layer_is_chosen_on_development_sentences(
+    box: dict[str, str], result: ProbeResult
+) -> None:
     table = result.table.copy()
-    rows = (table["model"] == box["bert"]) & (table["metric"] == "uuas") & (table["probe"] == "distance")
+    rows = (
+        (table["model"] == box["bert"])
+        & (table["metric"] == "uuas")
+        & (table["probe"] == "distance")
+    )
     table.loc[rows, "dev"] = [0.0, 9.0, 1.0, 2.0]
     table.loc[rows, "value"] = [0.0, 1.0, 2.0, 99.0]
     changed = replace(result, tables={**result.tables, "scores": table})
@@ -258,7 +307,9 @@ def test_a_second_run_trains_nothing(
     assert result.headline == again.headline
 
 
-def test_trees_and_words_are_in_the_keys(spec: ProbeSpec, box: dict[str, str], tmp_path: Path) -> None:
+def test_trees_and_words_are_in_the_keys(
+    spec: ProbeSpec, box: dict[str, str], tmp_path: Path
+) -> None:
     first = {task.role: task.key for task in planned(spec)}
     assert ("control", box["bert"]) in first
     assert ("control", f"random:{box['bert']}") not in first
@@ -274,10 +325,18 @@ def test_a_position_code_is_appended_to_vectors_without_positions(
     monkeypatch.setenv("PALIMPSEST_STORE", box["store"])
     rotary = f"path:{save_tiny(tmp_path / 'rotary', 'roformer')}"
     small = replace(
-        spec, models=(box["bert"], rotary), layers=(1,), probes=("distance",), controls=0, untrained=False, rank=32
+        spec,
+        models=(box["bert"], rotary),
+        layers=(1,),
+        probes=("distance",),
+        controls=0,
+        untrained=False,
+        rank=32,
     )
     for position, coded in (("auto", {rotary}), ("on", {box["bert"], rotary}), ("off", set())):
-        tasks = {task.role: dict(task.arguments) for task in planned(replace(small, position=position))}
+        tasks = {
+            task.role: dict(task.arguments) for task in planned(replace(small, position=position))
+        }
         assert {model for model in small.models if tasks["model", model]["position"]} == coded
     result = STUDY.run(small)
     for model, width in ((box["bert"], 32), (rotary, 32 + SIZE)):
@@ -287,21 +346,31 @@ def test_a_position_code_is_appended_to_vectors_without_positions(
         scores = result.probes[model].uuas
         assert scores is not None
         views = [drawn(result, model, 1, number).uuas for number in range(len(result.test))]
-        assert np.allclose(views, scores[0], atol=1e-6)  # a sentence is drawn by the probe that was scored
+        assert np.allclose(
+            views, scores[0], atol=1e-6
+        )  # a sentence is drawn by the probe that was scored
     assert result.probes[rotary].centres is not None
     assert result.probes[box["bert"]].centres is None
 
 
 def test_control_trees_are_over_words_as_the_model_reads_them(box: dict[str, str]) -> None:
     words = tuple(f"Word{i}" for i in range(40))
-    trees = [Tree(each, (0, *range(1, 40)), (True,) * 40) for each in (words, tuple(word.lower() for word in words))]
-    bert, gpt2 = ([gold.heads for gold in tasks._control_golds(box[name], trees, 2, 0)] for name in ("bert", "gpt2"))
+    trees = [
+        Tree(each, (0, *range(1, 40)), (True,) * 40)
+        for each in (words, tuple(word.lower() for word in words))
+    ]
+    bert, gpt2 = (
+        [gold.heads for gold in tasks._control_golds(box[name], trees, 2, 0)]
+        for name in ("bert", "gpt2")
+    )
     assert bert[0][0] == bert[0][1]  # uncased: both sentences are one
     assert gpt2[0][0] != gpt2[0][1]
     assert bert[0][0] != bert[1][0]  # another draw, another language
 
 
-def test_large_studies_take_turns_and_can_be_cancelled_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_studies_take_turns_and_can_be_cancelled_while_they_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(tasks, "LARGE", 10)
     asked: list[str] = []
 
@@ -324,7 +393,10 @@ def test_the_split_is_fixed_by_the_sentence(spec: ProbeSpec) -> None:
     treebank = read_treebank(spec)
     for part, trees in treebank.parts.items():
         assert all(part_of(tree.words) == part for tree in trees)
-        assert all(tree.keep[:-1] == (True,) * (len(tree.words) - 1) and not tree.keep[-1] for tree in trees)
+        assert all(
+            tree.keep[:-1] == (True,) * (len(tree.words) - 1) and not tree.keep[-1]
+            for tree in trees
+        )
     shares = [part_of((str(i),)) for i in range(4000)]
     assert 0.77 < shares.count("train") / 4000 < 0.83
 
@@ -337,7 +409,10 @@ def test_given_splits_and_uploads(box: dict[str, str], spec: ProbeSpec, tmp_path
     treebank = read_treebank(replace(spec, **paths))
     assert [len(trees) for trees in treebank.parts.values()] == [25, 25, 25]
     upload = corpus_from_bytes("mine.conllu", Path(box["trees"]).read_bytes())
-    assert read_treebank(replace(spec, corpus=upload.ref), {upload.ref: upload}).parts == read_treebank(spec).parts
+    assert (
+        read_treebank(replace(spec, corpus=upload.ref), {upload.ref: upload}).parts
+        == read_treebank(spec).parts
+    )
 
 
 def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_path: Path) -> None:
@@ -352,7 +427,9 @@ def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_p
         read_treebank(replace(spec, corpus=str(plain)))
     long = tmp_path / "long.conllu"
     rows = ["\t".join([str(i), "dog", *"____", str(i - 1), *"___"]) for i in range(1, 101)]
-    long.write_text(Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8")
+    long.write_text(
+        Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8"
+    )
     notices = read_treebank(replace(spec, corpus=str(long))).notices
     assert {unread_notice(1, ref) for ref in spec.probed} & set(notices)
 
@@ -362,7 +439,8 @@ def test_test_sentences_without_an_edge_are_refused_before_training(
     box: dict[str, str], spec: ProbeSpec, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     rows = [
-        f"{i}\t{word}\t_\t_\t{'NN' if word.isalpha() else '.'}\t_\t{i - 1}\t_\t_\t_" for i, word in enumerate(words, 1)
+        f"{i}\t{word}\t_\t_\t{'NN' if word.isalpha() else '.'}\t_\t{i - 1}\t_\t_\t_"
+        for i, word in enumerate(words, 1)
     ]
     short = tmp_path / "short.conllu"
     short.write_text("\n".join([*rows, "", ""]) * FEWEST["test"], encoding="utf8")
@@ -407,7 +485,9 @@ def test_specs_that_make_no_sense_are_refused(wrong: dict[str, object], message:
 
 
 def test_specs_are_canonical() -> None:
-    spec = ProbeSpec(models=(" zoo:a", "zoo:a", "zoo:b"), layers=(3, 1, 3), probes=("depth", "distance"))
+    spec = ProbeSpec(
+        models=(" zoo:a", "zoo:a", "zoo:b"), layers=(3, 1, 3), probes=("depth", "distance")
+    )
     assert spec.models == ("zoo:a", "zoo:b")
     assert spec.layers == (1, 3)
     assert spec.probes == ("distance", "depth")
@@ -416,7 +496,9 @@ def test_specs_are_canonical() -> None:
     assert json.loads(json.dumps(spec.plain()))["models"] == ["zoo:a", "zoo:b"]
 
 
-def test_a_missing_model_fails_alone_and_missing_layers_are_said(spec: ProbeSpec, result: ProbeResult) -> None:
+def test_a_missing_model_fails_alone_and_missing_layers_are_said(
+    spec: ProbeSpec, result: ProbeResult
+) -> None:
     partial = STUDY.run(replace(spec, models=(*spec.models, "path:/nowhere")))
     assert list(partial.failures) == ["path:/nowhere"]
     assert set(result.probes) == set(partial.probes)
@@ -428,15 +510,15 @@ def test_a_missing_model_fails_alone_and_missing_layers_are_said(spec: ProbeSpec
 
 
 def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: ProbeResult) -> None:
-    small = STUDY.run(replace(spec, layers=(2,), probes=("depth",), rank=64, controls=0, untrained=False))
+    small = STUDY.run(
+        replace(spec, layers=(2,), probes=("depth",), rank=64, controls=0, untrained=False)
+    )
     assert set(small.table["layer"].dropna()) == {2}
     assert set(small.table["metric"]) - {"uas", "uuas", "dspr"} == {"root", "nspr"}
     assert any("rank 32" in notice for notice in small.notices)
     row = best_row(small.table, spec.models[0], "root")
     assert row is not None
-    assert small.statements[0] == Statement(
-        spec.models[0], BEST, estimate_of(row, "value"), (2,)
-    )
+    assert small.statements[0] == Statement(spec.models[0], BEST, estimate_of(row, "value"), (2,))
     assert all(each.named_in(small.headline) for each in small.statements[:3])
     assert ranked_sentences(small, spec.models[0], 2) == []
     assert predicted_conllu(small) == b""
@@ -446,14 +528,20 @@ def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: P
 
 def test_any_sentence_can_be_drawn_and_browsed(box: dict[str, str], result: ProbeResult) -> None:
     model, layer = box["bert"], result.best_layer(box["bert"])
-    worst, best = (ranked_sentences(result, model, layer, worst=w, shortest=4) for w in (True, False))
+    worst, best = (
+        ranked_sentences(result, model, layer, worst=w, shortest=4) for w in (True, False)
+    )
     assert sorted(worst) == sorted(best)
     views = [drawn(result, model, layer, i) for i in (worst[0], best[0])]
     assert views[0].uuas <= views[1].uuas
     scores = result.probes[model].uuas
     assert scores is not None
-    assert views[1].uuas == pytest.approx(scores[result.probes[model].layers.index(layer), best[0]], abs=1e-6)
-    too_long = SentenceSpec(model, (1,), words=("dog",) * 80, heads=tuple(range(80)), keep=(True,) * 80)
+    assert views[1].uuas == pytest.approx(
+        scores[result.probes[model].layers.index(layer), best[0]], abs=1e-6
+    )
+    too_long = SentenceSpec(
+        model, (1,), words=("dog",) * 80, heads=tuple(range(80)), keep=(True,) * 80
+    )
     with pytest.raises(CorpusError, match="80 words"):
         run_sentences(too_long)
     with pytest.raises(SpecError, match="layer 77"):
@@ -462,16 +550,22 @@ def test_any_sentence_can_be_drawn_and_browsed(box: dict[str, str], result: Prob
 
 def test_typed_text_is_parsed_and_read_in_one_run(box: dict[str, str], result: ProbeResult) -> None:
     layers = result.probes[box["bert"]].layers
-    read = run_sentences(SentenceSpec(box["bert"], layers, text="The dog went out. The man opened the door."))
+    read = run_sentences(
+        SentenceSpec(box["bert"], layers, text="The dog went out. The man opened the door.")
+    )
     assert [tree.words for tree in read.trees] == [
         tree.words for tree in read_text("The dog went out. The man opened the door.")
     ]
-    assert [vectors.shape[:2] for vectors in read.vectors] == [(len(tree.words), len(layers)) for tree in read.trees]
+    assert [vectors.shape[:2] for vectors in read.vectors] == [
+        (len(tree.words), len(layers)) for tree in read.trees
+    ]
     alone = run_sentences(SentenceSpec(box["bert"], (2,), text="The man opened the door."))
     assert np.array_equal(read.vectors[1][:, 2], alone.vectors[0][:, 0])
 
 
-def test_predicted_trees_are_conllu_that_reads_back(box: dict[str, str], result: ProbeResult) -> None:
+def test_predicted_trees_are_conllu_that_reads_back(
+    box: dict[str, str], result: ProbeResult
+) -> None:
     sentences = list(read_conllu(predicted_conllu(result).decode().splitlines(), "predicted"))
     assert len(sentences) == len(result.test) * len(result.probes)
     assert [s.words for s in sentences[: len(result.test)]] == [tree.words for tree in result.test]
@@ -483,7 +577,9 @@ def test_predicted_trees_are_conllu_that_reads_back(box: dict[str, str], result:
     assert next(iter(read_conllu(block, "block"))).words == ("a b", "_", "_")
 
 
-def test_ranks_are_swept_together_and_meet_the_table(box: dict[str, str], spec: ProbeSpec, result: ProbeResult) -> None:
+def test_ranks_are_swept_together_and_meet_the_table(
+    box: dict[str, str], spec: ProbeSpec, result: ProbeResult
+) -> None:
     assert sweep_ranks(32, 8) == (1, 2, 4, 8, 16, 32)
     assert sweep_ranks(48, 24) == (1, 2, 4, 8, 16, 24, 32, 48)
     sweep = run_sweep(spec, {box["bert"]: 1})
@@ -492,8 +588,12 @@ def test_ranks_are_swept_together_and_meet_the_table(box: dict[str, str], spec: 
     table = result.table[(result.table["model"] == box["bert"]) & (result.table["layer"] == 1)]
     there = table[(table["metric"] == "uuas") & (table["probe"] == "distance")].iloc[0]
     assert rows.loc[8, "value"] == pytest.approx(there["value"], abs=0.05)  # one probe, one number
-    one = STUDY.run(replace(spec, layers=(1,), models=(box["bert"],), controls=0, untrained=False)).table
-    same = one[(one["metric"] == "uuas") & (one["probe"] == "distance") & (one["layer"] == 1)].iloc[0]
+    one = STUDY.run(
+        replace(spec, layers=(1,), models=(box["bert"],), controls=0, untrained=False)
+    ).table
+    same = one[(one["metric"] == "uuas") & (one["probe"] == "distance") & (one["layer"] == 1)].iloc[
+        0
+    ]
     assert same["value"] == pytest.approx(there["value"], abs=0.05)
     near, best = sweep.statements
     assert (near.subject, near.verdict, near.layers) == (box["bert"], SUFFICES, (1,))
@@ -505,12 +605,16 @@ def test_ranks_are_swept_together_and_meet_the_table(box: dict[str, str], spec: 
     assert near.named_in(sweep.headline)
     assert best.named_in(sweep.headline)
     assert charts.sweep_chart(sweep.table).to_dict()["layer"]
-    assert "sweep" in charts.figures(replace(result, tables={**result.tables, "sweep": sweep.table}))
+    assert "sweep" in charts.figures(
+        replace(result, tables={**result.tables, "sweep": sweep.table})
+    )
     with pytest.raises(SpecError, match=r"layers 0 to 3; layer 9\b"):
         run_sweep(spec, {box["bert"]: 9})
 
 
-def test_every_chart_is_drawn_and_what_is_not_there_is_refused(box: dict[str, str], result: ProbeResult) -> None:
+def test_every_chart_is_drawn_and_what_is_not_there_is_refused(
+    box: dict[str, str], result: ProbeResult
+) -> None:
     figures = charts.figures(result)
     assert next(iter(figures)) == "uuas"
     assert {"uuas-selectivity", "nspr-selectivity", "difference-uuas", "root"} <= set(figures)
@@ -519,7 +623,9 @@ def test_every_chart_is_drawn_and_what_is_not_there_is_refused(box: dict[str, st
         charts.scores_chart(result, "speed")
     with pytest.raises(SpecError, match="uuas"):
         charts.difference_chart(
-            replace(result, tables={**result.tables, "differences": result.tables["differences"][:0]})
+            replace(
+                result, tables={**result.tables, "differences": result.tables["differences"][:0]}
+            )
         )
     view = drawn(result, box["bert"], 1, 0)
     for chart in (sentence_charts.arcs_chart(view), *word_charts.distance_charts(view)):
@@ -550,7 +656,9 @@ def test_expectations_that_fail_are_said(spec: ProbeSpec, box: dict[str, str]) -
     rows += [row(f"random:{box['bert']}", 0, 32.0), row(CHAIN, None, 43.0)]
     table = pd.DataFrame(rows).astype({"layer": "Int64"})
     close = {"model": box["bert"], "layer": 3, "metric": "uuas", "low": -1.0}
-    margins = pd.DataFrame([close | {"rival": POSITION}, close | {"rival": f"random:{box['bert']}", "low": 0.5}])
+    margins = pd.DataFrame(
+        [close | {"rival": POSITION}, close | {"rival": f"random:{box['bert']}", "low": 0.5}]
+    )
     doubts = doubts_of({"scores": table, "margins": margins}, spec)
     assert [(each.subject, each.verdict, each.baseline) for each in doubts] == [
         (box["bert"], BELOW, CHAIN),
@@ -584,18 +692,34 @@ def test_the_command_writes_everything(
     command += ["1", "--draws", "20", "--controls", "0", "--sweep", "--out", str(tmp_path / "out")]
     assert cli.main(command) == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names >= {"result.json", "table.csv", "predicted.conllu", "figure.svg", "sweep.csv", "sweep.svg"}
+    assert names >= {
+        "result.json",
+        "table.csv",
+        "predicted.conllu",
+        "figure.svg",
+        "sweep.csv",
+        "sweep.svg",
+    }
     assert (tmp_path / "out" / "table.csv").read_text(encoding="utf8").startswith(",".join(COLUMNS))
-    assert json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf8"))["study"] == "probe"
+    assert (
+        json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf8"))["study"]
+        == "probe"
+    )
     capsys.readouterr()
     assert cli.main(command) == 0
-    told = next(line for line in capsys.readouterr().err.splitlines() if "tasks were stored" in line)
+    told = next(
+        line for line in capsys.readouterr().err.splitlines() if "tasks were stored" in line
+    )
     stored, total = told.split(" of ")
     assert stored == total.split(" ")[0]
 
 
-@pytest.mark.parametrize("wrong", [["--layers", "two"], ["--sweep", "--probes", "depth"], ["--rank", "0"]])
-def test_the_command_refuses_nonsense(wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [["--layers", "two"], ["--sweep", "--probes", "depth"], ["--rank", "0"]]
+)
+def test_the_command_refuses_nonsense(
+    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["probe", "--models", "zoo:seed-0", "--out", str(tmp_path), *wrong]) == 2
     assert capsys.readouterr().err.startswith("palimpsest: ")
 
@@ -618,7 +742,9 @@ def test_whatever_is_typed_becomes_trees(text: str, words: list[tuple[str, ...]]
         assert [tree.words for tree in trees] == words
 
 
-@pytest.mark.parametrize(("text", "message"), [("", "no word"), (" \n\t", "no word"), ("word " * 300, "300 words")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "no word"), (" \n\t", "no word"), ("word " * 300, "300 words")]
+)
 def test_what_cannot_be_drawn_is_said(text: str, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         read_text(text)

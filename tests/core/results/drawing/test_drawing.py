@@ -30,7 +30,9 @@ LAYERS = [0, 1, 2]
 
 
 def lines(**values: list[float]) -> pd.DataFrame:
-    return pd.concat([pd.DataFrame({"name": name, "layer": LAYERS, "y": ys}) for name, ys in values.items()])
+    return pd.concat(
+        [pd.DataFrame({"name": name, "layer": LAYERS, "y": ys}) for name, ys in values.items()]
+    )
 
 
 def plane(table: pd.DataFrame, high: float = 1.0, *, context: Context = PAGE) -> Plane:
@@ -41,7 +43,9 @@ def chart(table: pd.DataFrame, high: float = 1.0, *, context: Context = PAGE) ->
     looks = {str(name): Look() for name in dict.fromkeys(table["name"])}
     tips = (Tip("name", "Model"), Tip("y", "Similarity", "share"))
     made = curves(table, plane(table, high, context=context), looks, tips)
-    return made.properties(width="container", height=200, title="A rather long title that has to wrap in one column")
+    return made.properties(
+        width="container", height=200, title="A rather long title that has to wrap in one column"
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,10 @@ def test_a_number_is_written_one_way(value: float, kind: Kind, text: str) -> Non
 
 
 def test_a_band_is_one_line_of_a_tooltip() -> None:
-    rows, shown = told(pd.DataFrame({"low": [0.1], "high": [0.25]}), [Tip("low", "Band", "share"), Tip("none", "No")])
+    rows, shown = told(
+        pd.DataFrame({"low": [0.1], "high": [0.25]}),
+        [Tip("low", "Band", "share"), Tip("none", "No")],
+    )
     assert rows["told_low"].tolist() == [".10 to .25"]
     assert len(shown) == 1
 
@@ -99,7 +106,9 @@ def test_names_of_points_lie_on_no_other_name_or_point() -> None:
 
 def test_few_cells_carry_their_numbers_and_many_do_not() -> None:
     for size, numbered in ((3, True), (12, False)):
-        cells = pd.DataFrame([{"i": i, "j": j, "v": i / 12} for i in range(size) for j in range(size)])
+        cells = pd.DataFrame(
+            [{"i": i, "j": j, "v": i / 12} for i in range(size) for j in range(size)]
+        )
         made = heatmap(
             cells, x="i", y="j", value="v", titles=("i", "j", "v"), ends=(0, 1),
             tips=[Tip("v", "v", "share")], context=PAGE,
@@ -138,13 +147,17 @@ def test_for_grey_every_line_has_a_dash_of_its_own() -> None:
     both = lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])
     spec = chart(both, context=Context(dashed=True)).to_dict()
     dashes = next(
-        layer["encoding"]["strokeDash"] for layer in spec["layer"] if "strokeDash" in layer.get("encoding", {})
+        layer["encoding"]["strokeDash"]
+        for layer in spec["layer"]
+        if "strokeDash" in layer.get("encoding", {})
     )
     assert len({str(dash) for dash in dashes["scale"]["range"]}) == 2
 
 
 def test_a_chart_says_what_it_shows() -> None:
-    said = lines_in_words(lines(a=[1, 0.5, 0.2]), "RSA", x="layer", y="y", x_title="Layer", y_title="RSA")
+    said = lines_in_words(
+        lines(a=[1, 0.5, 0.2]), "RSA", x="layer", y="y", x_title="Layer", y_title="RSA"
+    )
     assert said == (
         "RSA. Line chart of RSA by layer from 0 to 2, 1 line. a: 1.00 at 0, .20 at 2. "
         "Highest 1.00 (a at 0), lowest .20 (a at 2)."
@@ -153,9 +166,18 @@ def test_a_chart_says_what_it_shows() -> None:
 
 def test_the_report_is_short_and_says_how_to_reproduce_it() -> None:
     table = pd.DataFrame({"x": range(5000), "y": np.linspace(0, 1, 5000)})
-    result = Result("weights", {}, "A finding.", {"main": table}, methods="We did it.", citations=cite(["hu2022"]))
+    result = Result(
+        "weights",
+        {},
+        "A finding.",
+        {"main": table},
+        methods="We did it.",
+        citations=cite(["hu2022"]),
+    )
     figures = {f"f{number}": chart(lines(a=[1, 0.5, 0.2])) for number in range(9)}
-    page = report_html(result, figures, link="http://localhost/rsa?a=b", command="python -m core rsa").decode()
+    page = report_html(
+        result, figures, link="http://localhost/rsa?a=b", command="python -m core rsa"
+    ).decode()
     assert page.count("<tr>") <= 42
     assert "first 40 of 5,000 rows" in page
     assert "Hu et al. 2022. LoRA" in page
@@ -168,7 +190,9 @@ def test_the_report_is_short_and_says_how_to_reproduce_it() -> None:
 
 def test_a_caption_has_the_title_and_the_method() -> None:
     result = Result("rsa", {}, "h", {"main": pd.DataFrame()}, methods="We did it.")
-    assert caption(partial(chart, lines(a=[1, 0.5, 0.2])), result).endswith("one column. We did it.")
+    assert caption(partial(chart, lines(a=[1, 0.5, 0.2])), result).endswith(
+        "one column. We did it."
+    )
 
 
 def test_lines_in_an_order_differ_in_more_than_hue() -> None:
@@ -178,7 +202,9 @@ def test_lines_in_an_order_differ_in_more_than_hue() -> None:
 
 
 def test_a_map_of_points_says_who_lies_where() -> None:
-    table = pd.DataFrame({"x": [0, 1, 2], "y": [5, 0, 9], "word": ["the", "old", "door"], "role": ["a", "a", "b"]})
+    table = pd.DataFrame(
+        {"x": [0, 1, 2], "y": [5, 0, 9], "word": ["the", "old", "door"], "role": ["a", "a", "b"]}
+    )
     said = points_in_words(table, "Map", name="word", group="role", point="word")
     assert "3 words" in said
     assert "left the, right door, top door, bottom old" in said

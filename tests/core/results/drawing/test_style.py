@@ -1,13 +1,30 @@
-"""Colours and shapes: a task has one colour wherever it stands, and no two models here look the same."""
+"""Colours and shapes: a task has one colour wherever it stands, and no two models here look the
+same."""
 
 from __future__ import annotations
 
-from core.results.drawing.style import BROWN, COLOURS, TASK_COLOURS, colours_of, heading, legend, shapes_of, task_of
+from core.results.drawing.style import (
+    BROWN,
+    COLOURS,
+    TASK_COLOURS,
+    colours_of,
+    heading,
+    legend,
+    shapes_of,
+    task_of,
+)
 
 
 def test_a_task_has_one_colour_in_any_company() -> None:
-    for company in (["zoo:parse-0"], ["zoo:sentiment-0", "zoo:parse-2"], ["hub:a/b", "zoo:parse-0", "zoo:seed-0"]):
-        assert colours_of(company)[next(ref for ref in company if "parse" in ref)] == TASK_COLOURS["parse"]
+    for company in (
+        ["zoo:parse-0"],
+        ["zoo:sentiment-0", "zoo:parse-2"],
+        ["hub:a/b", "zoo:parse-0", "zoo:seed-0"],
+    ):
+        assert (
+            colours_of(company)[next(ref for ref in company if "parse" in ref)]
+            == TASK_COLOURS["parse"]
+        )
 
 
 def test_models_without_a_task_take_colours_that_no_task_here_has() -> None:

@@ -1,4 +1,5 @@
-"""Training on an axis: what has seen nothing stands apart at the left, steps stand in for tokens that nobody knows."""
+"""Training on an axis: what has seen nothing stands apart at the left, steps stand in for tokens
+that nobody knows."""
 
 from __future__ import annotations
 
@@ -6,14 +7,22 @@ import pandas as pd
 import pytest
 
 from core.results.drawing.context import PAGE
-from core.results.drawing.training import along_training, loss_chart, loss_table, progress_notices, with_progress
+from core.results.drawing.training import (
+    along_training,
+    loss_chart,
+    loss_table,
+    progress_notices,
+    with_progress,
+)
 
 STEPS = ("zoo:seed-0@step-0", "zoo:seed-0@step-50", "zoo:seed-0")
 
 
 def test_tables_say_how_far_each_model_is_and_nothing_where_nobody_knows() -> None:
     table = with_progress(
-        pd.DataFrame({"part": "a", "model": [*STEPS, "linear chain", "hub:a/b@step10"], "value": 1.0})
+        pd.DataFrame(
+            {"part": "a", "model": [*STEPS, "linear chain", "hub:a/b@step10"], "value": 1.0}
+        )
     )
     assert list(table.columns) == ["part", "model", "steps", "tokens", "value"]
     assert table["steps"].tolist()[:3] == [0, 50, 12_300]
@@ -34,7 +43,9 @@ def test_a_model_that_has_seen_nothing_stands_apart_at_the_left_end() -> None:
 
 
 def test_steps_are_the_axis_where_the_tokens_of_one_are_unknown() -> None:
-    table = with_progress(pd.DataFrame({"model": [STEPS[1], "hub:a/b@step10k"], "value": [1.0, 2.0]}))
+    table = with_progress(
+        pd.DataFrame({"model": [STEPS[1], "hub:a/b@step10k"], "value": [1.0, 2.0]})
+    )
     rows, plane = along_training(table, "value", "Value", (0.0, 4.0), context=PAGE)
     assert rows["place"].tolist() == [50, 10_000]
     assert plane.x_ends == (50, 10_000)
@@ -42,7 +53,9 @@ def test_steps_are_the_axis_where_the_tokens_of_one_are_unknown() -> None:
 
 
 def test_the_order_of_names_is_the_axis_where_nothing_is_known() -> None:
-    table = with_progress(pd.DataFrame({"model": ["hub:a/early", "hub:a/late"], "value": [1.0, 2.0]}))
+    table = with_progress(
+        pd.DataFrame({"model": ["hub:a/early", "hub:a/late"], "value": [1.0, 2.0]})
+    )
     rows, plane = along_training(table, "value", "Value", (0.0, 4.0), context=PAGE)
     assert rows["place"].tolist() == [1, 2]
     assert not plane.x_log

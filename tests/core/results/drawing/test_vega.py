@@ -1,4 +1,5 @@
-"""Vega-Lite as dictionaries: charts share nothing, tables are written once, and altair's schema has no complaint."""
+"""Vega-Lite as dictionaries: charts share nothing, tables are written once, and altair's schema has
+no complaint."""
 
 from __future__ import annotations
 
@@ -31,7 +32,11 @@ NARROW = 3.3  # inches of a column of a paper
 
 
 def lines(**more: Any) -> Chart:
-    return Chart(TABLE, width="container", height=100, **more).mark_line(clip=True).encode(x="x:Q", y="y:Q")
+    return (
+        Chart(TABLE, width="container", height=100, **more)
+        .mark_line(clip=True)
+        .encode(x="x:Q", y="y:Q")
+    )
 
 
 def test_a_chart_is_never_changed_and_its_dictionary_is_its_own() -> None:
@@ -49,8 +54,17 @@ def test_a_table_is_written_once_and_what_is_missing_is_null() -> None:
     spec = layered(unit.mark_line(), unit.mark_point()).to_dict()
     assert len(spec["datasets"]) == 1
     assert [each["data"] for each in spec["layer"]] == [{"name": next(iter(spec["datasets"]))}] * 2
-    table = TABLE.assign(n=pd.array([1, None], dtype="Int64"), end=[np.inf, 1.0], on=np.array([True, False]))
-    assert rows_of(table)[1] == {"x": 1, "y": None, "name": "it's", "n": None, "end": 1.0, "on": False}
+    table = TABLE.assign(
+        n=pd.array([1, None], dtype="Int64"), end=[np.inf, 1.0], on=np.array([True, False])
+    )
+    assert rows_of(table)[1] == {
+        "x": 1,
+        "y": None,
+        "name": "it's",
+        "n": None,
+        "end": 1.0,
+        "on": False,
+    }
     assert rows_of(table)[0]["end"] is None
 
 
@@ -58,7 +72,9 @@ def test_what_a_chart_says_is_vega_lite() -> None:
     ink = either("datum.x > 0", "black", "white")
     chart = Chart(TABLE, title="Any").mark_line(clip=True).encode(x="x:Q", y="y:Q")
     chart = chart.filtered(equals("name", "it's")).calculated(z="datum.x + 1")
-    chart = layered(chart, Chart(TABLE).mark_rule().encode(x="x:Q", x2="y:Q", color=ink)).scales(color="independent")
+    chart = layered(chart, Chart(TABLE).mark_rule().encode(x="x:Q", x2="y:Q", color=ink)).scales(
+        color="independent"
+    )
     drawn = chart.to_altair()
     assert isinstance(drawn, alt.LayerChart)
     assert drawn.to_dict()["layer"]
@@ -68,7 +84,11 @@ def test_what_a_chart_says_is_vega_lite() -> None:
 
 def test_what_depends_on_the_width_is_an_expression_until_the_width_is_known() -> None:
     end = OfWidth("width - 50", lambda width: width - 50)
-    chart = Chart(TABLE, width="container").mark_line().encode(x=channel("x:Q", scale={"range": [0, end]}), y="y:Q")
+    chart = (
+        Chart(TABLE, width="container")
+        .mark_line()
+        .encode(x=channel("x:Q", scale={"range": [0, end]}), y="y:Q")
+    )
     assert chart.to_dict()["encoding"]["x"]["scale"]["range"] == [0, {"expr": "width - 50"}]
     panels = sheet(beside([chart.properties(height=80)] * 2, context=PAGE))["concat"]
     assert [panel["encoding"]["x"]["scale"]["range"][1] for panel in panels] == [
@@ -77,14 +97,20 @@ def test_what_depends_on_the_width_is_an_expression_until_the_width_is_known() -
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
-def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Result]:
+def result(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Result]:
     """A study's default, from the precomputed results."""
     shipped = Precomputed(zoo_folder() / FILE)
     if not shipped.path.is_file():
         pytest.skip("there are no precomputed results: make precomputed")
     from core.commands.precomputed import requests
 
-    asked = next(each for each in requests() if each.name == request.param or each.name.startswith(request.param + " "))
+    asked = next(
+        each
+        for each in requests()
+        if each.name == request.param or each.name.startswith(request.param + " ")
+    )
     store = Store(tmp_path_factory.mktemp("store"), precomputed=shipped)
     with using(store):
         yield asked.run(store=store, signal=Signal(look_only=True, patience=60.0))
@@ -97,7 +123,9 @@ def test_every_figure_is_vega_lite_and_has_words(result: Result) -> None:
         spec = chart.to_dict()
         alt.Chart.from_dict(spec, validate=True)
         panels = [inner for way in ("concat", "vconcat") for inner in spec.get(way, ())]
-        assert all(panel.get("description") or "concat" in panel for panel in panels or [spec]), name
+        assert all(panel.get("description") or "concat" in panel for panel in panels or [spec]), (
+            name
+        )
 
 
 @pytest.mark.slow
@@ -126,7 +154,9 @@ def test_a_figure_fits_a_column_of_a_paper_with_letters_of_seven_points(result: 
 def test_every_letter_of_a_figure_is_of_the_size_that_is_handed_in(result: Result) -> None:
     large = Context(letter=40.0)
     for name, chart in STUDIES[result.study].figures(result, large).items():
-        sizes = [float(size) for size in re.findall(r'"fontSize": ([\d.]+)', json.dumps(chart.to_dict()))]
+        sizes = [
+            float(size) for size in re.findall(r'"fontSize": ([\d.]+)', json.dumps(chart.to_dict()))
+        ]
         assert all(size >= large.small for size in sizes), (name, sizes)
 
 

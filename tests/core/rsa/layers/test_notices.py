@@ -53,17 +53,23 @@ def test_only_canonical_measures_need_more_items_than_dimensions(measure: str, i
     assert all("128" in text for text in said)
 
 
-@pytest.mark.parametrize(("high", "count"), [(HIGH_CHANCE, 0), (HIGH_CHANCE + 0.01, 1), (0.87, 1), (float("nan"), 0)])
+@pytest.mark.parametrize(
+    ("high", "count"), [(HIGH_CHANCE, 0), (HIGH_CHANCE + 0.01, 1), (0.87, 1), (float("nan"), 0)]
+)
 def test_a_null_of_more_than_half_is_said_with_its_height(high: float, count: int) -> None:
     said = notices("rsa", value(null_high=np.array([0.1, high])))
     assert len(said) == count
     assert all(text_of(high) in text for text in said)
 
 
-@pytest.mark.parametrize(("sentences", "numbers"), [(1, []), (2, ["2"]), (FEW_SENTENCES - 1, ["29"])])
+@pytest.mark.parametrize(
+    ("sentences", "numbers"), [(1, []), (2, ["2"]), (FEW_SENTENCES - 1, ["29"])]
+)
 def test_few_sentences_are_counted(sentences: int, numbers: list[str]) -> None:
     (said,) = notices("rsa", value(sentences=sentences))
-    assert [number for number in re.findall(r"\d+", said) if number not in ("95", str(FEW_SENTENCES))] == numbers
+    assert [
+        number for number in re.findall(r"\d+", said) if number not in ("95", str(FEW_SENTENCES))
+    ] == numbers
     assert notices("rsa", value(sentences=FEW_SENTENCES)) == []
 
 
@@ -75,7 +81,11 @@ def test_layers_without_similarity_are_named_with_their_model() -> None:
 
 
 def test_what_tasks_say_comes_first_and_what_several_say_is_said_once() -> None:
-    said = notices("rsa", value(notices=("Left out.",), sentences=5), value(notices=("Left out.",), sentences=5))
+    said = notices(
+        "rsa",
+        value(notices=("Left out.",), sentences=5),
+        value(notices=("Left out.",), sentences=5),
+    )
     assert said[0] == "Left out."
     assert len(said) == 2
 
@@ -94,13 +104,16 @@ def moved(*sizes: float, apart: float = 0.1) -> pd.DataFrame:
 
 
 def test_sizes_are_those_of_each_model_once_without_models_of_another_start() -> None:
-    table = pd.concat([moved(0.1, 0.3), moved(0.9, apart=RELATED + 0.01).assign(model="zoo:seed-1")])
+    table = pd.concat(
+        [moved(0.1, 0.3), moved(0.9, apart=RELATED + 0.01).assign(model="zoo:seed-1")]
+    )
     assert moved_sizes(table).tolist() == [0.1, 0.3]
     assert moved_sizes(moved(float("nan"), 0.2)).tolist() == [0.2]
 
 
 @pytest.mark.parametrize(
-    ("sizes", "count"), [((0.1, 0.1 * UNEQUAL + 1e-9), 1), ((0.1, 0.1 * UNEQUAL - 1e-3), 0), ((0.1,), 0), ((), 0)]
+    ("sizes", "count"),
+    [((0.1, 0.1 * UNEQUAL + 1e-9), 1), ((0.1, 0.1 * UNEQUAL - 1e-3), 0), ((0.1,), 0), ((), 0)],
 )
 def test_unequal_sizes_are_said_with_both_ends(sizes: tuple[float, ...], count: int) -> None:
     said = size_notices(RsaSpec(), moved(*sizes) if sizes else moved(0.1).iloc[:0])

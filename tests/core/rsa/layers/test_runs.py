@@ -35,11 +35,21 @@ def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> Non
         runs.other_settings(["zoo:parse-frozen-2", "zoo:parse-frozen-4"]),
     )
     assert runs.find_compared(BASE, ["zoo:seed-*"]).refs == ("zoo:seed-1",)
-    assert runs.find_compared(BASE, ["zoo:parse-frozen-*"]).refs == ("zoo:parse-frozen-2", "zoo:parse-frozen-4")
+    assert runs.find_compared(BASE, ["zoo:parse-frozen-*"]).refs == (
+        "zoo:parse-frozen-2",
+        "zoo:parse-frozen-4",
+    )
 
 
 def test_runs_are_of_one_base_and_trained_alike() -> None:
-    refs = ("zoo:parse-0", "zoo:parse-2", "zoo:parse-1", "zoo:parse-frozen-2", "zoo:parse-frozen-4", "hub:a/b-1")
+    refs = (
+        "zoo:parse-0",
+        "zoo:parse-2",
+        "zoo:parse-1",
+        "zoo:parse-frozen-2",
+        "zoo:parse-frozen-4",
+        "hub:a/b-1",
+    )
     assert runs.runs_of(BASE, refs) == {
         "zoo:parse-*": ("zoo:parse-0", "zoo:parse-1"),
         "zoo:parse-2": ("zoo:parse-2",),
@@ -53,8 +63,17 @@ def rows_of_runs(values: list[float], half: float) -> pd.DataFrame:
     """One layer of several runs whose own bands, over sentences, reach `half` to each side."""
     value = np.array(values)
     names = [f"zoo:parse-{number}" for number in range(len(values))]
-    columns = {"model": names, "layer": 3, "similarity": value, "low": value - half, "high": value + half}
-    return pd.DataFrame(columns | dict.fromkeys(("null_low", "null_high", "relative_change", "apart", "scaled"), 0.0))
+    columns = {
+        "model": names,
+        "layer": 3,
+        "similarity": value,
+        "low": value - half,
+        "high": value + half,
+    }
+    return pd.DataFrame(
+        columns
+        | dict.fromkeys(("null_low", "null_high", "relative_change", "apart", "scaled"), 0.0)
+    )
 
 
 def pooled(values: list[float], half: float) -> pd.Series:
@@ -66,7 +85,9 @@ def test_where_sentences_say_the_same_the_band_is_students_over_runs() -> None:
     values = [0.41, 0.48, 0.44, 0.39]
     row = pooled(values, 0.0)
     low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
-    assert (row["similarity"], row["low"], row["high"]) == pytest.approx((np.mean(values), low, high))
+    assert (row["similarity"], row["low"], row["high"]) == pytest.approx(
+        (np.mean(values), low, high)
+    )
 
 
 def test_where_runs_agree_the_band_is_that_of_their_sentences() -> None:
@@ -78,7 +99,8 @@ def test_where_runs_agree_the_band_is_that_of_their_sentences() -> None:
 
 
 def test_the_pooled_band_covers_what_it_says() -> None:
-    """Runs differ by .03, all of them see one error of .02 over sentences: 95 % of bands hold the truth."""
+    """Runs differ by .03, all of them see one error of .02 over sentences: 95 % of bands hold the
+    truth."""
     rng, held, studies = np.random.default_rng(0), 0, 400
     for _ in range(studies):
         values = 0.5 + rng.normal(0, 0.02) + rng.normal(0, 0.03, 3)

@@ -71,7 +71,15 @@ def _sentences(count: int = 40, genre: str = "news") -> tuple[Sentence, ...]:
     rng = np.random.default_rng(0)
     return tuple(
         Sentence(
-            ("the", "old", PLACES[rng.integers(8)], VERBS[rng.integers(5)], "the", PLACES[rng.integers(8)], "quietly"),
+            (
+                "the",
+                "old",
+                PLACES[rng.integers(8)],
+                VERBS[rng.integers(5)],
+                "the",
+                PLACES[rng.integers(8)],
+                "quietly",
+            ),
             genre=genre,
         )
         for _ in range(count)
@@ -112,7 +120,13 @@ def _in_the_box(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**changes: object) -> Result:
-    settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "words": 200, "draws": 50, **changes}
+    settings = {
+        "base": "zoo:seed-0",
+        "compare": ("zoo:tuned-0",),
+        "words": 200,
+        "draws": 50,
+        **changes,
+    }
     return study.STUDY.run(RsaSpec(**settings), CORPORA)  # type: ignore[arg-type]
 
 
@@ -121,7 +135,9 @@ def test_a_model_that_was_not_trained_from_the_base_changes_nothing_of_it() -> N
     stranger = stated(result.statements, NOT_FROM_BASE)
     assert (stranger.subject, stranger.baseline) == ("zoo:seed-1", "zoo:seed-0")
     apart = result.table.drop_duplicates("model").set_index("model")["apart"]
-    (said,) = start_notices("zoo:seed-0", {ref: Change(apart=value) for ref, value in apart.items()})
+    (said,) = start_notices(
+        "zoo:seed-0", {ref: Change(apart=value) for ref, value in apart.items()}
+    )
     assert "seed-1" in said
     assert said in result.notices
     assert "fine-tune" not in curves_sentence(result)
@@ -149,11 +165,18 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
     assert list(dict.fromkeys(references["model"])) == ["zoo:seed-1", "random:zoo:seed-0"]
     reference = stated(result.statements, REFERENCE)
     assert (reference.subject, reference.layers) == ("zoo:seed-1", (LAYERS,))
-    seed = references[(references["model"] == "zoo:seed-1") & (references["layer"] == LAYERS)].iloc[0]
+    seed = references[(references["model"] == "zoo:seed-1") & (references["layer"] == LAYERS)].iloc[
+        0
+    ]
     assert reference.estimate == estimate_of(seed, "similarity")
     assert "A notice." in result.notices
     assert not result.failures
-    assert set(result.provenance["fingerprints"]) == {"zoo:seed-0", "zoo:tuned-0", "zoo:seed-1", "random:zoo:seed-0"}
+    assert set(result.provenance["fingerprints"]) == {
+        "zoo:seed-0",
+        "zoo:tuned-0",
+        "zoo:seed-1",
+        "random:zoo:seed-0",
+    }
 
 
 def test_a_second_run_computes_nothing_and_says_the_same() -> None:
@@ -219,7 +242,11 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
         return float(np.mean(found[0] == found[1]))
 
     entry = Measure(
-        "nearest", "same nearest neighbour", nearest, "share of items with the same neighbour", ("ding2021",)
+        "nearest",
+        "same nearest neighbour",
+        nearest,
+        "share of items with the same neighbour",
+        ("ding2021",),
     )
     monkeypatch.setitem(study.MEASURES, "nearest", entry)
     result = _run(measure="nearest", references=False)
@@ -232,8 +259,19 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
     assert jackknife_in_words(result.sentences_read or 0) in result.methods
     assert "ding2021" in [paper.key for paper in result.citations]
     text = tmp_path / "text.txt"
-    text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(40)), encoding="utf8")
-    command = ["rsa", "--compare", "zoo:tuned-0", "--corpus", str(text), "--no-references", "--measure", "nearest"]
+    text.write_text(
+        "\n".join(" ".join(sentence.words) for sentence in _sentences(40)), encoding="utf8"
+    )
+    command = [
+        "rsa",
+        "--compare",
+        "zoo:tuned-0",
+        "--corpus",
+        str(text),
+        "--no-references",
+        "--measure",
+        "nearest",
+    ]
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
     assert entry.label in capsys.readouterr().out
 
@@ -281,7 +319,10 @@ def test_grid_and_second_corpus() -> None:
     domains = result.tables["domains"]
     assert list(domains.columns) == ["corpus", *CURVES]
     assert list(dict.fromkeys(domains["corpus"])) == ["demo (news)", "demo (fiction)"]
-    assert domains[domains["corpus"] == "demo (news)"]["similarity"].tolist() == result.table["similarity"].tolist()
+    assert (
+        domains[domains["corpus"] == "demo (news)"]["similarity"].tolist()
+        == result.table["similarity"].tolist()
+    )
     with pytest.raises(CorpusError, match="legal"):
         _run(genres=("legal",))
 
@@ -314,13 +355,21 @@ def test_figures_are_charts_with_titles_and_no_background() -> None:
 def test_references_of_other_bases() -> None:
     assert study.find_references(RsaSpec("zoo:tuned-0", ("zoo:seed-0",))) == ("random:zoo:tuned-0",)
     assert study.find_references(RsaSpec("random:zoo:seed-0", ("zoo:seed-0",))) == ()
-    assert study.find_references(RsaSpec("zoo:seed-1", ("zoo:seed-0",))) == ("zoo:seed-0", "random:zoo:seed-1")
+    assert study.find_references(RsaSpec("zoo:seed-1", ("zoo:seed-0",))) == (
+        "zoo:seed-0",
+        "random:zoo:seed-1",
+    )
     assert study.find_references(RsaSpec("zoo:seed-0", ("zoo:seed-1",), references=False)) == ()
 
 
 def test_what_the_key_depends_on() -> None:
     def keys(**changes: object) -> list[str]:
-        settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "references": False, **changes}
+        settings = {
+            "base": "zoo:seed-0",
+            "compare": ("zoo:tuned-0",),
+            "references": False,
+            **changes,
+        }
         spec = RsaSpec(**settings)  # type: ignore[arg-type]
         return [task.key for task in study.plan(spec, run(study.prepare(spec, CORPORA)))]
 
@@ -376,7 +425,9 @@ def _relative_change(box: Path, name: str) -> float:
     """Over matrices of the layers, by loops."""
     from safetensors.numpy import load_file
 
-    base, other = (load_file(box / "models" / each / "model.safetensors") for each in ("seed-0", name))
+    base, other = (
+        load_file(box / "models" / each / "model.safetensors") for each in ("seed-0", name)
+    )
     moved = size = 0.0
     for tensor in base:
         if ".layer." in tensor and base[tensor].ndim == 2:
@@ -389,7 +440,9 @@ def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
     """tuned-1 is a third of the way to tuned-0: shrunk to its size, tuned-0 has its vectors."""
     both = {"compare": ("zoo:tuned-0", "zoo:tuned-1"), "references": False, "pool_runs": False}
     result, plain = _run(matched_size=True, **both), _run(**both)
-    shrunk, small = (result.table[result.table["model"] == f"zoo:tuned-{number}"] for number in (0, 1))
+    shrunk, small = (
+        result.table[result.table["model"] == f"zoo:tuned-{number}"] for number in (0, 1)
+    )
     assert shrunk["scaled"].tolist() == pytest.approx([1.0 / 3.0] * len(shrunk), rel=1e-4)
     assert small["scaled"].tolist() == [1.0] * len(small)
     assert shrunk["similarity"].tolist() == pytest.approx(small["similarity"].tolist(), abs=1e-3)
@@ -417,7 +470,10 @@ def test_runs_of_one_task_become_one_curve() -> None:
     assert set(pooled.table["model"]) == {"zoo:tuned-*"}
     assert set(pooled.table["runs"]) == {2}
     runs_pooled = stated(pooled.statements, RUNS)
-    assert (runs_pooled.subject, runs_pooled.estimate) == ("zoo:tuned-*", Estimate(2.0, kind="whole"))
+    assert (runs_pooled.subject, runs_pooled.estimate) == (
+        "zoo:tuned-*",
+        Estimate(2.0, kind="whole"),
+    )
     assert not unnamed(pooled.statements, pooled.headline)
     assert POOLED in pooled.methods
     runs = _run(compare=("zoo:tuned-*",), pool_runs=False, references=False).table
@@ -437,9 +493,16 @@ def test_runs_of_one_task_become_one_curve() -> None:
 def test_one_occurrence_per_word() -> None:
     words = (("The", "dog", "saw", "the", "door"), ("the", "dog", "left"))
     used, kept = sample_words(words, 100, np.random.default_rng(0), once=True)
-    drawn = [words[number][word].casefold() for number, places in zip(used, kept, strict=True) for word in places]
+    drawn = [
+        words[number][word].casefold()
+        for number, places in zip(used, kept, strict=True)
+        for word in places
+    ]
     assert sorted(drawn) == ["dog", "door", "left", "saw", "the"]
-    places = {tuple(map(tuple, sample_words(words, 100, np.random.default_rng(seed), True)[1])) for seed in range(20)}
+    places = {
+        tuple(map(tuple, sample_words(words, 100, np.random.default_rng(seed), True)[1]))
+        for seed in range(20)
+    }
     assert len(places) > 3, "which occurrence is left to chance"
     assert sum(map(len, sample_words(words, 3, np.random.default_rng(0), once=True)[1])) == 3
     result = _run(one_per_word=True, references=False)
@@ -492,8 +555,20 @@ def test_short_names() -> None:
 
 def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.txt"
-    text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8")
-    command = ["rsa", "--base", "zoo:seed-0", "--compare", "zoo:tuned-0", "--corpus", str(text), "--draws", "20"]
+    text.write_text(
+        "\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8"
+    )
+    command = [
+        "rsa",
+        "--base",
+        "zoo:seed-0",
+        "--compare",
+        "zoo:tuned-0",
+        "--corpus",
+        str(text),
+        "--draws",
+        "20",
+    ]
     assert main([*command, "--out", str(tmp_path / "one")]) == 0
     first = capsys.readouterr()
     assert first.out.startswith("tuned-0 ")
@@ -506,10 +581,12 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert header == ",".join(CURVES)
     assert "<svg" in (tmp_path / "one" / "figure.svg").read_text()
 
-    # A second run, in a process of its own: the same table, nothing computed, nothing heavy imported.
+    # A second run, in a process of its own: the same table, nothing computed, nothing heavy
+    # imported.
     probe = (
         "import sys; from core.commands.main import main; status = main(sys.argv[1:]); "
-        "print({'torch', 'transformers', 'spacy', 'sklearn', 'scipy.stats'} & set(sys.modules)); sys.exit(status)"
+        "print({'torch', 'transformers', 'spacy', 'sklearn', 'scipy.stats'} & set(sys.modules)); "
+        "sys.exit(status)"
     )
     again = subprocess.run(
         [sys.executable, "-c", probe, *command, "--out", str(tmp_path / "two")],
@@ -520,7 +597,9 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
     assert "3 of 3 tasks were stored" in again.stderr
     assert again.stdout.splitlines()[-1] == "set()"
-    assert (tmp_path / "two" / "table.csv").read_bytes() == (tmp_path / "one" / "table.csv").read_bytes()
+    assert (tmp_path / "two" / "table.csv").read_bytes() == (
+        tmp_path / "one" / "table.csv"
+    ).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -541,20 +620,51 @@ def test_what_a_flag_asks_for_reaches_the_numbers(
 
     read: Any = lambda ref, limit, genres: read_text(ref, genres, limit, CORPORA[ref])  # noqa: E731
     monkeypatch.setattr("core.text.reading.read_corpus", read)
-    plain = ["rsa", "--compare", "zoo:tuned-0", "--no-references", "--draws", "20", "--words", "100"]
+    plain = [
+        "rsa",
+        "--compare",
+        "zoo:tuned-0",
+        "--no-references",
+        "--draws",
+        "20",
+        "--words",
+        "100",
+    ]
     assert main([*plain, *flags, "--out", str(tmp_path / "out")]) == 0
     shown = pd.read_csv(tmp_path / "out" / "table.csv")["similarity"].tolist()
     compare = tuple(flag for flag in flags if flag.startswith("zoo:")) or ("zoo:tuned-0",)
-    settings: dict[str, object] = {"compare": compare, "references": False, "draws": 20, "words": 100}
-    assert shown == pytest.approx(_run(**{**settings, **options}).table["similarity"].tolist(), abs=1e-6)
+    settings: dict[str, object] = {
+        "compare": compare,
+        "references": False,
+        "draws": 20,
+        "words": 100,
+    }
+    assert shown == pytest.approx(
+        _run(**{**settings, **options}).table["similarity"].tolist(), abs=1e-6
+    )
     assert shown != pytest.approx(_run(**settings).table["similarity"].tolist(), abs=1e-4)
 
 
-def test_command_line_with_a_failure_and_with_nonsense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_with_a_failure_and_with_nonsense(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = tmp_path / "text.txt"
-    text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8")
-    command = ["rsa", "--compare", "zoo:gone-0", "zoo:tuned-0", "--corpus", str(text), "--no-references"]
+    text.write_text(
+        "\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8"
+    )
+    command = [
+        "rsa",
+        "--compare",
+        "zoo:gone-0",
+        "zoo:tuned-0",
+        "--corpus",
+        str(text),
+        "--no-references",
+    ]
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
     assert "gone-0" in capsys.readouterr().err
-    assert main(["rsa", "--compare", "zoo:tuned-0", "--words", "1", "--out", str(tmp_path / "out")]) == 2
+    assert (
+        main(["rsa", "--compare", "zoo:tuned-0", "--words", "1", "--out", str(tmp_path / "out")])
+        == 2
+    )
     assert "words takes a whole number from 10" in capsys.readouterr().err

@@ -1,4 +1,5 @@
-"""Statements and headline of tables made by hand: no difference, every layer, one model, many, references, holes."""
+"""Statements and headline of tables made by hand: no difference, every layer, one model, many,
+references, holes."""
 
 from __future__ import annotations
 
@@ -82,13 +83,18 @@ def about(made: tuple[Statement, ...], model: str) -> dict[str, tuple[int, ...]]
 
 def test_each_model_is_stated_with_its_layers_and_its_lowest_similarity() -> None:
     curves = table(
-        parse_0=[0.99, 0.95, 0.85, 0.8, 0.7, 0.66, 0.61], sentiment_0=[1.0, 0.99, 0.98, 0.98, 0.97, 0.8, 0.7]
+        parse_0=[0.99, 0.95, 0.85, 0.8, 0.7, 0.66, 0.61],
+        sentiment_0=[1.0, 0.99, 0.98, 0.98, 0.97, 0.8, 0.7],
     )
     made = statements(curves)
     assert about(made, "zoo:parse-0") == {
         COMPARED: tuple(range(7)), DIFFERS: (2, 3, 4, 5, 6), LOWEST: (6,),
     }  # fmt: skip
-    assert about(made, "zoo:sentiment-0") == {COMPARED: tuple(range(7)), DIFFERS: (5, 6), LOWEST: (6,)}
+    assert about(made, "zoo:sentiment-0") == {
+        COMPARED: tuple(range(7)),
+        DIFFERS: (5, 6),
+        LOWEST: (6,),
+    }
     lowest = stated(made, LOWEST, "zoo:parse-0").estimate
     assert lowest is not None
     assert (lowest.value, lowest.low, lowest.high) == pytest.approx((0.61, 0.57, 0.65))
@@ -138,7 +144,9 @@ def test_the_least_similar_model_is_singled_out_only_where_its_band_lies_apart()
     assert "a-0 most" in summarise(apart)
     assert "most" not in summarise(near)
     for made in (apart, near):
-        assert min(all_stated(made, LOWEST), key=lambda each: each.estimate.value).named_in(summarise(made))
+        assert min(all_stated(made, LOWEST), key=lambda each: each.estimate.value).named_in(
+            summarise(made)
+        )
 
 
 def test_models_that_differ_in_other_layers_are_counted_and_not_lumped_together() -> None:
@@ -163,7 +171,11 @@ def test_holes() -> None:
     assert "n-0" in make_headline(both, "RSA")
     bandless = table(m_0=[0.5, 0.4])
     bandless.loc[:, ["low", "high"]] = np.nan
-    assert about(statements(bandless), "zoo:m-0") == {COMPARED: (0, 1), NO_DIFFERENCE: (), LOWEST: (1,)}
+    assert about(statements(bandless), "zoo:m-0") == {
+        COMPARED: (0, 1),
+        NO_DIFFERENCE: (),
+        LOWEST: (1,),
+    }
     assert not unnamed(statements(bandless), summarise(statements(bandless)))
 
 
@@ -239,7 +251,16 @@ def test_sizes_and_runs_are_stated_and_named() -> None:
 def test_methods_say_what_was_done() -> None:
     spec = RsaSpec("zoo:a", ("zoo:b",), standardise=True, drop_rogue=3)
     text = make_methods(spec, ["zoo:b"], 1000, 200)
-    for part in ("zoo:a", "zoo:b", items_in_words(spec, 1000, 200), "500", "3", STANDARDISED, NULL, RULE):
+    for part in (
+        "zoo:a",
+        "zoo:b",
+        items_in_words(spec, 1000, 200),
+        "500",
+        "3",
+        STANDARDISED,
+        NULL,
+        RULE,
+    ):
         assert part in text
     assert "1,000" in items_in_words(spec, 1000, 200)
     ranked = RsaSpec("zoo:a", ("zoo:b",), comparison="spearman", items="mean")
@@ -247,7 +268,9 @@ def test_methods_say_what_was_done() -> None:
     assert RANKS in ranks
     assert RANKS not in text
     assert items_in_words(ranked, 200, 200) in ranks
-    canonical = make_methods(RsaSpec("zoo:a", ("zoo:b",), measure="svcca", items="cls"), ["zoo:b"], 30, 30)
+    canonical = make_methods(
+        RsaSpec("zoo:a", ("zoo:b",), measure="svcca", items="cls"), ["zoo:b"], 30, 30
+    )
     assert jackknife_in_words(30) in canonical
     assert "30" in jackknife_in_words(30)
     assert jackknife_in_words(500) == jackknife_in_words(5000), "at most 50 groups"

@@ -31,7 +31,9 @@ from tests.core.rsa.layers.test_text import EMPTY, table
 def result(similarity: pd.DataFrame = EMPTY, **tables: pd.DataFrame) -> Result:
     """A result with these tables."""
     spec: dict[str, Any] = {"base": "zoo:seed-0", "measure": "rsa", "matched_size": False}
-    return Result(study="rsa", spec=spec, headline="In full.", tables={"similarity": similarity, **tables})
+    return Result(
+        study="rsa", spec=spec, headline="In full.", tables={"similarity": similarity, **tables}
+    )
 
 
 def two_texts(first: float, second: float, width: float) -> pd.DataFrame:
@@ -68,12 +70,19 @@ def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:
 
 
 @pytest.mark.parametrize(("second", "verdict"), [(0.8, TEXTS_DIFFER), (0.54, TEXTS_ALIKE)])
-def test_texts_differ_where_the_largest_difference_is_significant(second: float, verdict: str) -> None:
+def test_texts_differ_where_the_largest_difference_is_significant(
+    second: float, verdict: str
+) -> None:
     domains = two_texts(0.5, second, width=0.04)
     made = text_statement(domains)
     assert made is not None
     assert made.estimate is not None
-    assert (made.subject, made.verdict, made.layers, made.baseline) == ("zoo:nli-0", verdict, (1,), "demo")
+    assert (made.subject, made.verdict, made.layers, made.baseline) == (
+        "zoo:nli-0",
+        verdict,
+        (1,),
+        "demo",
+    )
     assert made.estimate.value == pytest.approx(second - 0.5)
     assert made.estimate.clear == (verdict == TEXTS_DIFFER)
     said = texts_sentence(result(domains=domains))
@@ -97,16 +106,25 @@ def test_the_band_of_a_difference_is_that_of_two_samples_widened_for_two_looks()
 
 def test_a_layer_that_is_most_similar_to_another_layer_is_named() -> None:
     rows = [
-        ("zoo:nli-0", base, layer, 0.9 if base == min(layer, 1) else 0.3) for base in range(3) for layer in range(3)
+        ("zoo:nli-0", base, layer, 0.9 if base == min(layer, 1) else 0.3)
+        for base in range(3)
+        for layer in range(3)
     ]
     grid = pd.DataFrame(rows, columns=["model", "base_layer", "layer", "similarity"])
     (moved,) = grid_statements(grid, "zoo:seed-0")
     assert moved == Statement("zoo:nli-0", OTHER_LAYER, Estimate(0.9), (2,), "zoo:seed-0")
     said = grid_sentence(result(grid=grid))
     assert moved.named_in(said)
-    assert Statement("", "", Estimate(0.3)).named_in(said), "compared with the similarity to its own layer"
+    assert Statement("", "", Estimate(0.3)).named_in(said), (
+        "compared with the similarity to its own layer"
+    )
     diagonal = grid.assign(similarity=[float(row[1] == row[2]) for row in rows])
-    assert grid_statements(diagonal, "zoo:seed-0") == (Statement("zoo:nli-0", SAME_LAYER, baseline="zoo:seed-0"),)
+    assert grid_statements(diagonal, "zoo:seed-0") == (
+        Statement("zoo:nli-0", SAME_LAYER, baseline="zoo:seed-0"),
+    )
     both = pd.concat([grid, diagonal.assign(model="zoo:twin-0")])
-    assert [each.verdict for each in grid_statements(both, "zoo:seed-0")] == [OTHER_LAYER, SAME_LAYER]
+    assert [each.verdict for each in grid_statements(both, "zoo:seed-0")] == [
+        OTHER_LAYER,
+        SAME_LAYER,
+    ]
     assert all(name in grid_sentence(result(grid=both)) for name in ("nli-0", "twin-0"))

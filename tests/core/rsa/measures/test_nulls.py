@@ -1,4 +1,5 @@
-"""The null that pairs sentences: what it keeps together, and how often independent spaces exceed it."""
+"""The null that pairs sentences: what it keeps together, and how often independent spaces exceed
+it."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def test_sentences_of_rare_lengths_are_cut_to_the_shortest_of_their_group() -> N
     sizes = [2, 2, 2, 2, 2, 3, 3, 3, 3, 5, 8, 9]
     sentence = np.repeat(np.arange(len(sizes)), sizes)
     kept, orders = pair_sentences(sentence, 20, np.random.default_rng(2))
-    assert np.bincount(sentence[kept]).tolist() == [2] * 5 + [3] * 7, "9, 8, 5 and all of 3 are one group"
+    assert np.bincount(sentence[kept]).tolist() == [2] * 5 + [3] * 7, (
+        "9, 8, 5 and all of 3 are one group"
+    )
     for order in orders:
         partners = sentence[kept[order]].reshape(-1)
         for label in range(12):
@@ -68,14 +71,21 @@ def test_one_sentence_or_items_that_are_sentences_are_paired_freely(sentence: np
     assert {int(order[0]) for order in orders} == set(range(9))
 
 
-def _sharing(rng: np.random.Generator, sentences: int = 50) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sharing(
+    rng: np.random.Generator, sentences: int = 50
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two spaces that have nothing in common but which words share a sentence."""
     sentence = np.repeat(np.arange(sentences), rng.binomial(rng.integers(4, 25, sentences), 0.4))
-    x, y = (rng.standard_normal((sentences, 16))[sentence] + rng.standard_normal((len(sentence), 16)) for _ in range(2))
+    x, y = (
+        rng.standard_normal((sentences, 16))[sentence] + rng.standard_normal((len(sentence), 16))
+        for _ in range(2)
+    )
     return x, y, sentence
 
 
-def test_independent_spaces_that_share_sentences_exceed_the_null_of_sentences_rarely_and_of_words_always() -> None:
+def test_independent_spaces_that_share_sentences_exceed_the_null_of_sentences_rarely_and_of_words_always() -> (
+    None
+):
     rng = np.random.default_rng(4)
     measure = get_measure("rsa")
     exceeds = {"words": 0, "sentences": 0}
@@ -87,6 +97,8 @@ def test_independent_spaces_that_share_sentences_exceed_the_null_of_sentences_ra
             ("words", (np.arange(len(x)), freely)),
             ("sentences", pair_sentences(sentence, 60, rng)),
         ):
-            exceeds[name] += measure.similarity(x, y) > interval(measure.null_of(x[kept], y[kept], orders))[1]
+            exceeds[name] += (
+                measure.similarity(x, y) > interval(measure.null_of(x[kept], y[kept], orders))[1]
+            )
     assert exceeds["words"] >= 0.95 * replicates
     assert exceeds["sentences"] <= 0.12 * replicates

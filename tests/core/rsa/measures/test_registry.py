@@ -22,7 +22,9 @@ ITEMS, WIDTH = 60, 7
 def _spaces(items: int = ITEMS, width: int = WIDTH, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Two related spaces off the origin, dimensions of unequal size."""
     rng = np.random.default_rng(seed)
-    x = rng.standard_normal((items, width)) * np.linspace(0.5, 2.0, width) + rng.standard_normal(width)
+    x = rng.standard_normal((items, width)) * np.linspace(0.5, 2.0, width) + rng.standard_normal(
+        width
+    )
     y = x @ rng.standard_normal((width, width)) + rng.standard_normal((items, width)) + 0.5
     return x, y
 
@@ -42,7 +44,9 @@ def test_equals_the_slow_reference(name: str) -> None:
 def test_rsa_equals_loops_over_pairs(kernel: str, comparison: str) -> None:
     x, y = _spaces(items=25)
     options = Options(kernel, comparison)
-    assert compare(x, y, "rsa", options) == pytest.approx(slow_rsa(x, y, kernel, comparison), abs=1e-9)
+    assert compare(x, y, "rsa", options) == pytest.approx(
+        slow_rsa(x, y, kernel, comparison), abs=1e-9
+    )
 
 
 def test_rsa_in_feature_space_and_in_strips_agree() -> None:
@@ -56,7 +60,9 @@ def test_rsa_in_feature_space_and_in_strips_agree() -> None:
 
 @pytest.mark.parametrize("name", ["rsa", "cka", "cka-debiased"])
 @pytest.mark.parametrize("width", [7, 80])
-def test_large_products_in_single_precision(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_products_in_single_precision(
+    name: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     x, y = _spaces(width=width)
     exact = compare(x, y, name)
     monkeypatch.setattr(preparing, "MUCH", 0)
@@ -87,9 +93,13 @@ def test_rotation_and_scale_change_nothing(name: str) -> None:
         other = turn  # the cosine of matching vectors forgives only a rotation of both
         assert abs(compare(x, y @ _rotation(WIDTH, seed=2), name) - compare(x, y, name)) > 0.01
     if name == "pwcca":
-        assert abs(compare(x @ turn, y, name) - compare(x, y, name)) > 1e-4, "its weights sum over the base's neurons"
+        assert abs(compare(x @ turn, y, name) - compare(x, y, name)) > 1e-4, (
+            "its weights sum over the base's neurons"
+        )
         turn = np.eye(WIDTH)
-    assert compare(3.0 * x @ turn, 0.2 * y @ other, name) == pytest.approx(compare(x, y, name), abs=1e-6)
+    assert compare(3.0 * x @ turn, 0.2 * y @ other, name) == pytest.approx(
+        compare(x, y, name), abs=1e-6
+    )
     assert compare(x, 5.0 * x @ turn, name) == pytest.approx(1.0, abs=1e-6) or name == "cosine"
 
 
@@ -103,7 +113,9 @@ def test_rsa_with_distances_is_invariant_too() -> None:
 def test_cca_is_invariant_to_invertible_maps() -> None:
     x, y = _spaces()
     maps = np.random.default_rng(3).standard_normal((2, WIDTH, WIDTH))
-    assert compare(x @ maps[0] + 1.0, y @ maps[1], "cca") == pytest.approx(compare(x, y, "cca"), abs=1e-6)
+    assert compare(x @ maps[0] + 1.0, y @ maps[1], "cca") == pytest.approx(
+        compare(x, y, "cca"), abs=1e-6
+    )
     assert compare(x, x @ maps[0], "cca") == pytest.approx(1.0, abs=1e-6)
     assert compare(x, y @ maps[1], "pwcca") == pytest.approx(compare(x, y, "pwcca"), abs=1e-6)
 
@@ -127,7 +139,8 @@ def test_two_shared_outlier_dimensions_make_rsa() -> None:
 
 
 def test_what_compares_coordinates_loses_the_same_ones_from_both_spaces() -> None:
-    """Three large dimensions, in another order in each space: each losing its own would shift all coordinates."""
+    """Three large dimensions, in another order in each space: each losing its own would shift all
+    coordinates."""
     rng = np.random.default_rng(6)
     x = rng.standard_normal((400, 12))
     x[:, [2, 5, 9]] *= (9.0, 8.5, 8.0)
@@ -144,12 +157,15 @@ def test_what_compares_coordinates_loses_the_same_ones_from_both_spaces() -> Non
     assert not MEASURES["rsa"].coordinates
     large = prepare_pair(1000.0 * x, y, drop_rogue=1, together=True)
     assert np.array_equal(large[1], same[1]), "the larger space does not decide alone"
-    assert prepare_pair(x, y[:, :5], drop_rogue=1, together=True)[1].shape[1] == 4, "the measure refuses them itself"
+    assert prepare_pair(x, y[:, :5], drop_rogue=1, together=True)[1].shape[1] == 4, (
+        "the measure refuses them itself"
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_words_that_come_twice_are_tied(kernel: str) -> None:
-    """Six vectors ten times over: pairs of one vector are alike to the last bit, whatever block they are summed in."""
+    """Six vectors ten times over: pairs of one vector are alike to the last bit, whatever block
+    they are summed in."""
     rng = np.random.default_rng(7)
     kinds = np.tile(np.arange(6), 10)
     x = (rng.standard_normal((6, 40)) * 30.0 + 500.0)[kinds]
@@ -160,14 +176,21 @@ def test_words_that_come_twice_are_tied(kernel: str) -> None:
         assert fast == pytest.approx(slow, abs=1e-9)
 
 
-def _tied_ranks(x: np.ndarray, y: np.ndarray, kinds: np.ndarray, kernel: str, comparison: str) -> float:
-    """Rank correlation over pairs of items, each similarity taken from a table over the six vectors."""
+def _tied_ranks(
+    x: np.ndarray, y: np.ndarray, kinds: np.ndarray, kernel: str, comparison: str
+) -> float:
+    """Rank correlation over pairs of items, each similarity taken from a table over the six
+    vectors."""
     first, second = [], []
     for i, j in itertools.combinations(range(len(kinds)), 2):
         a, b = sorted((kinds[i], kinds[j]))
         one, other = np.flatnonzero(kinds == a)[0], np.flatnonzero(kinds == b)[0]
-        first.append(slow_kernel(x[one], x[other], kernel) if a != b else {"euclidean": 0.0}.get(kernel, 1.0))
-        second.append(slow_kernel(y[one], y[other], kernel) if a != b else {"euclidean": 0.0}.get(kernel, 1.0))
+        first.append(
+            slow_kernel(x[one], x[other], kernel) if a != b else {"euclidean": 0.0}.get(kernel, 1.0)
+        )
+        second.append(
+            slow_kernel(y[one], y[other], kernel) if a != b else {"euclidean": 0.0}.get(kernel, 1.0)
+        )
     k, l = average_ranks(first), average_ranks(second)  # noqa: E741
     pairs = len(k)
     if comparison == "spearman":
@@ -192,7 +215,9 @@ def test_spaces_of_different_widths() -> None:
             with pytest.raises(ShapeError, match=f"{WIDTH} and 4"):
                 compare(x, y[:, :4], name)
         else:
-            assert compare(x, y[:, :4], name) == pytest.approx(REFERENCES[name](x, y[:, :4]), abs=1e-9)
+            assert compare(x, y[:, :4], name) == pytest.approx(
+                REFERENCES[name](x, y[:, :4]), abs=1e-9
+            )
 
 
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.canonical])
@@ -252,7 +277,9 @@ def test_null_of_independent_gaussians(name: str, items: int, cca: float, cka: f
     assert null == pytest.approx(expected, abs=0.01)
 
 
-@pytest.mark.parametrize(("name", "expected"), [("cca", 0.338), ("cka", 0.134), ("cka-debiased", 0.0), ("rsa", 0.0)])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("cca", 0.338), ("cka", 0.134), ("cka-debiased", 0.0), ("rsa", 0.0)]
+)
 @pytest.mark.slow
 def test_null_of_five_thousand_independent_gaussians(name: str, expected: float) -> None:
     null = compare(*np.random.default_rng(8).standard_normal((2, 5000, 768)), name)

@@ -1,4 +1,5 @@
-"""Layer swap, compared with models built by hand and with what is known of the included frozen fine-tunes."""
+"""Layer swap, compared with models built by hand and with what is known of the included frozen
+fine-tunes."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ CHANGED = 2  # the only layer that the tiny fine-tune trained
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A tiny classifier as base, and another one that differs in everything but layer 3 and the embeddings."""
+    """A tiny classifier as base, and another one that differs in everything but layer 3 and the
+    embeddings."""
     base = save_classifier(tmp_path_factory.mktemp("base"), 0, layers=LAYERS)
     folder = tmp_path_factory.mktemp("tuned")
     save_classifier(folder, 0, layers=LAYERS)
@@ -62,9 +64,15 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         for name, weight in model.named_parameters():
             if "layer.0." in name or "layer.1." in name:
                 weight += 0.5 * torch.randn(weight.shape, generator=drawn)
-        inputs = plain_tokenizer(f"path:{folder}")([text for text, _ in LABELLED], return_tensors="pt", padding=True)
-        logits = model.eval()(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits
-        model.classifier.out_proj.bias[1] -= (logits[:, 1] - logits[:, 0]).median()  # it says both labels
+        inputs = plain_tokenizer(f"path:{folder}")(
+            [text for text, _ in LABELLED], return_tensors="pt", padding=True
+        )
+        logits = model.eval()(
+            input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]
+        ).logits
+        model.classifier.out_proj.bias[1] -= (
+            logits[:, 1] - logits[:, 0]
+        ).median()  # it says both labels
     model.save_pretrained(folder)
     return base, f"path:{folder}"
 
@@ -75,19 +83,27 @@ def value(pair: tuple[str, str]) -> dict[str, Any]:
 
 
 def built_by_hand(pair: tuple[str, str], from_base: Callable[[int], bool]) -> np.ndarray:
-    """Right answers of the fine-tune with the weights of the chosen layers copied from the base's file."""
+    """Right answers of the fine-tune with the weights of the chosen layers copied from the base's
+    file."""
     from transformers import RoFormerForSequenceClassification
 
-    base, tuned = (RoFormerForSequenceClassification.from_pretrained(ref.removeprefix("path:")).eval() for ref in pair)
+    base, tuned = (
+        RoFormerForSequenceClassification.from_pretrained(ref.removeprefix("path:")).eval()
+        for ref in pair
+    )
     weights = tuned.state_dict()
     for name, weight in base.state_dict().items():
         layer = int(name.split("layer.")[1].split(".")[0]) + 1 if "encoder.layer." in name else 0
         if name.startswith("roformer.") and from_base(layer):
             weights[name] = weight
     tuned.load_state_dict(weights)
-    inputs = plain_tokenizer(pair[1])([text for text, _ in LABELLED], return_tensors="pt", padding=True)
+    inputs = plain_tokenizer(pair[1])(
+        [text for text, _ in LABELLED], return_tensors="pt", padding=True
+    )
     with torch.inference_mode():
-        said = tuned(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits.argmax(-1)
+        said = tuned(
+            input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]
+        ).logits.argmax(-1)
     return (said.numpy() == [("bad", "good").index(label) for _, label in LABELLED]).astype(int)
 
 
@@ -105,7 +121,9 @@ def test_whole_models_score_what_they_score(pair, value) -> None:
     assert (value["above"][-1] == own).all()
     assert (value["truncated"][-1] == own).all()
     assert (value["below"][-1] == built_by_hand(pair, lambda here: True)).all()
-    assert any((value["layer"][layer] != own).any() for layer in (1, 2)), "the exchange does something"
+    assert any((value["layer"][layer] != own).any() for layer in (1, 2)), (
+        "the exchange does something"
+    )
 
 
 def test_self_tests_are_exact_and_unchanged_layers_lose_nothing(value) -> None:
@@ -117,7 +135,9 @@ def test_self_tests_are_exact_and_unchanged_layers_lose_nothing(value) -> None:
         assert (value["noise/layer"][:, layer] == value["own"]).all()
 
 
-def test_states_that_are_too_large_to_keep_are_run_again(pair, value, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_that_are_too_large_to_keep_are_run_again(
+    pair, value, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(exchanging, "MOST_KEPT", 0)
     again = swap_layers(*pair, "", "", LABELLED, 2, True, 0)
     assert all(np.array_equal(value[name], again[name]) for name in value)
@@ -142,10 +162,14 @@ def test_another_shape_is_refused(pair, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", [(6, 9), (9, 6)])
-def test_a_turned_change_keeps_its_singular_values_and_not_its_directions(shape: tuple[int, int]) -> None:
+def test_a_turned_change_keeps_its_singular_values_and_not_its_directions(
+    shape: tuple[int, int],
+) -> None:
     change = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     made = turned(change, torch.Generator().manual_seed(1))
-    torch.testing.assert_close(torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5
+    )
     assert (made - change).norm() > 0.5 * change.norm()
     words = turned(change, torch.Generator().manual_seed(1), rows=False)
     torch.testing.assert_close(words.norm(dim=1), change.norm(dim=1))
@@ -155,7 +179,9 @@ def test_a_wide_change_is_turned_by_permutation(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(layer_changes, "LARGEST_ROTATION", 4)
     change = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
     made = turned(change, torch.Generator().manual_seed(1))
-    torch.testing.assert_close(torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5
+    )
     assert (made - change).norm() > 0.5 * change.norm()
 
 
@@ -173,7 +199,10 @@ def test_losses_are_paired_and_noise_is_taken_from_the_excess(value) -> None:
 
 def test_chance_is_the_commonest_answer() -> None:
     assert chance("sentence", (("a", "x"), ("b", "x"), ("c", "y"))) == ("x", pytest.approx(2 / 3))
-    assert chance("words", ((("a", "b"), ("N", "V")), (("c",), ("N",)))) == ("N", pytest.approx(2 / 3))
+    assert chance("words", ((("a", "b"), ("N", "V")), (("c",), ("N",)))) == (
+        "N",
+        pytest.approx(2 / 3),
+    )
     assert chance("arcs", ((("a", "b", "c"), (2, 3, 0)),)) == ("head at +1", pytest.approx(2 / 3))
 
 
@@ -195,7 +224,9 @@ def test_where_nothing_can_be_scored_the_study_fails_and_says_why(tmp_path: Path
 
 
 def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:
-    spec = SwapSpec(compare=("zoo:parse-frozen-4",), corpus="demo-gold", sentences=20, noises=2, draws=20)
+    spec = SwapSpec(
+        compare=("zoo:parse-frozen-4",), corpus="demo-gold", sentences=20, noises=2, draws=20
+    )
     result = STUDY.run(spec)
     assert not result.failures
     table = result.table.set_index(["way", "layer"])
@@ -205,7 +236,9 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
     assert (table.loc["below"]["loss"].iloc[:5] == 0).all()
     assert table.loc[("layer", 6), "loss"] > 0
     assert table.loc[("above", 6), "score"] == own["score"] == table.loc[("truncated", 6), "score"]
-    assert own["score"] > 0.6 > 0.45 > table.loc[("below", 6), "score"], "the base under the head is near chance"
+    assert own["score"] > 0.6 > 0.45 > table.loc[("below", 6), "score"], (
+        "the base under the head is near chance"
+    )
     assert (own["self_difference"], own["whole_difference"], own["frozen_difference"]) == (0, 0, 0)
     assert own["answers"] == "the text's own"
     made = result.statements
@@ -216,10 +249,19 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
     )  # fmt: skip
     needed = table.loc["layer"]
     assert stated(made, NEEDED).layers == tuple(needed.index[needed["loss_low"] > 0])
-    assert set(stated(made, NEEDED).layers) <= {5, 6}, "no frozen layer is needed from the fine-tune"
+    assert set(stated(made, NEEDED).layers) <= {5, 6}, (
+        "no frozen layer is needed from the fine-tune"
+    )
     assert stated(made, LOWER_FREE).layers[:5] == (0, 1, 2, 3, 4)
-    assert not unnamed([made for made in result.statements if made.verdict != LOWER_FREE], result.headline)
-    assert set(figures(result)) == {"swap-one-layer", "swap-up-to-layer", "swap-one-layer-all", "swap-up-to-layer-all"}
+    assert not unnamed(
+        [made for made in result.statements if made.verdict != LOWER_FREE], result.headline
+    )
+    assert set(figures(result)) == {
+        "swap-one-layer",
+        "swap-up-to-layer",
+        "swap-one-layer-all",
+        "swap-up-to-layer-all",
+    }
 
 
 def test_a_headline_is_made_of_what_each_model_loses() -> None:
@@ -235,13 +277,17 @@ def test_a_headline_is_made_of_what_each_model_loses() -> None:
 
 
 def test_frozen_siblings_are_of_the_same_base_task_and_dose() -> None:
-    assert frozen_siblings(SwapSpec(), "zoo:parse-0") == {"zoo:parse-frozen-2": 2, "zoo:parse-frozen-4": 4}
+    assert frozen_siblings(SwapSpec(), "zoo:parse-0") == {
+        "zoo:parse-frozen-2": 2,
+        "zoo:parse-frozen-4": 4,
+    }
     assert frozen_siblings(SwapSpec(), "zoo:parse-slow") == {}
     assert frozen_siblings(SwapSpec(base="zoo:seed-1"), "zoo:parse-0") == {}
 
 
 def test_the_band_of_noise_is_students_over_its_draws() -> None:
-    """Every sentence has the same share of right answers: nothing is left open but how noise was drawn."""
+    """Every sentence has the same share of right answers: nothing is left open but how noise was
+    drawn."""
     shares, sentences = np.array([3, 5, 6, 4, 6]), 30
     same = np.full((2, sentences), 8)
     made = {way.replace(" ", "/"): same for way in (*BASE_WAYS, *DONOR_WAYS)}
@@ -250,7 +296,9 @@ def test_the_band_of_noise_is_students_over_its_draws() -> None:
     rows = exchange_rows("m", made, 0.1, 50, 0)
     found = rows[rows["way"] == "noise layer"].iloc[0]
     low, high = stats.t.interval(0.95, len(shares) - 1, shares.mean() / 10, stats.sem(shares / 10))
-    assert (found["score"], found["low"], found["high"]) == pytest.approx((shares.mean() / 10, low, high))
+    assert (found["score"], found["low"], found["high"]) == pytest.approx(
+        (shares.mean() / 10, low, high)
+    )
     assert (found["loss_low"], found["loss_high"]) == pytest.approx((0.8 - high, 0.8 - low))
     excess = rows[rows["way"] == "layer"].iloc[0]
     assert (excess["excess_low"], excess["excess_high"]) == pytest.approx((low - 0.8, high - 0.8))

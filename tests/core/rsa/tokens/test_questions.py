@@ -1,4 +1,5 @@
-"""Questions, passages and answers: the pair, the roles, and a span head at every layer against transformers' own."""
+"""Questions, passages and answers: the pair, the roles, and a span head at every layer against
+transformers' own."""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ def save_spans(folder: Path, model_type: str = "bert", seed: int = 0) -> Path:
     tokenizer = tiny_tokenizer(model_type)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        AutoModelForQuestionAnswering.from_config(tiny_config(model_type, len(tokenizer))).save_pretrained(folder)
+        AutoModelForQuestionAnswering.from_config(
+            tiny_config(model_type, len(tokenizer))
+        ).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -83,19 +86,28 @@ def test_answers_by_layer_end_with_the_models_own(box: dict[str, Path]) -> None:
     for layer, hidden in enumerate(output.hidden_states):
         start, end = loaded.model.qa_outputs(hidden)[0, inside].log_softmax(0).T.tolist()
         best = max(
-            ((start[a] + end[b], a, b) for a in range(len(inside)) for b in range(a, min(a + 30, len(inside)))),
+            (
+                (start[a] + end[b], a, b)
+                for a in range(len(inside))
+                for b in range(a, min(a + 30, len(inside)))
+            ),
         )
         owner = encoded.word_ids()
         assert value["spans"][layer].tolist() == [owner[inside[best[1]]], owner[inside[best[2]]]]
         assert value["chances"][layer] == pytest.approx(np.exp(best[0]), rel=1e-4)
-    assert torch.equal(output.start_logits[0], loaded.model.qa_outputs(output.hidden_states[-1])[0, :, 0])
+    assert torch.equal(
+        output.start_logits[0], loaded.model.qa_outputs(output.hidden_states[-1])[0, :, 0]
+    )
     # The question changes what is answered and how its words look.
     other = read_question(ref, "", ("door", "dog"), words)
     assert not np.allclose(other["vectors"][-1, -1], value["vectors"][-1, -1])
 
 
-def test_a_pair_is_read_with_its_segments_where_the_tokenizer_has_them(box: dict[str, Path], tmp_path: Path) -> None:
-    """A BERT of the hub learned the passage as the second segment; included models never saw that embedding."""
+def test_a_pair_is_read_with_its_segments_where_the_tokenizer_has_them(
+    box: dict[str, Path], tmp_path: Path
+) -> None:
+    """A BERT of the hub learned the passage as the second segment; included models never saw that
+    embedding."""
     folder = shutil.copytree(box["plain"], tmp_path / "segments")
     settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf8"))
     settings["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
@@ -110,11 +122,17 @@ def test_a_pair_is_read_with_its_segments_where_the_tokenizer_has_them(box: dict
     model = load_model(f"path:{folder}", device="cpu").model
     with torch.inference_mode():
         hidden = model(
-            input_ids=torch.tensor([cut.ids]), token_type_ids=torch.tensor([types]), output_hidden_states=True
+            input_ids=torch.tensor([cut.ids]),
+            token_type_ids=torch.tensor([types]),
+            output_hidden_states=True,
         ).hidden_states
     last = [place for place, word in enumerate(cut.words) if word == len(question)]
-    assert np.allclose(found[:, len(question)], torch.stack(hidden)[:, 0, last].mean(1).numpy(), atol=1e-5)
-    assert not np.allclose(found, read_question(f"path:{box['plain']}", "", question, words)["vectors"], atol=1e-3)
+    assert np.allclose(
+        found[:, len(question)], torch.stack(hidden)[:, 0, last].mean(1).numpy(), atol=1e-5
+    )
+    assert not np.allclose(
+        found, read_question(f"path:{box['plain']}", "", question, words)["vectors"], atol=1e-3
+    )
 
 
 def test_the_best_span_is_no_backward_one() -> None:
@@ -128,7 +146,9 @@ def test_the_best_span_is_no_backward_one() -> None:
 
 
 def test_roles_follow_the_answer_and_what_supports_it() -> None:
-    passage = Passage(("Where", "?"), ("It", "rained", ".", "He", "hid", "it", "."), (0, 0, 0, 1, 1, 1, 1))
+    passage = Passage(
+        ("Where", "?"), ("It", "rained", ".", "He", "hid", "it", "."), (0, 0, 0, 1, 1, 1, 1)
+    )
     found, notices = roles(passage, ("HID", "it"), ())
     assert found == [QUESTION] * 2 + [OTHER] * 3 + [SUPPORTING, ANSWER, ANSWER, SUPPORTING]
     assert notices == []
@@ -172,7 +192,8 @@ def test_overlap_is_squads_f1() -> None:
 def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     box: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A span model of the hub beside one without a head, which is drawn and said to answer nothing."""
+    """A span model of the hub beside one without a head, which is drawn and said to answer
+    nothing."""
     with HubServer() as hub:
         hub.add("someone/spans", box["spans"])
         monkeypatch.setenv("HF_ENDPOINT", hub.url)

@@ -23,13 +23,19 @@ from tests.core.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 TEXT = "the man opened the door of unbelievable things"
-TokenMapSpec = partial(AnyMapSpec, question="", answer="")  # a passage alone; questions have tests of their own
+TokenMapSpec = partial(
+    AnyMapSpec, question="", answer=""
+)  # a passage alone; questions have tests of their own
 
 
 @pytest.fixture(scope="module")
 def refs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
     folder = tmp_path_factory.mktemp("tiny")
-    models = save_tiny(folder / "a"), save_tiny(folder / "b", seed=1), save_tiny(folder / "c", hidden_size=16)
+    models = (
+        save_tiny(folder / "a"),
+        save_tiny(folder / "b", seed=1),
+        save_tiny(folder / "c", hidden_size=16),
+    )
     return tuple(f"path:{model}" for model in models)  # type: ignore[return-value]
 
 
@@ -37,7 +43,9 @@ def test_projection_is_pca_of_centred_and_scaled_layers() -> None:
     from sklearn.decomposition import PCA
 
     rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((2, 3, 9, 5)) * np.array([1.0, 10.0, 100.0])[None, :, None, None] + 7.0
+    vectors = (
+        rng.standard_normal((2, 3, 9, 5)) * np.array([1.0, 10.0, 100.0])[None, :, None, None] + 7.0
+    )
     result = project(vectors)
     rows = []
     for model in vectors:
@@ -63,7 +71,17 @@ def test_projection_leaves_a_planar_cloud_alone() -> None:
 def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
     result = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("Door", "man", "absent")))
     table = result.table
-    assert list(table.columns) == ["model", "layer", "word", "position", "role", "highlighted", "predicted", "x", "y"]
+    assert list(table.columns) == [
+        "model",
+        "layer",
+        "word",
+        "position",
+        "role",
+        "highlighted",
+        "predicted",
+        "x",
+        "y",
+    ]
     assert len(table) == 2 * (LAYERS + 1) * 8
     assert set(table[table["highlighted"]]["word"]) == {"door", "man"}
     assert result.notices[0] == missing_words(["absent"])

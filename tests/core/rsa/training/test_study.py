@@ -1,4 +1,5 @@
-"""Through training: a peak is clear or not, and checkpoints approach the final model of their own run."""
+"""Through training: a peak is clear or not, and checkpoints approach the final model of their own
+run."""
 
 from __future__ import annotations
 
@@ -26,23 +27,38 @@ from tests.core.rsa.facts import all_stated, stated, unnamed
 def test_a_peak_is_clear_only_above_every_other_band() -> None:
     def rows(low: float) -> pd.DataFrame:
         return pd.DataFrame(
-            {"model": "m", "steps": 1.0, "tokens": 1.0, "layer": [0, 1], "similarity": [0.9, 0.8], "low": [low, 0.7],
-             "high": [0.95, 0.85]}
-        )  # fmt: skip
+            {
+                "model": "m",
+                "steps": 1.0,
+                "tokens": 1.0,
+                "layer": [0, 1],
+                "similarity": [0.9, 0.8],
+                "low": [low, 0.7],
+                "high": [0.95, 0.85],
+            }
+        )
 
     assert find_peaks(rows(0.86)).iloc[0][["layer", "clear"]].tolist() == [0, True]
     assert find_peaks(rows(0.84)).iloc[0][["layer", "clear"]].tolist() == [0, False]
 
 
 def test_a_run_comes_nearer_to_its_own_end() -> None:
-    spec = TrainingSpec(steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100, draws=20)
+    spec = TrainingSpec(
+        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100, draws=20
+    )
     result = STUDY.run(spec)
     assert not result.failures
-    first, last = (result.table[result.table["steps"] == steps].set_index("layer") for steps in (0, 3200))
+    first, last = (
+        result.table[result.table["steps"] == steps].set_index("layer") for steps in (0, 3200)
+    )
     other = result.tables["others"].set_index("layer")
     assert (last["similarity"] > first["similarity"]).all()
-    assert (last["similarity"] > other["similarity"]).all(), "its own end is nearer than another run's"
-    assert last["beyond"].to_numpy() == pytest.approx((last["similarity"] - other["similarity"]).to_numpy())
+    assert (last["similarity"] > other["similarity"]).all(), (
+        "its own end is nearer than another run's"
+    )
+    assert last["beyond"].to_numpy() == pytest.approx(
+        (last["similarity"] - other["similarity"]).to_numpy()
+    )
     assert result.tables["loss"]["loss"].is_monotonic_decreasing
     drawn = figures(result)
     assert set(drawn) == {"training", "training-loss"}
@@ -56,10 +72,14 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
         assert said.estimate == estimate_of(rows.loc[top], "similarity")
     assert stated(made, OTHER_RUN).subject == "zoo:seed-1"
     assert stated(made, SPECIFIC).layers == (int(last["beyond"].idxmax()),)
-    assert stated(made, LOSS_LAST).estimate == Estimate(result.tables["loss"]["loss"].iloc[1], kind="amount")
+    assert stated(made, LOSS_LAST).estimate == Estimate(
+        result.tables["loss"]["loss"].iloc[1], kind="amount"
+    )
     clear = result.tables["peaks"][result.tables["peaks"]["clear"]]
     nearest = {said.layers[0]: said.estimate for said in all_stated(made, NEAREST)}
-    assert {layer: Estimate(float(len(rows)), kind="whole") for layer, rows in clear.groupby("layer")} == nearest
+    assert {
+        layer: Estimate(float(len(rows)), kind="whole") for layer, rows in clear.groupby("layer")
+    } == nearest
     assert bool(nearest) != bool(all_stated(made, NO_NEAREST))
     assert not unnamed(made, result.headline)
 

@@ -1,4 +1,5 @@
-"""The benchmark: the AUC is the textbook's, the right answers are the models', rounding does what it says."""
+"""The benchmark: the AUC is the textbook's, the right answers are the models', rounding does what
+it says."""
 
 from __future__ import annotations
 
@@ -50,27 +51,39 @@ def test_frozen_layers_are_the_truth_and_equality_finds_them(result) -> None:
     assert (frozen["changed"].iloc[0], frozen["unchanged"].iloc[0]) == (4 + 2, 3 + 5)
     equal = frozen[(frozen["bits"] == 0) & (frozen["finder"] != DEPTH)]
     assert len(equal) == 2 * 3
-    assert (equal["auc"] == 1.0).all(), "bit for bit, every measure and the weights find them: no test of a measure"
+    assert (equal["auc"] == 1.0).all(), (
+        "bit for bit, every measure and the weights find them: no test of a measure"
+    )
     assert frozen.loc[frozen["finder"] == DEPTH, "auc"].nunique() == 1
 
 
 def test_planted_layers_are_found_by_their_answers_and_less_by_their_states(result) -> None:
-    planted = result.table[(result.table["truth"] == "planted") & (result.table["finder"] == "rsa")].set_index(
-        "reading"
-    )
+    planted = result.table[
+        (result.table["truth"] == "planted") & (result.table["finder"] == "rsa")
+    ].set_index("reading")
     assert planted.loc["answer", "auc"] > planted.loc["state", "auc"]
     assert planted["changed"].iloc[0] + planted["unchanged"].iloc[0] == 2 * 7
     assert WEIGHTS in set(result.table["finder"])
     for unchanged, reading in ((STATE, "state"), (OUTPUT, "answer")):
-        rows = result.table[(result.table["reading"] == reading) & (result.table["truth"] == "planted")]
+        rows = result.table[
+            (result.table["reading"] == reading) & (result.table["truth"] == "planted")
+        ]
         rows = rows[~rows["matched"] & rows["finder"].isin(SMALL.measures)]
-        ends = [made for made in result.statements if made.baseline == unchanged and made.verdict != RIVAL]
+        ends = [
+            made
+            for made in result.statements
+            if made.baseline == unchanged and made.verdict != RIVAL
+        ]
         assert [made.verdict for made in ends] == [LOWEST, HIGHEST]
         assert [made.estimate.value for made in ends] == [rows["auc"].min(), rows["auc"].max()]
-    frozen = [made for made in result.statements if made.baseline == FROZEN and made.verdict == RIVAL]
+    frozen = [
+        made for made in result.statements if made.baseline == FROZEN and made.verdict == RIVAL
+    ]
     assert {made.subject for made in frozen} == {DEPTH, WEIGHTS}
     assert stated(result.statements, ROUNDED).estimate == Estimate(3.0, kind="whole")
-    named = [made for made in result.statements if made.verdict != RIVAL and made.baseline != STATE_DEPTH]
+    named = [
+        made for made in result.statements if made.verdict != RIVAL and made.baseline != STATE_DEPTH
+    ]
     assert not unnamed(named, result.headline)
     assert {"truth-frozen", "truth-planted", "truth-frozen-matched"} <= set(figures(result))
 
@@ -82,4 +95,6 @@ def test_rounding_leaves_so_many_steps_and_zero_bits_nothing() -> None:
     after = truth_tasks._rounded(layer, 3, 0).weight.detach()
     assert len(after.unique()) <= 2**3 - 1
     assert float((after - before).abs().max()) <= float(before.abs().max()) / (2**2 - 1) * 1.001
-    assert abs(float((after - before).mean())) < 0.1 * float(before.abs().max()), "up as much as down"
+    assert abs(float((after - before).mean())) < 0.1 * float(before.abs().max()), (
+        "up as much as down"
+    )

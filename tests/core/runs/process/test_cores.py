@@ -13,7 +13,9 @@ from core.runs.process.cores import VARIABLE, share_cores
 
 
 @pytest.mark.parametrize(("available", "share"), [(1, 1), (2, 1), (3, 1), (8, 4)])
-def test_each_of_two_tasks_gets_half_of_the_cores(available: int, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_two_tasks_gets_half_of_the_cores(
+    available: int, share: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(cores, "available_cores", lambda: available)
     assert share_cores() == share
@@ -28,7 +30,8 @@ def test_what_the_user_set_stands(given: str, share: int, monkeypatch: pytest.Mo
 
 
 def test_limits_stay_where_runs_overlap() -> None:
-    """Two runs at once: whichever ends first gives no library its threads back, and neither takes more away."""
+    """Two runs at once: whichever ends first gives no library its threads back, and neither takes
+    more away."""
     code = """
 import os, threading
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -51,8 +54,11 @@ print(inside, after_one, threads())
 
 def test_torch_reads_the_share_when_it_is_loaded() -> None:
     code = (
-        "from core.runs.process.cores import share_cores; share_cores(); import torch; print(torch.get_num_threads())"
+        "from core.runs.process.cores import share_cores; share_cores(); import torch; "
+        "print(torch.get_num_threads())"
     )
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert int(said.stdout) == max(1, cores.available_cores() // cores.TASKS_AT_ONCE)

@@ -33,7 +33,9 @@ print(megabytes() - before)
 
 def left(fixed: bool) -> float:
     code = LETTING_GO.format(fixed=fixed)
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return float(done.stdout)
 
 

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.slow
 
 
 def alike(entry: dict[str, Any]) -> bool:
-    """Whether the model was trained as the other runs were: at the common rate, with no layer frozen."""
+    """Whether the model was trained as the other runs were: at the common rate, with no layer
+    frozen."""
     return not entry.get("frozen") and (entry.get("dose") or 1.0) == 1.0
 
 

@@ -1,4 +1,5 @@
-"""Doses: groups of equal size, a verdict only where they do not overlap, and planted fast and slow models."""
+"""Doses: groups of equal size, a verdict only where they do not overlap, and planted fast and slow
+models."""
 
 from __future__ import annotations
 
@@ -33,11 +34,16 @@ def test_a_verdict_needs_groups_that_do_not_overlap() -> None:
 
 
 def test_of_three_against_three_one_order_in_ten_gives_a_verdict() -> None:
-    orders = [lies_with(np.array(order[:3], float), np.array(order[3:], float)) for order in permutations(range(6))]
+    orders = [
+        lies_with(np.array(order[:3], float), np.array(order[3:], float))
+        for order in permutations(range(6))
+    ]
     assert sum(verdict != "neither" for verdict in orders) / len(orders) == pytest.approx(0.1)
 
 
-def test_planted_models_lie_with_their_task_by_direction_and_with_their_dose_by_size(variants: Path) -> None:
+def test_planted_models_lie_with_their_task_by_direction_and_with_their_dose_by_size(
+    variants: Path,
+) -> None:
     result = STUDY.run(replace(SPEC, models=("zoo:*-*", "zoo:nli-fast", "zoo:parse-slow")))
     doses = result.tables["doses"].set_index(["model", "vector"])
     for model in ("zoo:nli-fast", "zoo:parse-slow"):
@@ -67,15 +73,23 @@ def test_the_share_is_that_of_the_models_trained_alike(variants: Path) -> None:
 
 
 def test_fewer_than_two_in_a_group_is_no_comparison() -> None:
-    members = [Member("zoo:a-0", "b", "a"), Member("zoo:c-0", "b", "c"), Member("zoo:a-fast", "b", "a", dose=3.0)]
+    members = [
+        Member("zoo:a-0", "b", "a"),
+        Member("zoo:c-0", "b", "c"),
+        Member("zoo:a-fast", "b", "a", dose=3.0),
+    ]
     assert compare_doses(members, np.ones(3), {"norms": np.ones((3, 3))}).empty
 
 
 def test_rivals_are_of_other_tasks_even_where_its_own_moved_as_far() -> None:
-    """Means over the two groups equal a slow loop; its own runs, the nearest in size, are none of the rivals."""
+    """Means over the two groups equal a slow loop; its own runs, the nearest in size, are none of
+    the rivals."""
     rng = np.random.default_rng(0)
     names = ["a-0", "a-1", "c-0", "c-1", "d-0", "d-1"]
-    members = [*(Member(f"zoo:{name}", "b", name[0]) for name in names), Member("zoo:a-fast", "b", "a", dose=3.0)]
+    members = [
+        *(Member(f"zoo:{name}", "b", name[0]) for name in names),
+        Member("zoo:a-fast", "b", "a", dose=3.0),
+    ]
     sizes = np.array([0.30, 0.31, 0.10, 0.50, 0.29, 0.90, 0.30])
     distances = rng.random((7, 7))
     row = compare_doses(members, sizes, {"norms": distances}).iloc[0]

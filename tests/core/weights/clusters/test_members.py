@@ -20,7 +20,9 @@ def refs(members: tuple[Member, ...]) -> list[str]:
 
 def test_a_pattern_means_the_fine_tunes_of_the_base(zoo: Path) -> None:
     found = find_members(BASE, ["zoo:*-*"])
-    assert refs(found.members) == [f"zoo:{task}-{run}" for task in ("nli", "pos", "parse") for run in range(3)]
+    assert refs(found.members) == [
+        f"zoo:{task}-{run}" for task in ("nli", "pos", "parse") for run in range(3)
+    ]
     assert found.members[0] == Member("zoo:nli-0", BASE, "nli", "nli set")
     left_out = "zoo:nli-0-from-seed-1 (zoo:seed-1)"
     assert found.notices == (describe_strangers("zoo:seed-0", left_out),)
@@ -45,11 +47,15 @@ def test_a_pattern_leaves_out_models_with_other_settings(variants: Path) -> None
     assert refs(find_members(BASE, ["zoo:parse*"]).members) == ALIKE[-3:]
 
 
-def test_models_with_other_settings_are_taken_by_name_or_by_a_pattern_of_their_own(variants: Path) -> None:
+def test_models_with_other_settings_are_taken_by_name_or_by_a_pattern_of_their_own(
+    variants: Path,
+) -> None:
     found = find_members(BASE, ["zoo:*-*", "zoo:*-fast"])
     assert refs(found.members) == [*ALIKE, "zoo:nli-fast"]
     assert found.notices[0] == describe_variants("zoo:parse-slow, zoo:parse-frozen-2")
-    fast, slow, frozen = find_members(BASE, ["zoo:nli-fast", "zoo:*-slow", "zoo:*-frozen-*"]).members
+    fast, slow, frozen = find_members(
+        BASE, ["zoo:nli-fast", "zoo:*-slow", "zoo:*-frozen-*"]
+    ).members
     assert (fast.dose, slow.dose, frozen.frozen) == (3, pytest.approx(1 / 3), 2)
     assert fast.variant
     assert frozen.variant
@@ -65,7 +71,11 @@ def test_a_step_of_a_seed_is_no_fine_tune(variants: Path, ref: str) -> None:
 
 
 def test_a_model_is_named_once_whatever_names_it(zoo: Path) -> None:
-    assert refs(find_members(BASE, ["zoo:pos-1", "zoo:pos-*"]).members) == ["zoo:pos-1", "zoo:pos-0", "zoo:pos-2"]
+    assert refs(find_members(BASE, ["zoo:pos-1", "zoo:pos-*"]).members) == [
+        "zoo:pos-1",
+        "zoo:pos-0",
+        "zoo:pos-2",
+    ]
 
 
 def test_folders_are_found_by_pattern_and_labelled_by_name(zoo: Path, tmp_path: Path) -> None:
@@ -83,7 +93,9 @@ def test_a_model_that_the_manifest_does_not_know_is_taken_at_its_word(zoo: Path)
 
 def test_presets_of_the_hub_know_their_data_set(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    found = find_members("hub:bert-base-uncased", ["hub:textattack/bert-base-uncased-MNLI", "hub:someone/unknown"])
+    found = find_members(
+        "hub:bert-base-uncased", ["hub:textattack/bert-base-uncased-MNLI", "hub:someone/unknown"]
+    )
     assert [member.label("data", {}) for member in found.members] == ["MNLI", ""]
 
 
@@ -98,7 +110,9 @@ def test_presets_of_the_hub_know_their_data_set(zoo: Path, monkeypatch: pytest.M
         ([], "no model"),
     ],
 )
-def test_patterns_that_lead_nowhere_are_refused(zoo: Path, patterns: list[str], reason: str) -> None:
+def test_patterns_that_lead_nowhere_are_refused(
+    zoo: Path, patterns: list[str], reason: str
+) -> None:
     with pytest.raises(SpecError, match=reason):
         find_members(BASE, patterns)
 
@@ -111,14 +125,24 @@ def test_folders_are_off_on_a_shared_instance(zoo: Path, monkeypatch: pytest.Mon
 
 def test_labels_come_from_manifest_or_table() -> None:
     member = Member("zoo:nli-0", BASE, "nli", "")
-    assert [member.label(by, {}) for by in ("task", "data", "base", "table")] == ["nli", "nli", BASE, ""]
+    assert [member.label(by, {}) for by in ("task", "data", "base", "table")] == [
+        "nli",
+        "nli",
+        BASE,
+        "",
+    ]
     assert member.label("table", {"zoo:nli-0": "x"}) == "x"
     assert member.label("table", {"nli-0": "y"}) == "y"
 
 
 def test_a_label_table_is_read_by_column() -> None:
-    table = read_label_table("\ufeffmodel,genre,size\nzoo:a, news ,big\n\nzoo:b,mail,small\n".encode())
-    assert table == {"genre": {"zoo:a": "news", "zoo:b": "mail"}, "size": {"zoo:a": "big", "zoo:b": "small"}}
+    table = read_label_table(
+        "\ufeffmodel,genre,size\nzoo:a, news ,big\n\nzoo:b,mail,small\n".encode()
+    )
+    assert table == {
+        "genre": {"zoo:a": "news", "zoo:b": "mail"},
+        "size": {"zoo:a": "big", "zoo:b": "small"},
+    }
     assert read_label_table(b"kind\tModel\nx\ta\n") == {"kind": {"a": "x"}}
 
 

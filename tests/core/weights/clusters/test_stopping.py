@@ -1,4 +1,5 @@
-"""A run that is stopped in mid-model keeps its matrices: the next one computes those that are missing."""
+"""A run that is stopped in mid-model keeps its matrices: the next one computes those that are
+missing."""
 
 from __future__ import annotations
 
@@ -26,9 +27,16 @@ MATRICES = 18
 
 def delta_task() -> Task:
     return Task.of(
-        MODEL, measure_delta, base=BASE, model=MODEL, base_identity=identify(BASE), model_identity=identify(MODEL),
-        families=(), kept=8, seed=0,
-    )  # fmt: skip
+        MODEL,
+        measure_delta,
+        base=BASE,
+        model=MODEL,
+        base_identity=identify(BASE),
+        model_identity=identify(MODEL),
+        families=(),
+        kept=8,
+        seed=0,
+    )
 
 
 def intruders_task() -> Task:
@@ -49,7 +57,9 @@ CASES = [
 ]
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, then: Callable[[int], None]) -> list[int]:
+def counted(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, then: Callable[[int], None]
+) -> list[int]:
     """How often a matrix is computed; `then` is told after each."""
     original, calls = getattr(module, name), [0]
 
@@ -82,7 +92,9 @@ def test_a_stopped_run_computes_only_what_is_missing(
     assert store.info().entries == 1  # the value; its matrices are dropped
 
 
-def test_ctrl_c_keeps_what_was_computed(zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_what_was_computed(
+    zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, reached = Store(tmp_path / "store"), threading.Event()
     done = threading.Event()
 
@@ -107,10 +119,14 @@ def test_ctrl_c_keeps_what_was_computed(zoo: Path, tmp_path: Path, monkeypatch: 
     assert calls == [MATRICES - stopped_after]
 
 
-def test_a_small_model_writes_no_matrix(zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_model_writes_no_matrix(
+    zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written: list[int] = []
     original = Store.put_many
-    monkeypatch.setattr(Store, "put_many", lambda self, items: written.append(len(items)) or original(self, items))
+    monkeypatch.setattr(
+        Store, "put_many", lambda self, items: written.append(len(items)) or original(self, items)
+    )
     monkeypatch.setattr(pieces, "SECONDS", 60.0)
     run([delta_task()], store=Store(tmp_path / "store"))
     assert written == []
@@ -122,7 +138,10 @@ def test_pieces_are_written_by_time_and_by_size(
 ) -> None:
     """A process that is killed loses what was added since: at most so many seconds and bytes."""
     monkeypatch.setattr(pieces, name, value)
-    store, keys = Store(tmp_path / "store"), {number: key_of("piece", number) for number in range(3)}
+    store, keys = (
+        Store(tmp_path / "store"),
+        {number: key_of("piece", number) for number in range(3)},
+    )
     with using(store), keep_pieces(keys) as kept:
         kept.add(0, {"array": np.ones(4)})
         assert keys[0] in store

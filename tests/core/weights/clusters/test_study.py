@@ -91,10 +91,14 @@ def test_norms_and_every_other_vector_stand_in_the_headline(result) -> None:
 
 def test_every_column_is_explained(result) -> None:
     for name, table in result.tables.items():
-        assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
+        assert [column for column in table.columns if meaning(name, str(column)) is None] == [], (
+            name
+        )
 
 
-def test_norms_that_name_the_task_are_above_chance_with_the_recipe_beside_them(variants: Path) -> None:
+def test_norms_that_name_the_task_are_above_chance_with_the_recipe_beside_them(
+    variants: Path,
+) -> None:
     """Planted: each task moved to a size of its own, by one rate and as many steps."""
     result = STUDY.run(SPEC)
     norms = next(each for each in result.statements if each.subject == "norms")
@@ -216,7 +220,9 @@ def test_a_second_run_computes_nothing_and_a_smaller_rank_needs_no_new_one(zoo: 
 def test_a_store_gives_the_same_numbers_as_a_computation(zoo: Path) -> None:
     cold, warm = STUDY.run(SPEC), STUDY.run(SPEC)
     for vector in VECTORS:
-        np.testing.assert_array_equal(cold.arrays[f"distances {vector}"], warm.arrays[f"distances {vector}"])
+        np.testing.assert_array_equal(
+            cold.arrays[f"distances {vector}"], warm.arrays[f"distances {vector}"]
+        )
 
 
 def test_a_model_that_fails_leaves_the_rest(zoo: Path, tmp_path: Path) -> None:
@@ -283,7 +289,9 @@ def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> Non
 
 
 def test_labels_that_nobody_shares_cannot_be_scored(zoo: Path) -> None:
-    table = label_table([(f"{task}-{run}", f"{task} {run}") for task in ("nli", "pos") for run in range(3)])
+    table = label_table(
+        [(f"{task}-{run}", f"{task} {run}") for task in ("nli", "pos") for run in range(3)]
+    )
     result = STUDY.run(replace(SPEC, labels="upload:mine.csv"), table)
     assert describe_unscored(["a", "b", "c"]) in result.notices
 
@@ -297,7 +305,8 @@ def test_another_base_takes_part_with_its_own(zoo: Path) -> None:
 
 
 def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: Path) -> None:
-    """Two bases of different widths, each model with its own: their deltas cannot lie in one space."""
+    """Two bases of different widths, each model with its own: their deltas cannot lie in one
+    space."""
     box = write_zoo(tmp_path / "zoo")
     narrow = {name: value[:16, :16].copy() for name, value in base_tensors(1).items()}
     write_model(box / "models" / "seed-1", narrow)
@@ -357,19 +366,24 @@ def test_a_spec_that_makes_no_sense_is_refused(changes: dict, reason: str) -> No
         ("upload:mine.csv", "colour", "no column 'colour'; choose from kind"),
     ],
 )
-def test_a_label_table_that_cannot_be_used_stops_the_study(zoo: Path, ref: str, column: str, reason: str) -> None:
+def test_a_label_table_that_cannot_be_used_stops_the_study(
+    zoo: Path, ref: str, column: str, reason: str
+) -> None:
     with pytest.raises(SpecError, match=reason):
         STUDY.run(replace(SPEC, labels=ref, column=column), label_table([("nli-0", "a")]))
 
 
-def test_a_shared_instance_reads_no_file_of_its_own(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shared_instance_reads_no_file_of_its_own(
+    zoo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     with pytest.raises(SpecError, match="shared instance"):
         STUDY.run(replace(SPEC, labels="/etc/passwd"))
 
 
 def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first stage hashes folders and asks the hub: a cancelled study stops between two models."""
+    """The first stage hashes folders and asks the hub: a cancelled study stops between two
+    models."""
     signal, asked = Signal(), []
 
     def identify(ref: str) -> str:

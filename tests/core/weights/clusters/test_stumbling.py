@@ -1,4 +1,5 @@
-"""A hub that stumbles: the numbers of a healthy hub, or the model left out with the reason; never another's numbers."""
+"""A hub that stumbles: the numbers of a healthy hub, or the model left out with the reason; never
+another's numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ from tests.core.tree_server import TreeServer, as_files
 
 BASE = "org/base"
 NAMES = ("org/b", "org/c", "org/d")
-SPEC = WeightsSpec(base=f"hub:{BASE}", models=tuple(f"hub:{name}" for name in NAMES), rank=3, permutations=100)
+SPEC = WeightsSpec(
+    base=f"hub:{BASE}", models=tuple(f"hub:{name}" for name in NAMES), rank=3, permutations=100
+)
 INTRUDERS = IntruderSpec(base=SPEC.base, models=SPEC.models, leading=3, draws=19)
 
 
@@ -112,11 +115,15 @@ def test_a_pair_is_looked_at_as_its_studies_are(server: TreeServer, tmp_path: Pa
     assert check.related
 
 
-def test_a_hub_model_is_read_at_the_commit_that_it_is_known_by(server: TreeServer, tmp_path: Path) -> None:
+def test_a_hub_model_is_read_at_the_commit_that_it_is_known_by(
+    server: TreeServer, tmp_path: Path
+) -> None:
     """A commit that appears between the two stages is not kept under the one before."""
     base, model = SPEC.base, SPEC.models[0]
     known = identify(base), identify(model)
-    server.repositories["models/org/b"].files.update(as_files(tuned_tensors(base_tensors(), 8, 8), CONFIG))
+    server.repositories["models/org/b"].files.update(
+        as_files(tuned_tensors(base_tensors(), 8, 8), CONFIG)
+    )
     forget()
     with using(Store(tmp_path / "store")), pytest.raises(ModelError, match="revision"):
         measure_delta(base, model, *known, (), 8, 0)
@@ -139,7 +146,11 @@ def hub_refs(spec: Any) -> dict[str, Any]:
         value = getattr(spec, option.name)
         if isinstance(value, str) and value.startswith("zoo:"):
             changes[option.name] = "hub:org/tiny-0"
-        elif isinstance(value, tuple) and value and all(str(ref).startswith(("zoo:", "random:")) for ref in value):
+        elif (
+            isinstance(value, tuple)
+            and value
+            and all(str(ref).startswith(("zoo:", "random:")) for ref in value)
+        ):
             changes[option.name] = ("hub:org/tiny-1", "hub:org/tiny-2")
     return changes
 
@@ -150,7 +161,9 @@ def test_no_key_of_any_study_holds_an_empty_identity(
     command: str, stumbles: int, server: TreeServer, tmp_path: Path
 ) -> None:
     for number in range(3):
-        server.add(f"org/tiny-{number}", save_tiny(tmp_path / f"tiny-{number}", head=True, seed=number))
+        server.add(
+            f"org/tiny-{number}", save_tiny(tmp_path / f"tiny-{number}", head=True, seed=number)
+        )
     study = STUDIES[command]
     default = study.Spec()
     spec = replace(default, **hub_refs(default))
@@ -169,7 +182,9 @@ def test_no_key_of_any_study_holds_an_empty_identity(
 
 
 def test_an_empty_identity_is_a_bug() -> None:
-    task = Task.of("x", measure_delta, base="a", model="b", base_identity="x", model_identity="", families=())
+    task = Task.of(
+        "x", measure_delta, base="a", model="b", base_identity="x", model_identity="", families=()
+    )
     with pytest.raises(ValueError, match="empty identity"):
         _ = task.key
     with pytest.raises(ValueError, match="empty identity"):
@@ -177,16 +192,29 @@ def test_an_empty_identity_is_a_bug() -> None:
     assert encoding.key_of("")  # an empty text is a text
 
 
-def broken_list(server: TreeServer, monkeypatch: pytest.MonkeyPatch, answer: Callable[..., None]) -> None:
+def broken_list(
+    server: TreeServer, monkeypatch: pytest.MonkeyPatch, answer: Callable[..., None]
+) -> None:
     monkeypatch.setattr(server._server.RequestHandlerClass, "_list", answer)
 
 
 def entries(first: int, count: int) -> list[dict[str, Any]]:
-    return [{"id": f"org/m{number}", "tags": [], "downloads": 1} for number in range(first, first + count)]
+    return [
+        {"id": f"org/m{number}", "tags": [], "downloads": 1}
+        for number in range(first, first + count)
+    ]
 
 
-def test_an_entry_without_a_name_is_left_out_and_said(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = [{"tags": []}, *entries(0, 2), "no model", {"id": "a/b/c"}, {"id": "org/odd", "safetensors": [1]}]
+def test_an_entry_without_a_name_is_left_out_and_said(
+    server: TreeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = [
+        {"tags": []},
+        *entries(0, 2),
+        "no model",
+        {"id": "a/b/c"},
+        {"id": "org/odd", "safetensors": [1]},
+    ]
     broken_list(server, monkeypatch, lambda self, wanted: self._send(200, page))
     said: list[str] = []
     listed = hub_listing.list_fine_tunes(BASE, say=said.append)
@@ -195,10 +223,16 @@ def test_an_entry_without_a_name_is_left_out_and_said(server: TreeServer, monkey
     assert "4 entries" in said[0]
 
 
-def test_a_list_that_goes_in_circles_ends(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_goes_in_circles_ends(
+    server: TreeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def answer(self: Any, wanted: str) -> None:
         count = len(self.hub.requests)  # a new address each time, with the same models
-        self._send(200, entries(0, 100), {"Link": f'<{self.hub.url}/api/models?cursor={count}>; rel="next"'})
+        self._send(
+            200,
+            entries(0, 100),
+            {"Link": f'<{self.hub.url}/api/models?cursor={count}>; rel="next"'},
+        )
 
     broken_list(server, monkeypatch, answer)
     listed = hub_listing.list_fine_tunes(BASE, 2_500)
@@ -206,7 +240,9 @@ def test_a_list_that_goes_in_circles_ends(server: TreeServer, monkeypatch: pytes
     assert len(server.requests) == 2
 
 
-def test_what_came_before_a_failure_is_kept(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_came_before_a_failure_is_kept(
+    server: TreeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def answer(self: Any, wanted: str) -> None:
         page = int(self.path.rpartition("cursor=")[2]) if "cursor=" in self.path else 0
         if page == 5:
@@ -220,7 +256,9 @@ def test_what_came_before_a_failure_is_kept(server: TreeServer, monkeypatch: pyt
     assert "500 models" in said[0]
 
 
-def test_an_answer_that_trickles_has_a_bound(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_trickles_has_a_bound(
+    server: TreeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def answer(self: Any, wanted: str) -> None:
         self.send_response(200)
         self.end_headers()

@@ -1,4 +1,5 @@
-"""Tables of models on planted distances: neighbours, chance, predictions and pairs, by hand and by loops."""
+"""Tables of models on planted distances: neighbours, chance, predictions and pairs, by hand and by
+loops."""
 
 from __future__ import annotations
 
@@ -34,10 +35,15 @@ def blocks(labels: list[str], seed: int = 0) -> np.ndarray:
 
 
 def members(count: int) -> list[Member]:
-    return [Member(f"zoo:m{place}", "zoo:base", task=f"t{place}", data=f"d{place}") for place in range(count)]
+    return [
+        Member(f"zoo:m{place}", "zoo:base", task=f"t{place}", data=f"d{place}")
+        for place in range(count)
+    ]
 
 
-def scored(labels: list[str] = LABELS, spec: WeightsSpec = SPEC, aside: tuple[int, ...] = ()) -> Scored:
+def scored(
+    labels: list[str] = LABELS, spec: WeightsSpec = SPEC, aside: tuple[int, ...] = ()
+) -> Scored:
     distances = {"projector": blocks(labels), "norms": blocks(labels[::-1], 1)}
     return score(spec, labels, distances, aside)
 
@@ -65,7 +71,10 @@ def test_what_is_asked_for_is_what_the_neighbours_are_of() -> None:
 def test_predictions_are_the_vote_of_the_nearest() -> None:
     distances, result = blocks(LABELS), scored()
     for place, guess in result.predictions.items():
-        order = sorted((other for other in range(9) if other != place), key=lambda other: distances[place, other])
+        order = sorted(
+            (other for other in range(9) if other != place),
+            key=lambda other: distances[place, other],
+        )
         assert guess.predicted == LABELS[place]
         assert guess.votes == 1.0
         assert guess.nearest == order[0]
@@ -92,7 +101,9 @@ def test_models_without_a_label_or_set_aside_are_in_no_score_but_in_a_cluster() 
         (["", "", ""], False),
     ],
 )
-def test_what_cannot_be_scored_says_why_and_still_has_clusters(labels: list[str], scores: bool) -> None:
+def test_what_cannot_be_scored_says_why_and_still_has_clusters(
+    labels: list[str], scores: bool
+) -> None:
     result = scored(labels)
     assert (result.k > 0) is scores
     assert bool(len(result.vectors)) is scores
@@ -102,7 +113,9 @@ def test_what_cannot_be_scored_says_why_and_still_has_clusters(labels: list[str]
     assert {"k", "share", "chance", "p_value"} <= set(result.vectors.columns)
 
 
-@pytest.mark.parametrize(("neighbours", "clusters", "passes"), [(8, 9, True), (9, 9, False), (8, 10, False)])
+@pytest.mark.parametrize(
+    ("neighbours", "clusters", "passes"), [(8, 9, True), (9, 9, False), (8, 10, False)]
+)
 def test_no_more_neighbours_than_others_and_no_more_clusters_than_models(
     neighbours: int, clusters: int, passes: bool
 ) -> None:
@@ -141,11 +154,17 @@ def test_a_row_a_model_with_its_nearest_its_size_and_its_place() -> None:
     labels, models = ["a", "a", "b"], members(3)
     distances = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
     result = score(SPEC, labels, {"projector": distances})
-    sizes = {"zoo:m0": features([0.3, 0.4]), "zoo:m1": features([0.0, 1.0]), "zoo:m2": features([0.0, 0.0])}
+    sizes = {
+        "zoo:m0": features([0.3, 0.4]),
+        "zoo:m1": features([0.0, 1.0]),
+        "zoo:m2": features([0.0, 0.0]),
+    }
     table = build_models(models, labels, sizes, distances, result, np.arange(6.0).reshape(3, 2))
     assert table["nearest"].tolist() == ["zoo:m1", "zoo:m0", "zoo:m1"]
     assert table["distance"].tolist() == [1.0, 1.0, 2.0]
-    np.testing.assert_allclose(table["relative_delta"], [0.1, 0.2, 0.0])  # over the base's norm of 5
+    np.testing.assert_allclose(
+        table["relative_delta"], [0.1, 0.2, 0.0]
+    )  # over the base's norm of 5
     assert table["unchanged"].tolist() == [0, 1, 2]
     assert table[["x", "y"]].to_numpy().ravel().tolist() == [0, 1, 2, 3, 4, 5]
     assert table["correct"].tolist() == [True, True, False]
@@ -158,7 +177,14 @@ def test_a_row_a_model_with_its_nearest_its_size_and_its_place() -> None:
 
 def test_a_model_alone_has_no_neighbour() -> None:
     alone = score(SPEC, ["a"], {"projector": np.zeros((1, 1))})
-    table = build_models(members(1), ["a"], {"zoo:m0": features([1.0, 0.0])}, np.zeros((1, 1)), alone, np.zeros((1, 2)))
+    table = build_models(
+        members(1),
+        ["a"],
+        {"zoo:m0": features([1.0, 0.0])},
+        np.zeros((1, 1)),
+        alone,
+        np.zeros((1, 2)),
+    )
     assert table["nearest"].isna().all()
     assert table["distance"].isna().all()
     assert table["predicted"].isna().all()

@@ -1,4 +1,5 @@
-"""Statements hold the numbers of the tables and claim nothing more; headlines give these numbers."""
+"""Statements hold the numbers of the tables and claim nothing more; headlines give these
+numbers."""
 
 from __future__ import annotations
 
@@ -52,9 +53,7 @@ def models(right: int = 7) -> pd.DataFrame:
 
 
 def ranks(ranked: list[float], null: list[float], of: str = "delta") -> pd.DataFrame:
-    return pd.DataFrame(
-        {"threshold": SPEC.threshold, "of": of, "rank": ranked, "null_rank": null}
-    )
+    return pd.DataFrame({"threshold": SPEC.threshold, "of": of, "rank": ranked, "null_rank": null})
 
 
 def members(*recipes: str) -> list[Member]:

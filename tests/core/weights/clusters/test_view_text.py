@@ -82,7 +82,10 @@ def test_pairs_with_one_label_are_compared_with_the_others() -> None:
 
 
 def test_trends_have_a_direction() -> None:
-    trends = {each.subject: each.verdict for each in views.state_trends(result().tables["trends"], "delta")}
+    trends = {
+        each.subject: each.verdict
+        for each in views.state_trends(result().tables["trends"], "delta")
+    }
     assert trends == {
         "query": views.NO_TREND, "key": views.FALLS, "value": views.RISES, "ff1": views.BENDS,
     }  # fmt: skip
@@ -95,8 +98,13 @@ def test_trends_have_a_direction() -> None:
 def test_without_numbers_there_is_no_sentence() -> None:
     empty = result()
     bare = {**empty.tables, "vectors": empty.tables["vectors"].iloc[:0]}
-    bare |= {"ranks": empty.tables["ranks"].iloc[:0], "distances": empty.tables["distances"].iloc[:0]}
-    nothing = Result(study="weights", spec=empty.spec, headline="", tables=bare, arrays=empty.arrays)
+    bare |= {
+        "ranks": empty.tables["ranks"].iloc[:0],
+        "distances": empty.tables["distances"].iloc[:0],
+    }
+    nothing = Result(
+        study="weights", spec=empty.spec, headline="", tables=bare, arrays=empty.arrays
+    )
     for sentence in (
         *(views.map_sentence, views.neighbours_sentence),
         *(views.distances_sentence, views.depth_sentence),

@@ -24,16 +24,18 @@ def distances() -> np.ndarray:
     rng = np.random.default_rng(0)
     points = np.repeat(np.eye(3) * 10, 4, axis=0) + rng.normal(size=(12, 3)) * 0.2
     order = rng.permutation(12)  # so that nothing depends on the order
-    return np.linalg.norm(points[:, None] - points[None], axis=2)[np.ix_(np.argsort(order), np.argsort(order))][
-        np.ix_(order, order)
-    ]
+    return np.linalg.norm(points[:, None] - points[None], axis=2)[
+        np.ix_(np.argsort(order), np.argsort(order))
+    ][np.ix_(order, order)]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_plain_groups_are_found(distances: np.ndarray, method: str) -> None:
     clusters = cluster_models(distances, method, 3)
     agreement, information = score_clusters(LABELS, clusters.tolist())
-    least = 1 - 1e-9 if method == "agglomerative" else 0.8  # HDBSCAN may leave a model out of its group
+    least = (
+        1 - 1e-9 if method == "agglomerative" else 0.8
+    )  # HDBSCAN may leave a model out of its group
     assert agreement >= least
     assert information >= least
 
@@ -60,10 +62,14 @@ def test_the_dendrogram_joins_everything_from_the_bottom_up(distances: np.ndarra
 
 def test_random_clusters_score_nothing_by_ari_and_something_by_nmi() -> None:
     rng = np.random.default_rng(0)
-    scores = np.array([score_clusters(LABELS, rng.integers(3, size=12).tolist()) for _ in range(200)])
+    scores = np.array(
+        [score_clusters(LABELS, rng.integers(3, size=12).tolist()) for _ in range(200)]
+    )
     assert abs(scores[:, 0].mean()) < 0.03
     assert scores[:, 1].mean() > 0.1
-    assert chance_information(LABELS, [0] * 4 + [1] * 4 + [2] * 4, 100, rng) == pytest.approx(0.25, abs=0.08)
+    assert chance_information(LABELS, [0] * 4 + [1] * 4 + [2] * 4, 100, rng) == pytest.approx(
+        0.25, abs=0.08
+    )
 
 
 def test_scores_equal_those_of_scikit_learn() -> None:
@@ -72,7 +78,10 @@ def test_scores_equal_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(2)
     for groups in (1, 2, 4, 12):
         clusters = rng.integers(groups, size=12)
-        expected = adjusted_rand_score(LABELS, clusters), normalized_mutual_info_score(LABELS, clusters)
+        expected = (
+            adjusted_rand_score(LABELS, clusters),
+            normalized_mutual_info_score(LABELS, clusters),
+        )
         assert score_clusters(LABELS, clusters.tolist()) == pytest.approx(expected)
     assert score_clusters(["a"] * 4, [0] * 4) == (1, 1)
 

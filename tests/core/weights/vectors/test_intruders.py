@@ -1,4 +1,5 @@
-"""Intruder dimensions: planted ones are all found, Gaussian changes make none, and the slow way agrees."""
+"""Intruder dimensions: planted ones are all found, Gaussian changes make none, and the slow way
+agrees."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def spread(size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def planted(base: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """A change of rank `count`: as many directions, each a mixture of all of the base's, that come first."""
+    """A change of rank `count`: as many directions, each a mixture of all of the base's, that come
+    first."""
     left, _, right = np.linalg.svd(base, full_matrices=True)
     ours = np.linalg.qr(np.stack([left @ spread(len(left), rng) for _ in range(count)], 1))[0]
     theirs = np.linalg.qr(np.stack([right.T @ spread(len(right), rng) for _ in range(count)], 1))[0]
@@ -61,7 +63,9 @@ def test_planted_intruders_are_all_found(shape: tuple[int, int], count: int) -> 
     assert (found.cosines[:count] < 0.5).all()
 
 
-def test_planted_intruders_are_more_than_noise_where_noise_of_that_size_leaves_the_base_alone() -> None:
+def test_planted_intruders_are_more_than_noise_where_noise_of_that_size_leaves_the_base_alone() -> (
+    None
+):
     rng = np.random.default_rng(7)
     base = base_matrix((96, 96), rng)
     delta = 0.5 * planted(base, 2, rng)
@@ -75,7 +79,8 @@ def test_planted_intruders_are_more_than_noise_where_noise_of_that_size_leaves_t
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [0.02, 0.3])
 def test_gaussian_changes_hold_none(shape: tuple[int, int], size: float) -> None:
-    """The change is itself Gaussian: in none of eight matrices does the test find more than that."""
+    """The change is itself Gaussian: in none of eight matrices does the test find more than
+    that."""
     for seed in range(8):
         rng = np.random.default_rng([seed, *shape])
         base = base_matrix(shape, rng)
@@ -83,7 +88,9 @@ def test_gaussian_changes_hold_none(shape: tuple[int, int], size: float) -> None
         delta *= size * np.linalg.norm(base) / np.linalg.norm(delta)
         found = compare_directions(base, delta, 6, DRAWS, rng)
         assert count_p_value(int((found.cosines < 0.5).sum()), (found.null < 0.5).sum(1)) >= 0.01
-        assert not ((found.cosines < 0.5) & (direction_p_values(found.cosines, found.null) < 0.01)).any()
+        assert not (
+            (found.cosines < 0.5) & (direction_p_values(found.cosines, found.null) < 0.01)
+        ).any()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -125,16 +132,21 @@ def test_a_change_of_nothing_leaves_every_direction_as_it_was() -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
-    """A base, a fine-tune with a planted intruder in one matrix, and one whose changes are Gaussian."""
+    """A base, a fine-tune with a planted intruder in one matrix, and one whose changes are
+    Gaussian."""
     where, rng = tmp_path_factory.mktemp("intruders"), np.random.default_rng(0)
     base = base_tensors()
     for name, value in base.items():
         if "encoder" in name:
             base[name] = base_matrix(value.shape, rng).astype(np.float32)
     place = "bert.encoder.layer.1.intermediate.dense.weight"
-    tuned = base | {place: (base[place] + 0.4 * planted(base[place].astype(float), 1, rng)).astype(np.float32)}
+    tuned = base | {
+        place: (base[place] + 0.4 * planted(base[place].astype(float), 1, rng)).astype(np.float32)
+    }
     noisy = {
-        name: (value + 0.02 * rng.normal(size=value.shape)).astype(np.float32) if "encoder" in name else value
+        name: (value + 0.02 * rng.normal(size=value.shape)).astype(np.float32)
+        if "encoder" in name
+        else value
         for name, value in base.items()
     }
     names = (("base", base), ("planted-0", tuned), ("noise-0", noisy))
@@ -151,7 +163,9 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     result = STUDY.run(spec)
     assert not result.failures
     rows = result.tables["intruders"].query("intruders > 0 and p_value < .01")
-    assert rows[["model", "family", "layer", "intruders"]].to_numpy().tolist() == [[spec.models[0], "ff1", 2, 1]]
+    assert rows[["model", "family", "layer", "intruders"]].to_numpy().tolist() == [
+        [spec.models[0], "ff1", 2, 1]
+    ]
     total = result.table.query("family == 'all'").set_index("model")
     assert total.loc[spec.models[0], "p_value"] < 0.01 <= total.loc[spec.models[1], "p_value"]
     assert [(each.subject, each.verdict) for each in result.statements] == [
@@ -163,7 +177,9 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     assert all(each.named_in(result.headline) for each in result.statements)
     np.testing.assert_allclose(total["corrected_p"], np.minimum(1, 2 * total["p_value"]))
     for name, table in result.tables.items():
-        assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
+        assert [column for column in table.columns if meaning(name, str(column)) is None] == [], (
+            name
+        )
     assert "Ff1" in str(figures(result)["intruders"].to_dict())
 
 
@@ -216,13 +232,18 @@ def test_p_values_are_corrected_for_the_number_of_models(
 
 
 def test_p_values_of_a_matrix_hold_for_all_its_directions_together() -> None:
-    """Of matrices whose change is one of the null's own, 5 % have any direction at p <= .05, not 5 % for each."""
+    """Of matrices whose change is one of the null's own, 5 % have any direction at p <= .05, not 5
+    % for each."""
     rng, matrices = np.random.default_rng(0), 600
-    usual = np.array([0.9, 0.8, 0.7, 0.8, 0.7, 0.6])  # directions differ in how far they usually resemble the base's
+    usual = np.array(
+        [0.9, 0.8, 0.7, 0.8, 0.7, 0.6]
+    )  # directions differ in how far they usually resemble the base's
     drawn = usual - 0.3 * rng.random((matrices, DRAWS + 1, len(usual)))
     hits = sum((direction_p_values(one[0], one[1:]) <= 0.05).any() for one in drawn)
     assert hits / matrices < 0.05 + 3 * np.sqrt(0.05 * 0.95 / matrices)
-    every = 0.9 - 0.3 * rng.random((matrices, DRAWS + 1, 6))  # the same for all: the bound is reached
+    every = 0.9 - 0.3 * rng.random(
+        (matrices, DRAWS + 1, 6)
+    )  # the same for all: the bound is reached
     hits = sum((direction_p_values(one[0], one[1:]) <= 0.05).any() for one in every)
     assert abs(hits / matrices - 0.05) < 3 * np.sqrt(0.05 * 0.95 / matrices)
 

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.weights.vectors.neighbours import calc_neighbour_shares, chance_share, neighbour_weights, predict_labels
+from core.weights.vectors.neighbours import (
+    calc_neighbour_shares,
+    chance_share,
+    neighbour_weights,
+    predict_labels,
+)
 
 LABELS = ["a"] * 3 + ["b"] * 3 + ["c"] * 3
 
@@ -24,7 +29,9 @@ def random_distances(models: int, seed: int = 0) -> np.ndarray:
 def slow_share(distances: np.ndarray, labels: list[str], k: int) -> float:
     hits = 0
     for model in range(len(labels)):
-        others = sorted((o for o in range(len(labels)) if o != model), key=lambda o: distances[model, o])
+        others = sorted(
+            (o for o in range(len(labels)) if o != model), key=lambda o: distances[model, o]
+        )
         hits += sum(labels[other] == labels[model] for other in others[:k])
     return hits / (k * len(labels))
 
@@ -34,7 +41,9 @@ def test_shares_equal_a_slow_count() -> None:
     result = calc_neighbour_shares(distances, LABELS, 8, 50, np.random.default_rng(0))
     for k in range(1, 9):
         assert result.share[k - 1] == pytest.approx(slow_share(distances, LABELS, k))
-    assert result.share[-1] == pytest.approx(result.chance)  # all the others are neighbours: chance, exactly
+    assert result.share[-1] == pytest.approx(
+        result.chance
+    )  # all the others are neighbours: chance, exactly
 
 
 def test_chance_is_what_equal_groups_say() -> None:
@@ -67,11 +76,15 @@ def test_permuted_labels_score_chance_within_its_interval() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sizes", "exact"), [((3, 3, 3), False), ((3, 3, 2), True), ((2, 2), True), ((3, 3), True)])
+@pytest.mark.parametrize(
+    ("sizes", "exact"), [((3, 3, 3), False), ((3, 3, 2), True), ((2, 2), True), ((3, 3), True)]
+)
 def test_p_values_of_shuffled_labels_are_uniform(sizes: tuple[int, ...], exact: bool) -> None:
-    """The level of the test: labels that mean nothing reach p <= a with probability a, and never more often.
+    """The level of the test: labels that mean nothing reach p <= a with probability a, and never
+    more often.
 
-    A share takes few values, so that few p-values exist: below a they hold the level, at each that exists they meet it.
+    A share takes few values, so that few p-values exist: below a they hold the level, at each that
+    exists they meet it.
     """
     rng = np.random.default_rng(5)
     labels = [str(group) for group, size in enumerate(sizes) for _ in range(size)]
@@ -87,7 +100,8 @@ def test_p_values_of_shuffled_labels_are_uniform(sizes: tuple[int, ...], exact: 
         reached = float(np.mean(values <= level))
         error = np.sqrt(level * (1 - level) / times)
         assert reached <= level + 3 * error
-    # Discrete, but not timid: its mean is 1/2 and half of the probability of a tie, which few models have often.
+    # Discrete, but not timid: its mean is 1/2 and half of the probability of a tie, which few
+    # models have often.
     assert 0.5 <= values.mean() <= (0.7 if len(labels) > 6 else 0.8)
 
 
@@ -109,9 +123,12 @@ def test_few_models_have_exact_p_values_and_a_smallest_one(labels: str, k: int) 
 
 
 def test_the_smallest_p_value_is_reached_by_plain_groups() -> None:
-    """Two pairs far apart: of the three ways to pair four models one is theirs, so no p-value is below a third."""
+    """Two pairs far apart: of the three ways to pair four models one is theirs, so no p-value is
+    below a third."""
     points = np.array([[0.0], [0.1], [9.0], [9.1]])
-    result = calc_neighbour_shares(distances_of(points), list("aabb"), 1, 1000, np.random.default_rng(0))
+    result = calc_neighbour_shares(
+        distances_of(points), list("aabb"), 1, 1000, np.random.default_rng(0)
+    )
     assert result.p_value[0] == result.smallest_p[0] == pytest.approx(1 / 3)
     many = calc_neighbour_shares(
         random_distances(18), [str(i // 3) for i in range(18)], 2, 500, np.random.default_rng(0)

@@ -1,4 +1,5 @@
-"""Maps: PCA is exact in the plane, the others keep plain groups together and are the same each time."""
+"""Maps: PCA is exact in the plane, the others keep plain groups together and are the same each
+time."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def test_neighbourhoods_are_kept_and_the_map_is_the_same_each_time(method: str) 
     away = distances_of(drawn.points)
     np.fill_diagonal(away, np.inf)
     assert (away.argmin(1) // 6 == np.arange(18) // 6).all()
-    np.testing.assert_allclose(draw_map(distances_of(points), method, seed=1).points, drawn.points, atol=1e-4)
+    np.testing.assert_allclose(
+        draw_map(distances_of(points), method, seed=1).points, drawn.points, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("method", ["pca", "tsne", "umap"])

@@ -101,7 +101,9 @@ def test_distances_are_a_metric(zoo: list[Features], vector: str) -> None:
 @pytest.mark.parametrize("vector", SAFE)
 def test_safe_vectors_ignore_the_gauge(zoo: list[Features], vector: str, how: str) -> None:
     changed = [turned(zoo[0], how), *zoo[1:]]
-    np.testing.assert_allclose(calc_distances(changed, vector, RANK), calc_distances(zoo, vector, RANK), atol=1e-5)
+    np.testing.assert_allclose(
+        calc_distances(changed, vector, RANK), calc_distances(zoo, vector, RANK), atol=1e-5
+    )
     assert calc_distances([zoo[0], changed[0]], vector, RANK)[0, 1] < 1e-5
 
 
@@ -113,15 +115,21 @@ def test_safe_vectors_ignore_how_a_lora_was_factored(zoo: list[Features], vector
         mixing = rng.normal(size=(RANK, RANK)) + 3 * np.eye(RANK)
         again[key] = (b @ mixing, np.linalg.inv(mixing) @ a)
     changed = [from_pairs(again), *zoo[1:]]
-    np.testing.assert_allclose(calc_distances(changed, vector, RANK), calc_distances(zoo, vector, RANK), atol=1e-5)
+    np.testing.assert_allclose(
+        calc_distances(changed, vector, RANK), calc_distances(zoo, vector, RANK), atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("how", ["signs", "rotations"])
 @pytest.mark.parametrize("vector", ["factors", "original"])
-def test_averaged_factors_do_not_ignore_the_gauge(zoo: list[Features], vector: str, how: str) -> None:
+def test_averaged_factors_do_not_ignore_the_gauge(
+    zoo: list[Features], vector: str, how: str
+) -> None:
     """The page's caveat: the same delta, another choice of signs, another vector."""
     same, weighted = turned(zoo[0], how), vector == "factors"
-    assert not np.allclose(calc_factors(zoo[0], RANK, weighted), calc_factors(same, RANK, weighted), atol=0.1)
+    assert not np.allclose(
+        calc_factors(zoo[0], RANK, weighted), calc_factors(same, RANK, weighted), atol=0.1
+    )
     assert calc_distances([zoo[0], same], vector, RANK)[0, 1] > 0.1
 
 
@@ -142,28 +150,40 @@ def test_projector_distances_are_sines_of_principal_angles() -> None:
 
     rng = np.random.default_rng(0)
     one, two = (features_of({("query", 0): rng.normal(size=(30, 30))}) for _ in range(2))
-    sides = [subspace_angles(getattr(one, side)[0], getattr(two, side)[0]) for side in ("left", "right")]
+    sides = [
+        subspace_angles(getattr(one, side)[0], getattr(two, side)[0]) for side in ("left", "right")
+    ]
     expected = np.sqrt(np.mean([(np.sin(angles) ** 2).mean() for angles in sides]))
     assert calc_distances([one, two], "projector", RANK)[0, 1] == pytest.approx(expected)
 
 
 def test_unrelated_projectors_are_at_their_null() -> None:
     rng = np.random.default_rng(0)
-    zoo = [features_of({("query", layer): rng.normal(size=(40, 40)) for layer in range(6)}) for _ in range(6)]
+    zoo = [
+        features_of({("query", layer): rng.normal(size=(40, 40)) for layer in range(6)})
+        for _ in range(6)
+    ]
     distances = calc_distances(zoo, "projector", RANK)
-    assert distances[np.triu_indices(6, 1)].mean() == pytest.approx(np.sqrt(1 - RANK / 40), abs=0.01)
+    assert distances[np.triu_indices(6, 1)].mean() == pytest.approx(
+        np.sqrt(1 - RANK / 40), abs=0.01
+    )
 
 
 def test_float32_from_the_store_costs_nothing_that_can_be_seen(zoo: list[Features]) -> None:
     def stored(model: Features) -> Features:
-        left, right = (tuple(a.astype(np.float32) for a in side) for side in (model.left, model.right))
+        left, right = (
+            tuple(a.astype(np.float32) for a in side) for side in (model.left, model.right)
+        )
         return Features(*list(vars(model).values())[:6], left, right, model.sketches)
 
     kept = [stored(model) for model in zoo]
     np.testing.assert_allclose(
         calc_distances(kept, "projector", RANK), calc_distances(zoo, "projector", RANK), atol=1e-7
     )
-    assert calc_distances([kept[0], stored(turned(zoo[0], "rotations"))], "projector", RANK)[0, 1] < 1e-5
+    assert (
+        calc_distances([kept[0], stored(turned(zoo[0], "rotations"))], "projector", RANK)[0, 1]
+        < 1e-5
+    )
 
 
 def test_delta_distances_are_chords_of_the_cosine(zoo: list[Features]) -> None:
@@ -182,7 +202,9 @@ def test_norms_and_spectrum_look_at_size_and_shape_apart(zoo: list[Features]) ->
 def test_factors_average_over_layers_and_join_families(zoo: list[Features]) -> None:
     vector = calc_factors(zoo[0], 2)
     assert vector.shape == (2 * sum(rows for rows, _ in SHAPES.values()),)
-    query = np.mean([zoo[0].left[i][:, :2] * np.sqrt(zoo[0].values[i, :2]) for i in range(LAYERS)], axis=0)
+    query = np.mean(
+        [zoo[0].left[i][:, :2] * np.sqrt(zoo[0].values[i, :2]) for i in range(LAYERS)], axis=0
+    )
     np.testing.assert_allclose(vector[: query.size], query.ravel())
 
 
@@ -191,11 +213,15 @@ def test_the_original_vector_is_the_singular_vectors_alone(zoo: list[Features]) 
     query = np.mean([zoo[0].left[i][:, :2] for i in range(LAYERS)], axis=0)
     np.testing.assert_allclose(vector[: query.size], query.ravel())
     louder = from_pairs({key: (5 * b, a) for key, (b, a) in low_rank_pairs(0).items()})
-    np.testing.assert_allclose(np.abs(calc_factors(louder, 2, weighted=False)), np.abs(vector), atol=1e-9)
+    np.testing.assert_allclose(
+        np.abs(calc_factors(louder, 2, weighted=False)), np.abs(vector), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(("vector", "weighted"), [("factors", True), ("original", False)])
-def test_averaged_factors_are_compared_by_their_cosine(zoo: list[Features], vector: str, weighted: bool) -> None:
+def test_averaged_factors_are_compared_by_their_cosine(
+    zoo: list[Features], vector: str, weighted: bool
+) -> None:
     one, two = (calc_factors(model, 2, weighted) for model in zoo[:2])
     cosine = one @ two / np.linalg.norm(one) / np.linalg.norm(two)
     assert calc_distances(zoo[:2], vector, 2)[0, 1] == pytest.approx(np.sqrt(2 - 2 * cosine))
@@ -233,8 +259,11 @@ def only_layers(features: Features, first: int) -> Features:
 
 
 @pytest.mark.parametrize("vector", ["projector", "spectrum"])
-def test_frozen_layers_are_absent_and_the_others_compared_alone(zoo: list[Features], vector: str) -> None:
-    """Two models of different tasks with the same frozen layers are no nearer to each other for that."""
+def test_frozen_layers_are_absent_and_the_others_compared_alone(
+    zoo: list[Features], vector: str
+) -> None:
+    """Two models of different tasks with the same frozen layers are no nearer to each other for
+    that."""
     frozen = [frozen_below(zoo[0], 2), frozen_below(zoo[1], 1), zoo[2]]
     distances = calc_distances(frozen, vector, RANK)
     above = [only_layers(model, 2) for model in frozen]
@@ -263,7 +292,9 @@ def test_norms_of_frozen_layers_are_zero(zoo: list[Features]) -> None:
 def test_a_frozen_matrix_takes_part_without_breaking_anything() -> None:
     rng = np.random.default_rng(0)
     frozen = np.zeros((20, 20))
-    zoo = [features_of({("query", 0): frozen, ("key", 0): rng.normal(size=(20, 20))}) for _ in range(3)]
+    zoo = [
+        features_of({("query", 0): frozen, ("key", 0): rng.normal(size=(20, 20))}) for _ in range(3)
+    ]
     for vector in VECTORS:
         assert np.isfinite(calc_distances(zoo, vector, RANK)).all()
 

@@ -1,4 +1,5 @@
-"""Spectra: against full singular value decompositions, planted ranks, and what float32 would get wrong."""
+"""Spectra: against full singular value decompositions, planted ranks, and what float32 would get
+wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +7,13 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.weights.vectors.spectra import decompose, energy_rank, entropy_rank, singular_values, stable_rank
+from core.weights.vectors.spectra import (
+    decompose,
+    energy_rank,
+    entropy_rank,
+    singular_values,
+    stable_rank,
+)
 
 RNG = np.random.default_rng(5)
 
@@ -30,7 +37,9 @@ def test_values_equal_a_full_decomposition(shape: tuple[int, int]) -> None:
     expected = np.linalg.svd(matrix.astype(float), compute_uv=False)
     np.testing.assert_allclose(singular_values(matrix), expected, rtol=1e-9)
     for threshold in (0.5, 0.9, 0.99, 1.0):
-        assert energy_rank(expected, threshold) == slow_energy_rank(expected, threshold * (1 - 1e-12))
+        assert energy_rank(expected, threshold) == slow_energy_rank(
+            expected, threshold * (1 - 1e-12)
+        )
 
 
 @pytest.mark.parametrize("shape", [(128, 128), (128, 512), (512, 128)])

@@ -18,7 +18,10 @@ def test_a_line_is_found_and_written() -> None:
     assert trend.kind == "linear"
     assert trend.coefficients == pytest.approx((20, -1.5), abs=0.1)
     assert trend.r2 > 0.99
-    assert trend.equation == f"{trend.coefficients[0]:.3g} \N{MINUS SIGN} {-trend.coefficients[1]:.3g} layer, R² = 1.00"
+    assert (
+        trend.equation
+        == f"{trend.coefficients[0]:.3g} \N{MINUS SIGN} {-trend.coefficients[1]:.3g} layer, R² = 1.00"
+    )
 
 
 def test_a_parabola_is_found() -> None:
@@ -38,7 +41,9 @@ def test_the_choice_is_by_aicc() -> None:
         rest = y - np.polyval(np.polyfit(np.arange(6), y, degree), np.arange(6))
         parameters = degree + 2
         small = 2 * parameters * (parameters + 1) / (6 - parameters - 1)
-        assert trend.aicc[kind] == pytest.approx(6 * np.log((rest**2).mean()) + 2 * parameters + small)
+        assert trend.aicc[kind] == pytest.approx(
+            6 * np.log((rest**2).mean()) + 2 * parameters + small
+        )
     assert trend.kind == min(trend.aicc, key=lambda kind: trend.aicc[kind]) == "linear"
 
 
@@ -58,7 +63,9 @@ def test_data_without_a_trend_are_rarely_said_to_have_one() -> None:
     depth = np.repeat(np.arange(1.0, layers + 1), models)
     ours, pooled = [], []
     for _ in range(times):
-        ranks = np.repeat(rng.normal(30, 5, size=layers), models) + rng.normal(scale=2, size=layers * models)
+        ranks = np.repeat(rng.normal(30, 5, size=layers), models) + rng.normal(
+            scale=2, size=layers * models
+        )
         pooled.append(pooled_choice(depth, ranks))
         trend = fit_trend(np.arange(1.0, layers + 1), ranks.reshape(layers, models).mean(1))
         assert trend is not None
@@ -104,7 +111,9 @@ def test_the_points_of_one_depth_are_to_be_averaged_first() -> None:
         fit_trend(np.array([0.0, 0, 1, 1, 2, 3]), np.arange(6.0))
 
 
-@pytest.mark.parametrize(("x", "y"), [([0, 1, 2, 3], [1, 2, 3, 4]), ([0, 1, 2, 3, 4], [1, np.nan, np.nan, 2, 3])])
+@pytest.mark.parametrize(
+    ("x", "y"), [([0, 1, 2, 3], [1, 2, 3, 4]), ([0, 1, 2, 3, 4], [1, np.nan, np.nan, 2, 3])]
+)
 def test_too_few_points_have_no_trend(x: list[float], y: list[float]) -> None:
     assert fit_trend(np.array(x, float), np.array(y, float)) is None
 

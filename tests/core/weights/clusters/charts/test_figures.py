@@ -1,4 +1,5 @@
-"""Charts: every figure of a result renders to SVG, and what is not there is refused with what is."""
+"""Charts: every figure of a result renders to SVG, and what is not there is refused with what
+is."""
 
 from __future__ import annotations
 
