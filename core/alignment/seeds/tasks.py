@@ -230,7 +230,7 @@ class Judge:
             )
             for rows in (parts.train, parts.test)
         ]
-        value = {
+        value: Value = {
             f"{name}/{column}": np.stack([getattr(part, column) for part in scores])
             for column in COLUMNS
         }

@@ -10,7 +10,9 @@ describes is run without that process.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,10 +24,14 @@ from core.models.loading.tokenizing import read_tokenizer, replies
 from core.models.references import ModelRef
 from core.models.zoo import read_manifest
 from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
+from core.runs.tasks import tick
 
-MEMORY, MEMORY_SHARED = 2**31, 2**29  # bytes for an untrusted tokenizer
+# Bytes that a tokenizer from outside may take. A vocabulary of 128,000 pieces needs 256 MB, one of
+# 250,000 (in no model small enough for a shared instance) more than 384.
+MEMORY, MEMORY_SHARED = 2**31, 320 * 2**20
 SECONDS = 15.0  # of processor time to read a tokenizer and the first text
 SECONDS_A_TEXT = 0.005
+LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
 SILENCE = (
     120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
 )
@@ -160,7 +166,7 @@ class OutsideTokenizer:
         seconds = SECONDS + SECONDS_A_TEXT * texts
         asked = request | {"folder": self._folder, "ref": self._ref}
         note = f"cutting text for {self._ref}" if texts else f"reading the tokenizer of {self._ref}"
-        with self._turn:
+        with self._turn, _only_process(self):
             if self._process is None or not self._process.alive:
                 self._process = Apart(
                     "core.models.loading.tokenizing",
@@ -190,6 +196,39 @@ class OutsideTokenizer:
                     f"should "
                     f"({self._memory // 2**20:,} MB): choose another model."
                 ) from None
+
+    def close(self) -> None:
+        """End the process; the next request starts another."""
+        if self._process is not None:
+            self._process.close()
+
+
+_asking = threading.Lock()
+_asked: list[weakref.ref[OutsideTokenizer]] = []  # at most one: the last that was asked
+
+
+@contextmanager
+def _only_process(tokenizer: OutsideTokenizer) -> Iterator[None]:
+    """Keep all other tokenizers from outside out of memory on a shared instance.
+
+    Several at once would not fit its host.
+
+    Raises:
+        CancelledError: If the run is cancelled while it waits.
+    """
+    if not current_limits().shared:
+        yield
+        return
+    while not _asking.acquire(timeout=LOOK_UP_SECONDS):
+        tick(0.0, "waiting for another model's tokenizer")
+    try:
+        for before in filter(None, (reference() for reference in _asked)):
+            if before is not tokenizer:
+                before.close()
+        _asked[:] = [weakref.ref(tokenizer)]
+        yield
+    finally:
+        _asking.release()
 
 
 def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None = None) -> Tokenizer:

@@ -11,8 +11,8 @@ References:
     for).
 Deviations: PWCCA's weights are the paper's, sums of |<canonical variable, neuron of X>| over X's
 neurons (centred columns), so that a rotation of X changes it a little, unlike the other measures
-here; the correlations are weighted only over the smaller of the two ranks. The jackknife keeps the SVCCA
-subspace of all items.
+here; the correlations are weighted only over the smaller of the two ranks. The jackknife keeps the
+SVCCA subspace of all items.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ References:
     Schönemann 1966.
 Deviations: Procrustes is given as a similarity, |X^T Y|_* / (|X|_F |Y|_F) of the centred spaces: 1
 minus half the squared Procrustes distance between the spaces scaled to unit norm. It is in
-[0, 1], and 1 for spaces that differ by rotation, reflection, shift and isotropic scale. The mean cosine is not
-invariant to a rotation of one space.
+[0, 1], and 1 for spaces that differ by rotation, reflection, shift and isotropic scale. The mean
+cosine is not invariant to a rotation of one space.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -376,6 +377,34 @@ def test_a_process_that_was_ended_is_started_again(
     assert len(started) == 2
 
 
+def test_a_shared_instance_holds_one_strangers_tokenizer_at_a_time(
+    saved: dict[str, Path], started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    one, other = (OutsideTokenizer(saved[kind], kind) for kind in ("bert", "gpt2"))
+    request = {"what": "forms", "words": ["dog"]}
+    assert list(one(request))
+    assert [process.poll() is None for process in started] == [True]
+    assert list(other(request))
+    assert [process.poll() is None for process in started] == [False, True]
+    with ThreadPoolExecutor(4) as asking:
+        said = list(
+            asking.map(lambda tokenizer: list(tokenizer(request)), [one, other, one, other])
+        )
+    assert all(said)
+    assert sum(process.poll() is None for process in started) == 1
+
+
+def test_who_waits_for_a_tokenizer_hears_of_a_cancelled_run(
+    saved: dict[str, Path], started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    monkeypatch.setattr(tokenizers, "tick", lambda *said: (_ for _ in ()).throw(CancelledError()))
+    with tokenizers._asking, pytest.raises(CancelledError):
+        OutsideTokenizer(saved["bert"], "bert")({"what": "forms", "words": ["dog"]})
+    assert not started
+
+
 def test_settings_of_any_size_are_not_read(folder: Path) -> None:
     (folder / "tokenizer_config.json").write_text('{"x": [' + "[]," * 3_000_000 + "0]}")
     with pytest.raises(ModelError, match="too large for a file of settings"):
@@ -422,7 +451,7 @@ def test_a_shared_server_says_a_sentence_and_goes_on(
     assert done.returncode in (1, 2), done
     said = done.stdout + done.stderr
     assert (
-        "The tokenizer of hub:org/evil crashed or took more memory than a tokenizer should (512 MB)"
+        "The tokenizer of hub:org/evil crashed or took more memory than a tokenizer should (320 MB)"
         in said
     )
     assert "Traceback" not in said
