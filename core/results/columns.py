@@ -61,8 +61,8 @@ COLUMNS: Mapping[str, str] = {
     "probes": "number of probes that the score averages, with different initial maps or different "
     "control trees",
     "sd": "standard deviation of the score over these probes (the metric's unit)",
-    "rival": "the baseline, a simpler explanation of the score: position only, or the reference of "
-    "an untrained model",
+    "rival": "the baseline, a simpler explanation of the score: position only, the static window "
+    "(the model's embeddings of a word and its neighbours), or the reference of an untrained model",
     "rival_layer": "the baseline's layer; empty where it has none",
     "rival_value": "the baseline's score (the metric's unit)",
     "margin": "the score minus the baseline's (the metric's unit)",
@@ -99,6 +99,10 @@ COLUMNS: Mapping[str, str] = {
     "by its inverse",
     "other_group": "the group of the method with which it is compared: models, or against",
     "other_method": "the method with which it is compared",
+    "gain": "what is compared: the hidden state, the static window (layer 0 of a word and its "
+    "neighbours), the word alone, or state and window side by side",
+    "gains.layer": "the layer; -1 for the mean over layers",
+    "gains.difference": "how much more of the target's variance the first predicts (a share)",
     "level": "level of the interval: .95, or higher where several methods are compared with one "
     "(Bonferroni)",
     "converged": "whether training ended because the validation loss had stopped falling",

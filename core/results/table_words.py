@@ -53,6 +53,7 @@ TITLES: Mapping[str, str] = {
     "alignment": "Errors by layer, pair and method",
     "layers": "Errors by layer",
     "methods": "Errors by method",
+    "gains": "What the layers add to the static window",
     "curves": "Error during training",
     "check": "Errors on known bijections",
     "stitching": "Accuracy of each stitched pair",

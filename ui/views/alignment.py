@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
     from core.results.export import Result
 
-METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
+METHOD, LAYER, GAINS, GRID, PAIRS, SPACE, TRAINING = (
     "By method",
     "By layer",
+    "What the layers add",
     "Layer into layer",
     "Pair by pair",
     "The space",
@@ -51,19 +52,21 @@ METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
 STUDY_VIEWS = {
     METHOD: "held-out error of every map",
     LAYER: "held-out error by layer",
+    GAINS: "hidden states compared with the embedding table",
     GRID: "error from every layer into every layer",
     PAIRS: "error of every pair of models",
     SPACE: "words before and after a map",
     TRAINING: "validation error during training",
 }
 GROUPS = {
-    "Errors": (METHOD, LAYER, GRID, PAIRS),
+    "Errors": (METHOD, LAYER, GAINS, GRID, PAIRS),
     "Maps": (SPACE, TRAINING),
     "Experiments": tuple(EXPERIMENTS),
 }
 SENTENCES: dict[str, Callable[[Result], str]] = {
     METHOD: view_headlines.method_sentence,
     LAYER: view_headlines.layer_sentence,
+    GAINS: view_headlines.gains_sentence,
     GRID: view_headlines.grid_sentence,
     PAIRS: view_headlines.pairs_sentence,
     TRAINING: view_headlines.training_sentence,
@@ -126,6 +129,8 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Char
         return "layers", [partial(charts.layer_chart, result, str(group)) for group in groups]
     if view == GRID:
         return "grid", [partial(charts.grid_chart, result)] if "grid" in result.tables else []
+    if view == GAINS:
+        return "gains", [partial(charts.gain_chart, result)] if "gains" in result.tables else []
     if view == TRAINING:
         return "curves", [
             partial(charts.curve_chart, result, method) for method in charts.trained(result)

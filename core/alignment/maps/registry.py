@@ -164,6 +164,7 @@ DEFAULT_METHODS = (
     "inn",
     "mlp",
 )
+OF_STATES = tuple(n for n, method in METHODS.items() if method.kind in ("linear", "non-linear"))
 LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "linear")
 NON_LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "non-linear")
 

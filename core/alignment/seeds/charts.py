@@ -21,16 +21,17 @@ from core.alignment.seeds.curves import (
     error_chart,
     with_labels,
 )
-from core.alignment.seeds.statements import judged
+from core.alignment.seeds.statements import best_map, judged
+from core.alignment.seeds.tables import OVERALL, PAIRS
 from core.alignment.seeds.text import WHICH
 from core.errors import SpecError
-from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.axes import Plane, layer_plane, rule, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import BREAK, graded
+from core.results.drawing.curves import BREAK, Look, graded
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
-from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, heading, legend
+from core.results.drawing.style import BLUE, BROWN, DASHES, GREY, ORANGE, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, label_expr, text_of, told
@@ -41,6 +42,14 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 GRID, SPACE = 295, 270  # heights of plots with a legend or a slider below
+GAIN_TITLE = "More of the variance (points)"
+NO_GAIN = "no gain"
+GAINED = {  # names of the gains in charts
+    "state over window": "hidden state over static window",
+    "window over word": "static window over static word",
+    "window beside state": "both over hidden state",
+    "state beside window": "both over static window",
+}
 GROUPS = {"models": "first group", "against": "second group"}
 
 
@@ -138,6 +147,40 @@ def layer_chart(result: Result, group: str = "models", *, context: Context = PAG
         f"Error by layer on {WHICH[words]}{which}",
         "0: perfect; 1: no better than the target's mean; bands: 95 % intervals",
         context=context,
+    )
+
+
+def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw what the layers add to the static window, and the window to them, by layer.
+
+    Raises:
+        SpecError: If the study has no static window.
+    """
+    import pandas as pd
+
+    words = judged(result.tables["methods"])
+    table = result.need("gains", "the static window and kernel ridge")
+    rows = table[
+        (table["group"] == "models") & (table["words"] == words) & (table["layer"] != OVERALL)
+    ]
+    columns = {name: 100 * rows[name] for name in ("difference", "low", "high")}
+    rows = rows.assign(name=rows["gain"].map(GAINED), **columns)
+    span = span_of([0.0, *rows["low"], *rows["high"]])
+    plane = layer_plane(
+        rows, "difference", GAIN_TITLE, span, kind="gain", height=HEIGHT, context=context
+    )
+    looks = {
+        GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], DASHES[0] if number else (1, 0))
+        for number, (gain, (method, _)) in enumerate(PAIRS.items())
+    }
+    drawn = pd.concat([rows, rule(plane, NO_GAIN, 0.0)], ignore_index=True)
+    looks[NO_GAIN] = Look(GREY, dash=(4, 4), point=False, width=1.2)
+    return curves_of_methods(
+        drawn,
+        plane,
+        looks,
+        f"What the layers add to the embedding table on {WHICH[words]}",
+        "static window: layer 0 of the word and its neighbours; bands: 95 % intervals",
     )
 
 
@@ -375,18 +418,14 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         charts["layers-second-group"] = layer_chart(result, "against", context=context)
     if "models" in groups:
         words, means = judged(result.tables["methods"]), result.tables["methods"]
-        charts["pairs"] = pair_chart(result, best_method(means, words), context=context)
+        if "gains" in result.tables:
+            charts["gains"] = gain_chart(result, context=context)
+        charts["pairs"] = pair_chart(result, best_map(means, words), context=context)
     if "grid" in result.tables:
         charts["grid"] = grid_chart(result, context=context)
     if "curves" in result.tables:
         charts["training"] = curve_chart(result, context=context)
     return charts
-
-
-def best_method(means: pd.DataFrame, words: str) -> str:
-    """Find the method with the lowest mean error in the first group."""
-    rows = means[(means["group"] == "models") & (means["words"] == words)]
-    return str(rows.sort_values("nmse")["method"].iloc[0])
 
 
 def _test(result: Result, words: str) -> pd.DataFrame:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from core.alignment.maps.registry import METHODS, NON_LINEAR
+from core.alignment.maps.registry import NON_LINEAR, OF_STATES
+from core.alignment.seeds.tables import GAIN_OF_LAYERS, OVERALL
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 
@@ -17,6 +18,7 @@ BETTER, WORSE, EQUAL = "predicts more", "predicts less", "no detectable differen
 LOWEST, HIGHEST = "lowest error", "highest error"
 SEEN = " on seen words"  # behind the name of a method whose fact is of words seen in training
 FIRST, SECOND = "first group", "second group"
+LAYERS, WINDOW = "the layers", "static-window"
 NOTHING = 0.005  # share of the variance below which a map predicts none of it
 
 
@@ -26,8 +28,18 @@ def judged(methods: pd.DataFrame) -> str:
     return "unseen" if (methods["words"] == "unseen").any() else "all"
 
 
+def best_map(methods: pd.DataFrame, words: str) -> str:
+    """The map of hidden states with the lowest error in the first group; "" where there is none."""
+    rows = methods[(methods["group"] == "models") & (methods["words"] == words)]
+    rows = rows[rows["method"].isin(OF_STATES)]
+    return "" if rows.empty else str(rows.loc[rows["nmse"].idxmin(), "method"])
+
+
 def statements_of(
-    methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame
+    methods: pd.DataFrame,
+    layers: pd.DataFrame,
+    differences: pd.DataFrame,
+    gains: pd.DataFrame | None = None,
 ) -> tuple[Statement, ...]:
     """State what the maps predict, how they compare with ridge, and where the error is lowest and
     highest.
@@ -36,6 +48,7 @@ def statements_of(
         methods: group, method, words, nmse, low, high; controls included.
         layers: group, method, words, layer, nmse, low, high.
         differences: group, method, other_group, other_method, words, difference, low, high, level.
+        gains: group, gain, words, layer, difference, low, high, where there is a static window.
 
     Returns:
         The best map's statement first; subjects are methods or groups. Empty where no pair was
@@ -45,13 +58,16 @@ def statements_of(
     first = methods[(methods["group"] == "models") & (methods["words"] == words)].set_index(
         "method"
     )
-    tried = first[[METHODS[str(name)].kind != "control" for name in first.index]]
-    if tried.empty:
+    best = best_map(methods, words)
+    if not best:
         return ()
-    best = str(tried["nmse"].idxmin())
     shown = [
         best,
-        *(name for name in ("ridge", "lookup", "identity") if name in first.index and name != best),
+        *(
+            name
+            for name in ("ridge", WINDOW, "lookup", "identity")
+            if name in first.index and name != best
+        ),
     ]
     facts = [_predicts(name, first.loc[name]) for name in shown]
     inside = differences[
@@ -67,6 +83,8 @@ def statements_of(
         for name in dict.fromkeys(rivals)
         if name in against_ridge.index
     ]
+    if gains is not None:
+        facts += _of_layers(gains, words)
     facts += _of_seen_words(methods, inside)
     by_layer = layers[
         (layers["group"] == "models") & (layers["method"] == best) & (layers["words"] == words)
@@ -116,6 +134,24 @@ def _compared(name: str, row: pd.Series, baseline: str) -> Statement:
     )
     verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
     return Statement(name, verdict, points, baseline=baseline)
+
+
+def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
+    """What the layers add to the static window: over all of them, then at each from the first up.
+
+    Layer 0 is left out: no layer has been run there.
+    """
+    rows = gains[
+        (gains["group"] == "models")
+        & (gains["words"] == words)
+        & (gains["gain"] == GAIN_OF_LAYERS)
+        & (gains["layer"] != 0)
+    ]
+    for _, row in rows.sort_values("layer").iterrows():
+        points = Estimate(100 * row["difference"], 100 * row["low"], 100 * row["high"], kind="gain")
+        verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
+        at = () if row["layer"] == OVERALL else (int(row["layer"]),)
+        yield Statement(LAYERS, verdict, points, at, WINDOW)
 
 
 def _of_seen_words(methods: pd.DataFrame, inside: pd.DataFrame) -> Iterator[Statement]:

@@ -142,7 +142,9 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables["grid"] = grid_table(outputs.values["grid"]["nmse"])
     corpus: Corpus = ready.values["text"]
     refs = tuple(dict.fromkeys(ref for _, first, second, _ in values for ref in (first, second)))
-    statements = statements_of(tables["methods"], tables["layers"], tables["differences"])
+    statements = statements_of(
+        tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
+    )
     return Result(
         study="align",
         spec=spec.plain(),

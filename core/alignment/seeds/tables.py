@@ -47,8 +47,9 @@ OVERALL = -1  # the layer of a mean over layers
 GAINS = ("group", "gain", "words", "layer", "difference", "low", "high")
 # by what errors differ: the name of a gain -> the map that gains and the one that it is compared
 # with
+GAIN_OF_LAYERS = "state over window"
 PAIRS = {
-    "state over window": ("kernel", "static-window"),
+    GAIN_OF_LAYERS: ("kernel", "static-window"),
     "window over word": ("static-window", "static-word"),
     "window beside state": ("state-and-window", "kernel"),
     "state beside window": ("state-and-window", "static-window"),

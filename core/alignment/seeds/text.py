@@ -12,17 +12,25 @@ from core.alignment.seeds.statements import (
     BETTER,
     EQUAL,
     HIGHEST,
+    LAYERS,
     LOWEST,
     PREDICTS_NOTHING,
     SECOND,
     SEEN,
+    WINDOW,
+    WORSE,
     find,
 )
 from core.results.numbers import text_of
 from core.results.statements import Statement
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
-WITH_ARTICLE = {"lookup": "a per-word average", "inn": "the invertible network", "mlp": "the MLP"}
+WITH_ARTICLE = {
+    "lookup": "a per-word average",
+    "static-window": "the static window",
+    "inn": "the invertible network",
+    "mlp": "the MLP",
+}
 NO_PAIR = "No pair of models could be aligned; the reasons are below."
 
 
@@ -37,6 +45,7 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
         return NO_PAIR
     sentences = [
         lead_sentence(facts, words),
+        gain_sentence(facts),
         *_comparison_sentences(facts),
         _identity_sentence(facts),
         _seen_sentence(facts),
@@ -59,12 +68,47 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
         f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the variance of "
         "the other model's vectors"
     )
+    window = find(facts, WINDOW)
+    if window is not None and window.verdict != PREDICTS_NOTHING:
+        return (
+            f"{text}; the source's embeddings of a few words, no layer run, predict "
+            f"{amount(window)}."
+        )
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
     if ridge is not None and ridge is not best:
         text += _beside(ridge, find(facts, best.subject, "ridge"))
     if average is not None:
         text += f"; {named('lookup')} predicts {amount(average)}"
     return f"{text}."
+
+
+def gain_sentence(facts: Sequence[Statement]) -> str:
+    """What the layers add to the static window, and at which layer most; "" without a window."""
+    gains = [fact for fact in facts if fact.subject == LAYERS and fact.estimate is not None]
+    overall = next((fact for fact in gains if not fact.layers), None)
+    by_layer = [fact for fact in gains if fact.layers]
+    if overall is None or overall.estimate is None or not by_layer:
+        return ""
+    most = max(by_layer, key=lambda fact: fact.estimate.value if fact.estimate else 0.0)
+    assert most.estimate is not None
+    size = overall.estimate.size
+    text = {
+        BETTER: f"The layers add {size} to what embeddings predict",
+        EQUAL: f"The layers add nothing detectable to what embeddings predict ({size})",
+        WORSE: f"Hidden states predict {size} less than embeddings alone",
+    }[overall.verdict]
+    if most.verdict == BETTER:
+        text += f", most at layer {most.layers[0]} ({most.estimate.text})"
+    unclear = [str(fact.layers[0]) for fact in by_layer if fact.verdict == EQUAL]
+    if unclear and overall.verdict != EQUAL:
+        places = "layer" if len(unclear) == 1 else "layers"
+        text += f" and none detectably at {places} {in_words(unclear)}"
+    return f"{text}."
+
+
+def in_words(items: Sequence[str]) -> str:
+    """Items as a sentence lists them: "1, 2 and 5"."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
 
 
 def _beside(ridge: Statement, compared: Statement | None) -> str:
@@ -241,6 +285,11 @@ METHOD_NOTE = (
     "data."
 )
 CAVEATS = {
+    "Words alone carry most of it.": (
+        "The static window is the source model's embedding table, read for a word and up to two "
+        "neighbours on either side, with no layer run. What it predicts, two models share because "
+        "they read the same words; only what a state predicts beyond it is due to layers."
+    ),
     "Much of a vector depends on its word alone.": (
         "With a split by sentence, most test words also occur in training sentences, and a "
         "per-word average, which ignores the source model, does as well as many maps. Read the "

@@ -6,8 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
-from core.alignment.seeds.statements import NOTHING, judged, layer_statements, statements_of
-from core.alignment.seeds.text import WHICH, layer_clause, lead_sentence, named
+from core.alignment.seeds.statements import (
+    NOTHING,
+    best_map,
+    judged,
+    layer_statements,
+    statements_of,
+)
+from core.alignment.seeds.text import WHICH, gain_sentence, layer_clause, lead_sentence, named
 from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
@@ -34,6 +40,10 @@ HOW_TO_READ = {
         "The horizontal axis is the layer, 0 the embeddings; the vertical axis is the held-out "
         f"error: the {ERROR_AXIS}. Shaded bands are 95 % intervals; grey dashed lines are control "
         "maps and the target's mean."
+    ),
+    "What the layers add": (
+        "The horizontal axis is the layer, the vertical axis by how many points of variance one "
+        "prediction is better than another: 0 is no gain. Shaded bands are 95 % intervals."
     ),
     "Layer into layer": (
         "Each cell is the held-out error of a linear map from one layer of the first model (row) "
@@ -68,7 +78,8 @@ def method_sentence(result: Result) -> str:
 
 def layer_sentence(result: Result) -> str:
     """At which layer the best map's error is lowest and at which it is highest."""
-    words, best = judged(result.tables["methods"]), _best(result)
+    words = judged(result.tables["methods"])
+    best = best_map(result.tables["methods"], words)
     rows = _first(result.tables["layers"], words)
     rows = rows[rows["method"] == best]
     if rows.empty:
@@ -80,6 +91,15 @@ def layer_sentence(result: Result) -> str:
         f"On {WHICH[words]}, the error of {named(best)} at layer {int(row['layer'])} is "
         f"{estimate_of(row, 'nmse').text}."
     )
+
+
+def gains_sentence(result: Result) -> str:
+    """What the layers add to the static window."""
+    tables = result.tables
+    facts = statements_of(
+        tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
+    )
+    return gain_sentence(facts)
 
 
 def grid_sentence(result: Result) -> str:
@@ -112,7 +132,8 @@ def grid_sentence(result: Result) -> str:
 def pairs_sentence(result: Result) -> str:
     """Which directed pair has the lowest error and which the highest, by the best map, averaged
     over layers."""
-    words, best = judged(result.tables["methods"]), _best(result)
+    words = judged(result.tables["methods"])
+    best = best_map(result.tables["methods"], words)
     rows = result.table
     rows = rows[(rows["method"] == best) & (rows["words"] == words) & (rows["split"] == "test")]
     means = rows.groupby(["source", "target"])["nmse"].mean()
@@ -164,13 +185,6 @@ def training_sentence(result: Result) -> str:
 
 def _first(table: pd.DataFrame, words: str) -> pd.DataFrame:
     return table[(table["group"] == "models") & (table["words"] == words)]
-
-
-def _best(result: Result) -> str:
-    """The map with the lowest error, controls aside; "" where none could be fitted."""
-    rows = _first(result.tables["methods"], judged(result.tables["methods"]))
-    rows = rows[[METHODS[name].kind != "control" for name in rows["method"]]]
-    return "" if rows.empty else str(rows.loc[rows["nmse"].idxmin(), "method"])
 
 
 def _arrow(pair: tuple[str, str]) -> str:

@@ -19,7 +19,7 @@ from core.probes.trees.statements import (
     UNSCORED,
     statements_of,
 )
-from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY
+from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, WINDOW
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
@@ -104,6 +104,7 @@ def baseline_name(baseline: str) -> str:
     names = {
         POSITION: "the position-only baseline",
         CHAIN: "the linear chain",
+        WINDOW: "its static window",
         CONTROL_TREES: "the same probes on control trees",
     }
     if baseline in names:
@@ -184,9 +185,10 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         "one with the highest UUAS (for depth probes, root accuracy) on the development sentences.",
         "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. "
         f"are averaged within each sentence length, then over lengths {SHORTEST} to {LONGEST}.",
-        "Baselines are a probe on a position code alone and the untrained model at its best layer; "
-        "the headline gives the difference from the one that scores highest. Other models are "
-        "compared with the first at their own best layer.",
+        "Baselines are a probe on a position code alone, the untrained model at its best layer, "
+        "and each model's static window: its embeddings (layer 0) of a word and its two "
+        "neighbours, with no layer run. The headline gives the difference from the baseline that "
+        "scores highest. Other models are compared with the first at their own best layer.",
     ]
     if coded:
         parts.append(
@@ -231,6 +233,11 @@ HOW_TO_READ = {
     ),
 }
 CAVEATS = {
+    "Words alone tell much of the tree.": (
+        "The static window is a probe on the model's own embedding table, read for a word and its "
+        "two neighbours, with no layer run. A layer that does not score above it may know no more "
+        "syntax than the words that stand side by side."
+    ),
     "Word order alone scores high.": (
         "Linking adjacent words scores 43 UUAS on English web text without any syntax. Compare "
         "with the position-only baseline and the untrained model, not with 0. Models with rotary "
