@@ -40,6 +40,25 @@ def swap(result: Result) -> list[str]:
     ]
 
 
+def probe(result: Result) -> list[str]:
+    """The best layer of each model, beside the untrained model and its own static window."""
+    margins = result.tables["margins"].query("metric == 'uuas'")
+    window = margins.query("rival == 'static window'").set_index(["model", "layer"])
+    base, tuned = window.loc[("zoo:seed-0", 2)], window.loc[("zoo:parse-0", 6)]
+    untrained = margins[margins["rival"].str.startswith("random:")]
+    above = untrained.set_index(["model", "layer"]).loc[("zoo:seed-0", 2)]
+
+    def points(row: pd.Series, sign: int = 1) -> str:
+        low, high = sorted((sign * row["low"], sign * row["high"]))
+        return f"{sign * row['margin']:.1f} points [{low:.1f}, {high:.1f}]"
+
+    return [
+        f"predicts {base['rival_value'] + base['margin']:.1f} % of the edges, {points(above)} above",
+        f"predicts {base['rival_value']:.1f} %, so the layer is {points(base, -1)} below",
+        f"predicts {tuned['rival_value'] + tuned['margin']:.1f} % at layer 6, {points(tuned)} above",
+    ]
+
+
 def probe_training(result: Result) -> list[str]:
     """The best layer at the first and at the final step."""
     best = result.tables["best"].query("metric == 'uuas'")
@@ -82,7 +101,18 @@ def align(result: Result) -> list[str]:
     def percent(row: pd.Series) -> str:
         return f"[{100 * row['low']:.0f}, {100 * row['high']:.0f}]"
 
+    gains = result.tables["gains"].query("words == 'unseen'").set_index(["gain", "layer"])
+
+    def gain(name: str, layer: int) -> str:
+        row = 100 * gains.loc[(name, layer), ["difference", "low", "high"]].astype(float)
+        return f"{row['difference']:.1f} points [{row['low']:.1f}, {row['high']:.1f}]"
+
+    unclear = gains.loc["state over window"].query("layer > 0 and low < 0").index.tolist()
     return [
+        f"predicts {100 - 100 * methods.loc['static-window', 'nmse']:.0f} % where hidden states",
+        f"The layers add {gain('state over window', -1)}: nothing detectable at layers "
+        f"{unclear[0]} and {unclear[1]}, {gain('state over window', 6)} at layer 6",
+        f"predicts {gain('window beside state', -1)} more than the state alone",
         f"Kernel ridge leaves {100 * kernel['nmse']:.0f} % {percent(kernel)} of the variance",
         f"ridge {100 * ridge['nmse']:.0f} % {percent(ridge)}",
     ]
@@ -90,6 +120,7 @@ def align(result: Result) -> list[str]:
 
 CHECKED: dict[str, Callable[[Result], list[str]]] = {
     "swap": swap,
+    "probe": probe,
     "probe training": probe_training,
     "weights": weights,
     "weights intruders": intruders,
