@@ -28,7 +28,7 @@ def test_what_differs_is_named() -> None:
 def test_many_values_are_counted() -> None:
     models = tuple(f"zoo:parse-{number}" for number in range(8))
     assert "parse-0, parse-1, parse-2, parse-3 and 4 more" in summary(RsaSpec(compare=models))
-    assert "12 maps" in summary(AlignSpec())
+    assert f"{len(AlignSpec().methods)} maps" in summary(AlignSpec())
 
 
 def test_what_has_no_control_is_left_out() -> None:

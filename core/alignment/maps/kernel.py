@@ -166,7 +166,8 @@ def solve(
     """Weights of the training rows: (kernel + penalty I)^-1 targets.
 
     Example:
-        >>> solve(np.eye(2, dtype=np.float32), np.float32([[2], [4]]), 1.0).ravel().tolist()
+        >>> weights = solve(np.eye(2, dtype=np.float32), np.float32([[2], [4]]), 1.0)
+        >>> weights.round(5).ravel().tolist()
         [1.0, 2.0]
     """
     from scipy.linalg import cho_factor, cho_solve

@@ -80,11 +80,10 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
         ShapeError: If one of these does not hold.
 
     Example:
-        >>> check_pairs(np.zeros((3, 2)), np.zeros((2, 2)))
+        >>> check_pairs(np.zeros((3, 2)), np.zeros((2, 2)))  # doctest: +IGNORE_EXCEPTION_DETAIL
         Traceback (most recent call last):
             ...
-        core.errors.ShapeError: Source (3, 2) and target (2, 2) must have the same layers and rows,
-            in order.
+        core.errors.ShapeError: Source (3, 2) and target (2, 2) must have the same layers and rows.
     """
     if x.ndim < 2 or x.shape[:-1] != y.shape[:-1]:
         raise ShapeError(

@@ -195,6 +195,11 @@ def beside(
 
     The window is reduced to the layer's width, so that it does not outweigh the layer by its
     dimensions.
+
+    Example:
+        >>> states, window = np.eye(4, 2)[None], np.eye(4, 6)
+        >>> beside(states, window, np.arange(4)).shape
+        (1, 4, 4)
     """
     near = reduced(window, train, states.shape[-1])
     near /= _norm(near[train])

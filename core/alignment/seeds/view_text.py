@@ -118,11 +118,11 @@ def grid_sentence(result: Result) -> str:
     if away.empty:
         return f"{text}."
     row = away.loc[away["target_layer"].idxmax()]
-    own = grid[
+    same = grid[
         (grid["source_layer"] == row["target_layer"])
         & (grid["target_layer"] == row["target_layer"])
     ]
-    beside = f", from its own {text_of(own['nmse'].iloc[0])}" if len(own) else ""
+    beside = f", from its own {text_of(same['nmse'].iloc[0])}" if len(same) else ""
     return (
         f"{text}; layer {int(row['target_layer'])} is predicted best from layer "
         f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside})."

@@ -50,7 +50,7 @@ def test_one_pattern_is_all_twenty_five_and_every_pair_of_them() -> None:
     assert spec.models == tuple(f"hub:google/multiberts-seed_{seed}" for seed in range(25))
     assert len(spec.pairs()) == 300
     assert AlignSpec((ALL_MULTIBERTS, "hub:google/multiberts-seed_3")) == spec
-    with pytest.raises(SpecError, match="names none of the public models"):
+    with pytest.raises(SpecError, match="hub:nobody/model"):
         AlignSpec(("hub:nobody/model-*", "zoo:seed-0"))
 
 
@@ -132,7 +132,7 @@ def test_the_command_asks_goes_on_or_refuses(capsys, monkeypatch: pytest.MonkeyP
     agree(large, yes=True)
     assert capsys.readouterr().err == "Expected: about 2 minutes on two cores, 0.1 GB of memory.\n"
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    with pytest.raises(SpecError, match="Nothing was started: add --yes"):
+    with pytest.raises(SpecError, match=r"Nothing was started.*--yes"):
         agree(large, yes=False)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     agree(large, yes=False)

@@ -93,7 +93,7 @@ def _mentions() -> set[tuple[str, str, str]]:
     return {
         (match[1], match[2], path.name)
         for path, text in SOURCES.items()
-        for match in MENTION.finditer(text)
+        for match in MENTION.finditer(re.sub(r"\n *(?:# )?", " ", text))  # some are wrapped
     }
 
 

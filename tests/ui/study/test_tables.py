@@ -8,6 +8,7 @@ import json
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
+from core.results.table_words import LABELS
 from ui.study.results import in_words
 
 TABLE = pd.DataFrame(
@@ -37,7 +38,7 @@ def test_a_table_has_a_title_words_for_columns_and_raw_names_in_its_data() -> No
     proto = app.dataframe[0].proto
     columns = json.loads(proto.columns)
     assert columns["source_layer"]["label"] == "Source layer"
-    assert columns["rival_value"]["label"] == "Its score"
+    assert columns["rival_value"]["label"] == LABELS["rival_value"]
     assert "metric" in columns["rival_value"]["help"]
     assert proto.placeholder == ""
     assert proto.HasField("placeholder")

@@ -223,7 +223,7 @@ def test_the_registry_names_what_there_is() -> None:
     for name, method in METHODS.items():
         assert method.label
         assert method.note
-        assert method.kind in {"control", "linear", "non-linear"}, name
+        assert method.kind in {"control", "linear", "non-linear", "static"}, name
     assert len({method.colour for method in METHODS.values()}) == len(METHODS)
 
 

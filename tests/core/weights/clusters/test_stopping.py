@@ -17,6 +17,7 @@ from core.runs import pieces
 from core.runs.pieces import keep_pieces
 from core.runs.runner import Task, run
 from core.runs.store import Store, key_of, using
+from core.runs.tasks import Signal
 from core.weights.clusters import tasks as measuring
 from core.weights.clusters.tasks import measure_delta, measure_weights
 from core.weights.intruders import study as intruders

@@ -349,7 +349,7 @@ def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> Non
         ({"permutations": 3}, "permutations takes a whole number from 100"),
         ({"own_bases": "yes"}, "own_bases takes true or false"),
         ({"models": ()}, "Choose at least 1 for fine-tunes"),
-        ({"models": ("hub:someone/*",)}, "names none of the public models"),
+        ({"models": ("hub:someone/*",)}, "hub:someone"),
         ({"tree": 3}, "base is zoo:seed-0"),
     ],
 )
