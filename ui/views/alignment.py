@@ -15,7 +15,7 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.seeds import charts
 from core.alignment.seeds import view_text as view_headlines
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.statements import judged
+from core.alignment.seeds.statements import best_map, judged
 from core.options import Spec, options_of
 from core.results.drawing.panels import Panels
 from core.results.names import short_names
@@ -139,9 +139,8 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Char
         return "alignment", []
     if view == PAIRS:
         means = result.tables["methods"]
-        shown = means[(means["group"] == "models") & (means["words"] == judged(means))]
-        best = shown.sort_values("nmse")["method"].iloc[0]
-        return "alignment", [partial(charts.pair_chart, result, str(best))]
+        best = best_map(means, judged(means))
+        return "alignment", [partial(charts.pair_chart, result, best)]
     return "methods", [partial(charts.method_chart, result)]
 
 
