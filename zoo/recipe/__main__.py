@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import PalimpsestError, RecipeError
-from zoo.recipe.pipeline import SNAPSHOTS, STAGES, Plan, make_zoo
+from zoo.recipe.pipeline import make_zoo
+from zoo.recipe.plan import SNAPSHOTS, STAGES, Plan
 
 BOX = Path(__file__).resolve().parents[1]
 NICENESS = 10  # of a calibration, which runs for hours beside other work
@@ -230,7 +231,8 @@ def finetune_one(arguments: argparse.Namespace) -> None:
         RecipeError: If the base, the task or --out is not given, or the data cannot be read.
     """
     from core.models import locate
-    from zoo.recipe.finetune import finetune, run_settings
+    from zoo.recipe.finetune import finetune
+    from zoo.recipe.settings import run_settings
     from zoo.recipe.tasks import HUB_TASKS, read_hub_task, read_task
 
     if not (arguments.base and arguments.task and arguments.out):
