@@ -69,7 +69,7 @@ def check_kernel(kernel: str) -> None:
 
     Example:
         >>> check_kernel("cosine")
-        >>> check_kernel("cubic")
+        >>> check_kernel("cubic")  # doctest: +NORMALIZE_WHITESPACE
         Traceback (most recent call last):
             ...
         core.errors.SpecError: There is no kernel 'cubic': choose one of cosine, correlation,
