@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from core.rsa.measures.nulls import pair_sentences
-from core.rsa.measures.registry import compare, get_measure, score
+from core.rsa.measures.registry import compare, get_measure
+from core.rsa.measures.scoring import score
 from core.statistics import interval, jackknife_interval, t_interval
 
 REPLICATES = 200

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from core.models import costs
 from core.models.sizes import Size
 from core.rsa.layers.runs import find_compared, find_references
-from core.rsa.measures.registry import JACKKNIFE_GROUPS, Options, get_measure, null_draws
+from core.rsa.measures.registry import Options, get_measure
+from core.rsa.measures.scoring import JACKKNIFE_GROUPS, null_draws
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE

@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from core.models.zoo import read_manifest, zoo_folder
-from zoo.recipe.finetune import run_settings
-from zoo.recipe.pipeline import KNOWN_TRUTHS, SNAPSHOTS
+from zoo.recipe.plan import KNOWN_TRUTHS, SNAPSHOTS
+from zoo.recipe.settings import run_settings
 from zoo.recipe.tasks import BOX_TASKS
 
 pytestmark = pytest.mark.skipif(not read_manifest(), reason="the box has no models yet: make zoo")

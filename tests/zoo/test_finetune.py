@@ -15,7 +15,8 @@ from core.errors import RecipeError
 from core.models.loading.heads import ArcParser, load_task_model
 from tests.zoo.made_up import MNLI, SQUAD, write_task, write_treebank
 from zoo.recipe import finetune as module
-from zoo.recipe.finetune import COMMON, HUB_SETTINGS, Finetuning, finetune, run_settings
+from zoo.recipe.finetune import finetune
+from zoo.recipe.settings import COMMON, HUB_SETTINGS, Finetuning, run_settings
 from zoo.recipe.tasks import BOX_TASKS, TaskData, mnli_task, read_task, squad_task
 
 SETTINGS = Finetuning(epochs=2, learning_rate=5e-3, batch=4)

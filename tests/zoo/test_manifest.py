@@ -15,9 +15,10 @@ from tests.zoo.made_up import SETTINGS, write_task
 from zoo.recipe import pretrain, states
 from zoo.recipe.baselines import TextBaselines
 from zoo.recipe.cards import write_cards
-from zoo.recipe.finetune import Finetuning, finetune
+from zoo.recipe.finetune import finetune
 from zoo.recipe.manifest import count_parameters, write_manifest
 from zoo.recipe.seeds import BLANKS, publish_seed
+from zoo.recipe.settings import Finetuning
 from zoo.recipe.sources import BOX_TEXT, BOX_TEXT_DIGEST, text_source
 from zoo.recipe.tasks import read_task
 

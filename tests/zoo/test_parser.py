@@ -14,7 +14,8 @@ from core.text.parsing import parse_sentences
 from core.text.trees import validate_heads
 from tests import ROOT
 from zoo.recipe import parser
-from zoo.recipe.parser import ParserTraining, read_treebank, train_parser, upos_table
+from zoo.recipe.parser import ParserTraining, train_parser
+from zoo.recipe.treebank import read_treebank, upos_table
 
 GOLD = ROOT / "zoo" / "corpus" / "demo-gold.conllu"
 TINY = ParserTraining(

@@ -22,7 +22,8 @@ from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
 from zoo.recipe import __main__ as recipe
 from zoo.recipe.countdown import Countdown
-from zoo.recipe.pipeline import SNAPSHOTS, Job, Plan, _run_all, finetune_runs, pretraining
+from zoo.recipe.pipeline import Job, _run_all, pretraining
+from zoo.recipe.plan import SNAPSHOTS, Plan, finetune_runs
 from zoo.recipe.quick import write_quick_inputs
 from zoo.recipe.tasks import BOX_TASKS
 from zoo.recipe.tune import development_split, parse_settings
@@ -303,7 +304,7 @@ def test_quick_inputs_that_are_not_there(tmp_path: Path) -> None:
 
 def test_settings_are_chosen_on_training_data_alone(tmp_path: Path) -> None:
     from core.errors import RecipeError
-    from zoo.recipe.finetune import Finetuning
+    from zoo.recipe.settings import Finetuning
     from zoo.recipe.tasks import read_task
 
     task = read_task("sentiment", write_task(tmp_path), None)

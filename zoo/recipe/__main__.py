@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import PalimpsestError, RecipeError
-from zoo.recipe.pipeline import SNAPSHOTS, STAGES, Plan, make_zoo
+from zoo.recipe.pipeline import make_zoo
+from zoo.recipe.plan import SNAPSHOTS, STAGES, Plan
 
 BOX = Path(__file__).resolve().parents[1]
 NICENESS = 10  # of a calibration, which runs for hours beside other work
@@ -22,8 +23,15 @@ NICENESS = 10  # of a calibration, which runs for hours beside other work
 
 def build_parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    shipped = f"default {' '.join(map(str, SNAPSHOTS))}; none with --quick"
     parser = argparse.ArgumentParser(prog="python -m zoo.recipe", description=__doc__)
+    _add_inputs(parser)
+    _add_extent(parser)
+    _add_other_work(parser)
+    return parser
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    """Flags of the texts to learn from, and of the folders to write to."""
     text = parser.add_mutually_exclusive_group()
     text.add_argument(
         "--text",
@@ -54,6 +62,11 @@ def build_parser() -> argparse.ArgumentParser:
         type=Path,
         help="folder for checkpoints and encoded text (default: OUT/work)",
     )
+
+
+def _add_extent(parser: argparse.ArgumentParser) -> None:
+    """Flags of how much is trained: models, steps, stages."""
+    shipped = f"default {' '.join(map(str, SNAPSHOTS))}; none with --quick"
     parser.add_argument("--seeds", type=int, help="pretraining seeds (default 5; 2 with --quick)")
     parser.add_argument("--runs", type=int, help="fine-tunes a task (default 3; 1 with --quick)")
     parser.add_argument(
@@ -83,6 +96,10 @@ def build_parser() -> argparse.ArgumentParser:
         default=list(STAGES),
         help="run only these stages",
     )
+
+
+def _add_other_work(parser: argparse.ArgumentParser) -> None:
+    """Flags of what can be done instead: comparing settings, fine-tuning one model."""
     parser.add_argument(
         "--calibrate",
         type=Path,
@@ -110,7 +127,6 @@ def build_parser() -> argparse.ArgumentParser:
         help="with --base: mnli or squad from the Hub, or an included task from --data",
     )
     parser.add_argument("--limit", type=int, help="with --base: use so many examples of each part")
-    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -215,7 +231,8 @@ def finetune_one(arguments: argparse.Namespace) -> None:
         RecipeError: If the base, the task or --out is not given, or the data cannot be read.
     """
     from core.models import locate
-    from zoo.recipe.finetune import finetune, run_settings
+    from zoo.recipe.finetune import finetune
+    from zoo.recipe.settings import run_settings
     from zoo.recipe.tasks import HUB_TASKS, read_hub_task, read_task
 
     if not (arguments.base and arguments.task and arguments.out):

@@ -5,18 +5,6 @@ The body starts from the base's file as it is (fp16 numbers computed with in flo
 to fp16 again at the end, so that a weight delta is the difference of two files, and exactly zero
 where nothing trained.
 
-The six tasks share all settings (steps, batch size, learning rate, warmup, decay), so that the size
-of a weight change does not reveal the task. They were chosen for all six together on a tenth of the
-training data (`python -m zoo.recipe.tune`, one run each), never on the test part:
-
-    600 steps of 32, rate    3e-4   5e-4   1e-3
-    parse, UAS               .794   .822   .845
-    sentiment, accuracy      .741   .768   .768
-    nli, accuracy                   .657   .649
-
-The higher rate improves parse by two points and the other two not at all. At three times 1e-3,
-sentiment was still at chance (loss .693) after 500 steps; at three times 5e-4 it learns its task.
-
 Reference: Devlin et al. 2019 (heads), Dozat & Manning 2017 (arcs). Deviations: the parse head has
 no labels.
 """
@@ -26,7 +14,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -40,48 +28,11 @@ from core.models.zoo import file_digest
 from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
 from zoo.recipe.checkpoints import read_record, write_model
 from zoo.recipe.scores import METRICS, forward, majority_baseline, score_model
+from zoo.recipe.settings import Finetuning
 from zoo.recipe.tasks import Kind, TaskData
 
 Report = Callable[[str], None]
 
-
-@dataclass(frozen=True)
-class Finetuning:
-    """How a task is trained; `seed` draws the head and the order of the data.
-
-    Attributes:
-        steps: Optimiser steps; None to count `epochs` instead, as is usual for the hub's tasks.
-        epochs: Passes over the training part, where `steps` is None.
-        dose: Factor on `learning_rate`: 3 for the included fast models, 1/3 for the slow ones.
-        frozen: Lowest layers that do not train, the embeddings with them; 0 trains everything.
-        batch: Sentences a step.
-        warmup: Share of the steps over which the rate rises, before it falls linearly to zero.
-    """
-
-    seed: int = 0
-    steps: int | None = None
-    epochs: float | None = 3.0
-    learning_rate: float = 5e-4
-    dose: float = 1.0
-    frozen: int = 0
-    batch: int = 32
-    warmup: float = 0.1
-    weight_decay: float = 0.01
-    dropout: float = 0.0
-    max_length: int = 128
-    arc_size: int = 64
-    train_limit: int | None = None
-    test_limit: int | None = None
-
-
-COMMON = Finetuning(steps=600, epochs=None, learning_rate=5e-4)
-"""The common training settings of the included tasks."""
-
-HUB_SETTINGS = {
-    "mnli": Finetuning(epochs=3, learning_rate=3e-5, dropout=0.1),
-    "squad": Finetuning(epochs=2, learning_rate=3e-5, dropout=0.1, max_length=384),
-}
-"""The usual settings for fine-tuning a Hub model on the two large data sets."""
 
 _LAYER = re.compile(r"\.(?:layers?|h|block)\.(\d+)\.")
 
@@ -126,22 +77,14 @@ def finetune(
     model = new_task_model(base, task, settings)
     began = time.monotonic()
     items = encode_task(tokenizer, task, task.train, settings.max_length)
+    pad = tokenizer.pad_token_id
     steps, tokens = train(
-        model.to(device),
-        task.kind,
-        items,
-        settings,
-        tokenizer.pad_token_id,
-        device,
-        out.name,
-        report,
+        model.to(device), task.kind, items, settings, pad, device, out.name, report
     )
-    with torch.no_grad():  # scored as it is saved
-        for parameter in model.parameters():
-            parameter.copy_(parameter.to(torch.float16).to(parameter.dtype))
+    _round_to_fp16(model)  # scored as it is saved
     longest = min(512, int(tokenizer.model_max_length))
     held_out = encode_task(tokenizer, task, task.test, longest)
-    scores = score_model(model, task, held_out, tokenizer.pad_token_id, device=device)
+    scores = score_model(model, task, held_out, pad, device=device)
     record: dict[str, Any] = {
         **_run_key(base, base_ref, task.name, settings),
         "ref": f"zoo:{out.name}",
@@ -164,6 +107,12 @@ def finetune(
         f"{record['seconds']:.0f} s"
     )
     return record
+
+
+def _round_to_fp16(model: Any) -> None:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(parameter.to(torch.float16).to(parameter.dtype))
 
 
 def finished_run(
@@ -374,18 +323,6 @@ def write_task_model(
             "architecture": type(model.body).__name__,
         }
     write_model(model, base, out, record, **extra)
-
-
-def run_settings(
-    task: str, seed: int, quick: bool = False, *, frozen: int = 0, dose: float = 1.0
-) -> Finetuning:
-    """One run's settings: the common ones, or a hub task's own; a few steps when quick."""
-    settings = replace(HUB_SETTINGS.get(task, COMMON), seed=seed, frozen=frozen, dose=dose)
-    return (
-        replace(settings, steps=None, epochs=1.0, train_limit=64, test_limit=32)
-        if quick
-        else settings
-    )
 
 
 def _digest(base: Path) -> str:

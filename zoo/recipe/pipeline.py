@@ -22,51 +22,12 @@ import numpy as np
 from core.errors import RecipeError
 from zoo.recipe.checkpoints import TOKENIZER_FILES, write_json
 from zoo.recipe.countdown import FINETUNING_STEP, PARSER_STEP, PRETRAINING_TOKENS, Countdown
-from zoo.recipe.quick import QUICK_PRETRAINING, QUICK_TASKS, quick_task
+from zoo.recipe.plan import Plan, Run, finetune_runs
+from zoo.recipe.quick import QUICK_PRETRAINING, quick_task
 from zoo.recipe.tasks import BOX_TASKS, TaskData, find_treebank, read_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
 
 Report = Callable[[str], None]
-STAGES = ("text", "pretrain", "finetune", "parser", "manifest")
-SNAPSHOTS = (
-    0,
-    50,
-    200,
-    800,
-    3200,
-)  # steps of seed 0 that are shipped: its initialisation, then log-spaced
-ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
-
-
-@dataclass(frozen=True)
-class Run:
-    """One included fine-tune.
-
-    Attributes:
-        base_seed: Number of the seed it starts from.
-        run: Draws its head and the order of its data.
-        frozen: Lowest layers that do not train, with the embeddings.
-        dose: Factor on the common rate.
-    """
-
-    name: str
-    task: str
-    base_seed: int = 0
-    run: int = 0
-    frozen: int = 0
-    dose: float = 1.0
-
-
-KNOWN_TRUTHS = (
-    *(
-        Run(f"{task}-frozen-{layers}", task, frozen=layers)
-        for task in ("parse", "sentiment")
-        for layers in (2, 4)
-    ),
-    Run("sentiment-fast", "sentiment", dose=3.0),
-    Run("parse-slow", "parse", dose=1 / 3),
-)
-"""Models with known answers: frozen layers, or another learning rate."""
 
 
 @dataclass(frozen=True)
@@ -77,36 +38,6 @@ class Job:
     function: Callable[..., bool]
     arguments: tuple[Any, ...]
     seconds: float
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The settings of `make zoo`.
-
-    Attributes:
-        snapshots: Steps of seed 0 that become models of their own (`seed-0@step-N`).
-        jobs: Models trained at once, one process each.
-        steps: Pretraining steps, where not the recipe's own number.
-    """
-
-    out: Path
-    work: Path
-    text: str | None = None
-    dataset: str | None = None
-    data: Path | None = None
-    treebank: Path | None = None
-    seeds: int = 5
-    runs: int = 3
-    jobs: int = 1
-    steps: int | None = None
-    snapshots: tuple[int, ...] = SNAPSHOTS
-    quick: bool = False
-    only: tuple[str, ...] = STAGES
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """Return the six included tasks, or those that a quick run can learn from the demo."""
-        return QUICK_TASKS if self.quick and self.data is None else BOX_TASKS
 
 
 def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, Any]]:
@@ -147,17 +78,6 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
         ],
         "parser": [Job(make_parser, (plan,), _parser_settings(plan).steps * PARSER_STEP)],
     }
-
-
-def finetune_runs(plan: Plan) -> list[Run]:
-    """List every fine-tune: one of each task, further runs, other seeds, frozen and fast."""
-    runs = [Run(f"{task}-{run}", task, run=run) for run in range(plan.runs) for task in plan.tasks]
-    demo = plan.quick and plan.data is None
-    across = plan.tasks[1] if demo else ACROSS
-    runs += [
-        Run(f"{across}-0-from-seed-{seed}", across, base_seed=seed) for seed in range(1, plan.seeds)
-    ]
-    return runs if demo else [*runs, *KNOWN_TRUTHS]
 
 
 def prepare_text(plan: Plan, report: Report) -> None:
@@ -277,7 +197,8 @@ def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
 def _finetune_run(
     plan: Plan, run: Run, report: Report = lambda line: print(line, flush=True)
 ) -> bool:
-    from zoo.recipe.finetune import finetune, finished_run, run_settings
+    from zoo.recipe.finetune import finetune, finished_run
+    from zoo.recipe.settings import run_settings
 
     base, out = plan.out / "models" / f"seed-{run.base_seed}", plan.out / "models" / run.name
     settings = run_settings(run.task, run.run, plan.quick, frozen=run.frozen, dose=run.dose)
@@ -290,7 +211,7 @@ def _finetune_run(
 
 
 def _finetune_steps(plan: Plan) -> int:
-    from zoo.recipe.finetune import run_settings
+    from zoo.recipe.settings import run_settings
 
     settings = run_settings(BOX_TASKS[0], 0, plan.quick)
     return settings.steps or (settings.train_limit or 0) // settings.batch

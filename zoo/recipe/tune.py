@@ -16,8 +16,9 @@ import torch
 
 from core.errors import RecipeError
 from zoo.recipe.batches import encode_task
-from zoo.recipe.finetune import COMMON, Finetuning, new_task_model, train
+from zoo.recipe.finetune import new_task_model, train
 from zoo.recipe.scores import score_model
+from zoo.recipe.settings import COMMON, Finetuning
 from zoo.recipe.tasks import BOX_TASKS, TaskData, read_task
 
 

@@ -100,14 +100,7 @@ def curves(
         _scale(kind, shown, looks, direct) for kind in ("colour", "dash", "shape")
     )
     rows, tooltip = told(table, tips)
-    rows = rows.assign(
-        who=owners(table),
-        out=rows[plane.y] > plane.high,
-        pointed=[looks[name].point for name in rows["name"]],
-        broad=[looks[name].width * context.thin for name in rows["name"]],
-        banded=[looks[name].band for name in rows["name"]],
-        twin=[twins[name] != name for name in rows["name"]],
-    )
+    rows = _styled(rows.assign(who=owners(table)), plane, looks, twins)
     base = Chart(rows).encode(x=x)
     layers: list[Any] = [make(x) for make in under]
     if "low" in table.columns and table["low"].notna().any():
@@ -132,8 +125,7 @@ def curves(
         layers.append(points.encode(y=y, color=colour, shape=shape, tooltip=tooltip))
     layers += _breaks(table, plane, x, y, looks)
     layers += [*_names(text, plane, x, looks, shown), *(make(x) for make in over)]
-    resolved = layered(*layers).scales(fill="independent", strokeWidth="independent")
-    return resolved
+    return layered(*layers).scales(fill="independent", strokeWidth="independent")
 
 
 def finished(
@@ -189,6 +181,19 @@ def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str
         return layered(area, *edges)
 
     return make
+
+
+def _styled(
+    rows: pd.DataFrame, plane: Plane, looks: Mapping[str, Look], twins: Mapping[str, str]
+) -> pd.DataFrame:
+    """The rows with their lines' looks, which marks are chosen by."""
+    return rows.assign(
+        out=rows[plane.y] > plane.high,
+        pointed=[looks[name].point for name in rows["name"]],
+        broad=[looks[name].width * plane.context.thin for name in rows["name"]],
+        banded=[looks[name].band for name in rows["name"]],
+        twin=[twins[name] != name for name in rows["name"]],
+    )
 
 
 def _dashed(looks: Mapping[str, Look]) -> dict[str, Look]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from core.models.identity import as_identified
 from core.rsa.measures.preparing import prepare_pair
-from core.rsa.measures.registry import Options, compare, get_measure, score
+from core.rsa.measures.registry import Options, compare, get_measure
+from core.rsa.measures.scoring import score
 from core.runs.runner import tick
 from core.runs.store import Value
 from core.runs.tasks import pure

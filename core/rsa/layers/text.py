@@ -15,7 +15,8 @@ from core.rsa.layers.runs import runs_of
 from core.rsa.layers.spec import ITEMS, RsaSpec
 from core.rsa.measures.kernels import KERNELS
 from core.rsa.measures.rdm import COMPARISONS
-from core.rsa.measures.registry import JACKKNIFE_GROUPS, MEASURES
+from core.rsa.measures.registry import MEASURES
+from core.rsa.measures.scoring import JACKKNIFE_GROUPS
 from core.runs.store import Value
 
 if TYPE_CHECKING:

@@ -69,10 +69,11 @@ def check_kernel(kernel: str) -> None:
 
     Example:
         >>> check_kernel("cosine")
-        >>> check_kernel("cubic")  # doctest: +IGNORE_EXCEPTION_DETAIL
+        >>> check_kernel("cubic")  # doctest: +NORMALIZE_WHITESPACE
         Traceback (most recent call last):
             ...
-        core.errors.SpecError: There is no kernel 'cubic'.
+        core.errors.SpecError: There is no kernel 'cubic': choose one of cosine, correlation,
+            euclidean.
     """
     if kernel not in KERNELS:
         raise SpecError(f"There is no kernel {kernel!r}: choose one of {', '.join(KERNELS)}.")

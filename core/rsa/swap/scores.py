@@ -71,21 +71,8 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     }
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
         score, drawn = _scores(value[way.replace(" ", "/")], total, counts)
-        low, high = interval(drawn)
-        loss_low, loss_high = interval(own_drawn - drawn)
-        frame = pd.DataFrame(
-            {
-                "model": ref,
-                "way": way,
-                "layer": np.arange(len(score)),
-                "score": score,
-                "low": low,
-                "high": high,
-                "loss": unmodified - score,
-                "loss_low": loss_low,
-                "loss_high": loss_high,
-            }
-        )
+        loss = unmodified - score
+        frame = _frame(ref, way, score, interval(drawn), loss, interval(own_drawn - drawn))
         if way in noise:
             mean, mean_drawn, variance, degrees = noise[way]
             edges = t_interval(
@@ -95,28 +82,40 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         frames.append(frame[frame["layer"] > 0] if way == "removed" else frame)
     for way, (mean, mean_drawn, variance, degrees) in noise.items():
         freedom = [len(total) - 1, degrees]
-        low, high = t_interval(mean, [mean_drawn.var(0), variance], freedom)
-        loss_low, loss_high = t_interval(
-            unmodified - mean, [(own_drawn - mean_drawn).var(0), variance], freedom
-        )
-        frame = pd.DataFrame(
-            {
-                "model": ref,
-                "way": f"noise {way}",
-                "layer": np.arange(len(mean)),
-                "score": mean,
-                "low": low,
-                "high": high,
-                "loss": unmodified - mean,
-                "loss_low": loss_low,
-                "loss_high": loss_high,
-            }
-        )
-        frames.append(frame)
+        band = t_interval(mean, [mean_drawn.var(0), variance], freedom)
+        loss = unmodified - mean
+        loss_band = t_interval(loss, [(own_drawn - mean_drawn).var(0), variance], freedom)
+        frames.append(_frame(ref, f"noise {way}", mean, band, loss, loss_band))
     table = pd.concat(frames, ignore_index=True)
     above = float(unmodified[0]) - chance
     table["kept"] = (table["score"] - chance) / above if above > 0 else np.nan
     return table.reindex(columns=list(COLUMNS))
+
+
+def _frame(
+    ref: str,
+    way: str,
+    score: FloatArray,
+    band: tuple[FloatArray, FloatArray],
+    loss: FloatArray,
+    loss_band: tuple[FloatArray, FloatArray],
+) -> pd.DataFrame:
+    """Scores and losses of one way, a row per layer."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "model": ref,
+            "way": way,
+            "layer": np.arange(len(score)),
+            "score": score,
+            "low": band[0],
+            "high": band[1],
+            "loss": loss,
+            "loss_low": loss_band[0],
+            "loss_high": loss_band[1],
+        }
+    )
 
 
 def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -42,6 +42,7 @@ from core.rsa.swap.text import (
     statements_of,
 )
 from core.runs.runner import Outputs, Task
+from core.runs.store import Value
 from core.runs.tasks import given_task
 from core.study import Study
 from core.text.reading import Text
@@ -148,8 +149,6 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     Raises:
         TaskError: If no model could be scored; the sentence says why for each.
     """
-    import pandas as pd
-
     examples: Examples = ready.values["examples"]
     swapped = {role[1]: value for role, value in outputs.values.items() if role[0] == "swap"}
     if not swapped:
@@ -159,48 +158,13 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
             *outputs.sentences.values(),
         )
         raise TaskError(" ".join([NOTHING, *reasons]))
-    rows, unmodified, sizes, frozen = [], [], [], []
-    for ref, value in swapped.items():
-        kind = examples.heads[ref].kind
-        answer, guess = chance(kind, examples.pairs[kind])
-        mine = own_row(ref, value, spec.draws, spec.seed)
-        unmodified.append(
-            mine
-            | {"task": kind, "answers": examples.truth[kind], "chance": guess, "commonest": answer}
-            | {
-                name: float(value[name])
-                for name in ("self_difference", "whole_difference", "frozen_difference")
-            }
-        )
-        rows.append(exchange_rows(ref, value, guess, spec.draws, spec.seed))
-        sizes.append(
-            pd.DataFrame(
-                {
-                    "model": ref,
-                    "layer": np.arange(len(value["sizes"])),
-                    "relative_change": value["sizes"],
-                    "unchanged": value["unchanged"],
-                }
-            )
-        )
-        for sibling, count in frozen_siblings(spec, ref).items():
-            if ("frozen", sibling) in outputs.values:
-                scored = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
-                frozen.append(
-                    {"model": sibling, "of": ref, "layer": count, **{k: scored[k] for k in _SCORE}}
-                )
-    tables: dict[str, pd.DataFrame] = {
-        "swap": pd.concat(rows, ignore_index=True),
-        "own": pd.DataFrame(unmodified),
-        "sizes": pd.concat(sizes, ignore_index=True),
-    }
-    if frozen:
-        tables["frozen"] = pd.DataFrame(frozen)
+    tables = _tables(spec, examples, swapped, outputs)
     statements = statements_of(tables)
     metrics = {ref: METRICS[examples.heads[ref].kind] for ref in swapped}
     kinds: set[str] = {examples.heads[ref].kind for ref in swapped}
     counts = {kind: len(examples.pairs[kind]) for kind in kinds}
-    used = (spec.base, *swapped, *(row["model"] for row in frozen))
+    frozen = tables["frozen"]["model"] if "frozen" in tables else ()
+    used = (spec.base, *swapped, *frozen)
     return Result(
         study="swap",
         spec=spec.plain(),
@@ -221,6 +185,53 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 
 _SCORE = ("score", "low", "high", "sentences")
+_CHECKS = ("self_difference", "whole_difference", "frozen_difference")
+
+
+def _tables(
+    spec: SwapSpec, examples: Examples, swapped: Mapping[str, Value], outputs: Outputs
+) -> dict[str, pd.DataFrame]:
+    """The tables of `collect`, from the outputs of the fine-tunes that could be swapped."""
+    import pandas as pd
+
+    rows, unmodified, sizes, frozen = [], [], [], []
+    for ref, value in swapped.items():
+        kind = examples.heads[ref].kind
+        answer, guess = chance(kind, examples.pairs[kind])
+        unmodified.append(
+            own_row(ref, value, spec.draws, spec.seed)
+            | {"task": kind, "answers": examples.truth[kind], "chance": guess, "commonest": answer}
+            | {name: float(value[name]) for name in _CHECKS}
+        )
+        rows.append(exchange_rows(ref, value, guess, spec.draws, spec.seed))
+        sizes.append(
+            pd.DataFrame(
+                {
+                    "model": ref,
+                    "layer": np.arange(len(value["sizes"])),
+                    "relative_change": value["sizes"],
+                    "unchanged": value["unchanged"],
+                }
+            )
+        )
+        frozen += _frozen_rows(spec, ref, outputs)
+    tables = {
+        "swap": pd.concat(rows, ignore_index=True),
+        "own": pd.DataFrame(unmodified),
+        "sizes": pd.concat(sizes, ignore_index=True),
+    }
+    return tables | ({"frozen": pd.DataFrame(frozen)} if frozen else {})
+
+
+def _frozen_rows(spec: SwapSpec, ref: str, outputs: Outputs) -> list[dict[str, Any]]:
+    """Unmodified scores of a fine-tune's frozen siblings."""
+    rows = []
+    for sibling, count in frozen_siblings(spec, ref).items():
+        if ("frozen", sibling) in outputs.values:
+            scored = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
+            scores = {name: scored[name] for name in _SCORE}
+            rows.append({"model": sibling, "of": ref, "layer": count, **scores})
+    return rows
 
 
 STUDY = Study(

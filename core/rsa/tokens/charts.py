@@ -113,18 +113,7 @@ def token_map(
         who=rows["position"].astype(str) + " " + rows["word"]
     )  # in the map of every model
     marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
-    layers: list[Any] = []
-    for test, size, letter, weight in (
-        ("!datum.highlighted", 25, context.small, "normal"),
-        ("datum.highlighted", 90, context.letter + 1, "bold"),
-    ):
-        words = marks.filtered(test)
-        layers.append(words.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
-        letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
-        offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-        layers.append(
-            words.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N")
-        )
+    layers = _words(marks, colour, context=context)
     notes = []
     if rows["predicted"].any():  # a ring round each word of the model's own answer
         ring = (
@@ -146,6 +135,23 @@ def token_map(
         description=_in_words(rows, what, shares),
     )
     return chart
+
+
+def _words(marks: Chart, colour: dict[str, Any], *, context: Context) -> list[Any]:
+    """Points and their names, the highlighted ones last, larger and bold."""
+    layers: list[Any] = []
+    offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
+    for test, size, letter, weight in (
+        ("!datum.highlighted", 25, context.small, "normal"),
+        ("datum.highlighted", 90, context.letter + 1, "bold"),
+    ):
+        words = marks.filtered(test)
+        layers.append(words.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
+        letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
+        layers.append(
+            words.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N")
+        )
+    return layers
 
 
 def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:

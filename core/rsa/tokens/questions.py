@@ -6,11 +6,10 @@ are trained. If the model has such a head, it is applied to every layer's states
 model answer if it ended there? At the top this is the model's own answer, which is checked before
 any lower layer is shown.
 
-References: van Aken, Winter, Löser & Gers 2019, CIKM, "How Does BERT Answer Questions?"; Devlin et
-al. 2019 (the span
-head: a start and an end score for every subword). Deviations: the head at lower layers is added;
-answers are spans of the passage, so that "no answer" is impossible; an answer has at most LONGEST
-subwords.
+References: van Aken, Winter, Löser & Gers 2019, CIKM, "How Does BERT Answer Questions?";
+Devlin et al. 2019 (the span head: a start and an end score for every subword). Deviations: the head
+at lower layers is added; answers are spans of the passage, so that "no answer" is impossible; an
+answer has at most LONGEST subwords.
 """
 
 from __future__ import annotations

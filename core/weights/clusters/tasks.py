@@ -28,7 +28,8 @@ from core.runs.tasks import pure
 from core.statistics import relative_change
 from core.weights.clusters.notice_text import describe_rounding
 from core.weights.vectors.projections import draw_map
-from core.weights.vectors.registry import EXACT, Features, calc_sketch
+from core.weights.vectors.registry import Features
+from core.weights.vectors.sketches import EXACT, calc_sketch
 from core.weights.vectors.spectra import decompose, decompose_factors, singular_values
 
 VERSION = 1  # raised when what is kept of a matrix changes

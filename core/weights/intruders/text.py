@@ -82,12 +82,12 @@ def make_headline(
         return f"({row['intruders']} of {row['looked']}, {p}{note})"
 
     def each(group: Sequence[Statement]) -> str:
-        return listed([f"{names[fact.subject]} {counted(fact)}" for fact in group])
+        return listed([f"{names[said.subject]} {counted(said)}" for said in group])
 
     note = f" corrected for {len(rows)} models" if several else ""
     counts = f"Their counts, with p-values{note}:"
-    more = [fact for fact in statements if fact.verdict == MORE]
-    rest = [fact for fact in statements if fact.verdict != MORE]
+    more = [said for said in statements if said.verdict == MORE]
+    rest = [said for said in statements if said.verdict != MORE]
     if rest and rest[0].verdict == TOO_FEW:
         text = (
             f"{spec.draws} random updates are too few to test {len(rows)} models; draw "

@@ -4,8 +4,8 @@ Clusters are found from the distances, never on a map. Agglomerative clustering 
 gives a tree and any number of clusters; HDBSCAN finds the number itself and leaves outliers out
 (-1).
 
-References: Sokal & Michener 1958; Campello et al. 2013; Hubert & Arabie 1985 (ARI); Strehl & Ghosh
-2002 (NMI).
+References: Sokal & Michener 1958; Campello et al. 2013; Hubert & Arabie 1985 (ARI);
+Strehl & Ghosh 2002 (NMI).
 Deviations: none.
 """
 

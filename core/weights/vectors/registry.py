@@ -14,8 +14,7 @@ A delta of exactly zero (a frozen matrix) has no directions. `projector` and `sp
 models on the matrices that changed in both; the triangle inequality need not hold then. In `norms`
 such a matrix has norm 0; to `delta`, `factors` and `original` it adds nothing.
 
-Reference: Golub & Van Loan 2013, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count
-sketch).
+Reference: Golub & Van Loan 2013, section 2.5.3 (distance of subspaces).
 Deviations: `original` and `factors` are compared by their cosine, which the original leaves open.
 """
 
@@ -30,9 +29,6 @@ from numpy import ndarray
 
 from core.errors import ShapeError
 from core.statistics import relative_change
-
-EXACT = 2**21  # entries of a delta up to which it is kept whole; above, each matrix is sketched
-SKETCH = 2**14  # entries of one matrix's sketch
 
 
 @dataclass(frozen=True)
@@ -155,30 +151,6 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
         ]
         parts.append(np.mean(scaled, axis=0).ravel())
     return np.concatenate(parts)
-
-
-def calc_sketch(
-    matrix: Float[ndarray, "row column"], seed: int, size: int = SKETCH
-) -> Float[ndarray, " entry"]:
-    """Sketch a matrix: inner products keep an error of 1 / sqrt(size) of the norms' product.
-
-    Each entry is added with a random sign to a random one of `size` sums. The same seed and shape
-    use the same sums, so that sketches of two updates can be compared.
-
-    Args:
-        seed: Specific to the matrix's place in the model.
-
-    Example:
-        >>> calc_sketch(np.eye(2), seed=0, size=8).shape
-        (8,)
-        >>> float((calc_sketch(np.eye(2), 0) ** 2).sum())
-        2.0
-    """
-    rng = np.random.default_rng(seed)
-    entries = np.asarray(matrix, np.float64).ravel()
-    places = rng.integers(size, size=entries.size, dtype=np.int32)
-    signs = rng.integers(2, size=entries.size, dtype=np.int8) * 2 - 1
-    return np.bincount(places, weights=entries * signs, minlength=size)
 
 
 def _leading(values: ndarray, rank: int) -> ndarray:

@@ -62,39 +62,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
     if count <= MOST_NUMBERED:  # with many models, readers look at the pattern
         ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
-    tips = (
-        *(Tip("model", "Model"), Tip("other", "Other model")),
-        Tip("distance", "Distance", "share"),
-    )
-    rows, tooltip = told(cells, tips)
-    rows = rows.assign(
-        written=[text_of(value) if value == value else "" for value in cells["distance"]],
-        who=cells["model"] + "\n" + cells["other"],
-        light=cells["distance"] < ends[0] + 0.4 * (ends[1] - ends[0]),
-    )
-    colour = channel(
-        "distance:Q",
-        title="Distance",
-        scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
-        legend=gradient("Distance", labelExpr=str(label_expr("share")), context=context),
-    )
-    base = Chart(rows)
-    heat: list[Any] = [
-        base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)
-    ]
-    if count <= MOST_NUMBERED:
-        ink = either("datum.light", "black", "white")
-        numbers = base.calculated(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(
-            baseline="middle"
-        )
-        heat.append(
-            numbers.encode(
-                x=channel("mx:Q", scale=x_scale, axis=None),
-                y=channel("my:Q", title=None, scale=y_scale),
-                text="written:N",
-                color=ink,
-            )
-        )
+    heat = _heat(cells, x, y, ends, count <= MOST_NUMBERED, context=context)
     shown = ordered(groups)
     fill = channel(
         "group:N", title=None, scale=palette(shown), legend=legend(shown, context=context)
@@ -122,6 +90,49 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
         )
     )
     return chart
+
+
+def _heat(
+    cells: pd.DataFrame,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    ends: Sequence[float],
+    numbered: bool,
+    *,
+    context: Context,
+) -> list[Any]:
+    """The cells in colours between the ends, with their numbers if wanted."""
+    tips = (
+        *(Tip("model", "Model"), Tip("other", "Other model")),
+        Tip("distance", "Distance", "share"),
+    )
+    rows, tooltip = told(cells, tips)
+    rows = rows.assign(
+        written=[text_of(value) if value == value else "" for value in cells["distance"]],
+        who=cells["model"] + "\n" + cells["other"],
+        light=cells["distance"] < ends[0] + 0.4 * (ends[1] - ends[0]),
+    )
+    colour = channel(
+        "distance:Q",
+        title="Distance",
+        scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
+        legend=gradient("Distance", labelExpr=str(label_expr("share")), context=context),
+    )
+    base = Chart(rows)
+    heat: list[Any] = [
+        base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)
+    ]
+    if numbered:
+        middles = base.calculated(mx="datum.x + 0.5", my="datum.y + 0.5")
+        heat.append(
+            middles.mark_text(baseline="middle").encode(
+                x=channel("mx:Q", scale=x["scale"], axis=None),
+                y=channel("my:Q", title=None, scale=y["scale"]),
+                text="written:N",
+                color=either("datum.light", "black", "white"),
+            )
+        )
+    return heat
 
 
 def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:

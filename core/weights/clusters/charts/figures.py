@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,16 +81,7 @@ def map_chart(
         "select": {"type": "point", "fields": ["model"], "on": "click", "clear": "dblclick"},
     }
     dots = base.mark_point(filled=True, size=150, opacity=0.9).encode(
-        color=channel(
-            "group:N", title=None, scale=palette(groups), legend=legend(groups, context=context)
-        ),
-        shape=channel(
-            "group:N",
-            title=None,
-            scale=palette(groups, SHAPES),
-            legend=legend(groups, context=context),
-        ),
-        tooltip=tooltip,
+        **_group_channels(groups, context=context), tooltip=tooltip
     )
     letter = context.letter
     offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
@@ -111,6 +103,15 @@ def map_chart(
             table, f"{what}: {' and '.join(titles)}", name="name", group="group", point="model"
         ),
     )
+
+
+def _group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
+    """Colour and shape of a point by its group, in one legend."""
+    shared: dict[str, Any] = {"title": None, "legend": legend(groups, context=context)}
+    return {
+        "color": channel("group:N", scale=palette(groups), **shared),
+        "shape": channel("group:N", scale=palette(groups, SHAPES), **shared),
+    }
 
 
 def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:

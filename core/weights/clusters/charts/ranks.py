@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -113,11 +114,19 @@ def depth_chart(
         context=replace(context, unnamed=True),
     )
     tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
-    single, tooltip = told(
-        rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else []))
-    )
+    models = _models(rows, plane, (*tips, *([Tip(null, NULL, "measure")] if null else [])))
+    looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
+    chart = curves(lines, plane, looks, tips, under=[models])
+    what = family.capitalize()
+    said = f"{what}: {rows['model'].nunique()} models"
+    return finished(chart, lines, plane, what, subtitle, said=said, x_title="Layer")
 
-    def models(x: dict[str, Any]) -> Any:
+
+def _models(rows: pd.DataFrame, plane: Plane, tips: Sequence[Tip]) -> Any:
+    """A thin line and small points for each model, for `under`."""
+    single, tooltip = told(rows.assign(who=rows["name"]), tips)
+
+    def make(x: dict[str, Any]) -> Any:
         chart = Chart(single).encode(x=x, y=plane.y_of())
         thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(
             detail="model:N", tooltip=tooltip[:1]
@@ -125,11 +134,7 @@ def depth_chart(
         dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
         return layered(thin, dots.encode(tooltip=tooltip))
 
-    looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
-    chart = curves(lines, plane, looks, tips, under=[models])
-    what = family.capitalize()
-    said = f"{what}: {rows['model'].nunique()} models"
-    return finished(chart, lines, plane, what, subtitle, said=said, x_title="Layer")
+    return make
 
 
 def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
@@ -187,30 +192,19 @@ def spectrum_chart(
     shape = (int(rows["rows"].iloc[0]), int(rows["columns"].iloc[0]))
     short = min(shape)
     places = np.unique(np.geomspace(1, short, POINTS).round().astype(int))
-    frames = []
-    for index, row in rows.iterrows():
-        values = spectra.values[table.index.get_loc(index)][:short]
-        size = np.linalg.norm(values)
-        if size > 0:
-            frames.append(
-                _frame(
-                    direction=places, value=values[places - 1] / size, name=f"layer {row['layer']}"
-                )
-            )
+    frames = _layer_spectra(spectra, rows, short, places)
     looks = _layer_looks(result, layer)
     null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], name=NULL)
     lines = pd.concat([*frames, null], ignore_index=True)
     lines = lines[lines["value"] > SMALLEST / 2]
     plane = Plane(
-        *(
-            "direction",
-            "value",
-            "Direction",
-            "Singular value / norm",
-            SMALLEST,
-            1.0,
-            (1.0, float(short)),
-        ),
+        "direction",
+        "value",
+        "Direction",
+        "Singular value / norm",
+        SMALLEST,
+        1.0,
+        (1.0, float(short)),
         kind="measure",
         height=ALONE,
         x_axis={"tickCount": 3, "format": "d"},
@@ -229,6 +223,20 @@ def spectrum_chart(
     below = f"unchanged in layer {still}" if still else ""
     said = f"{what}, singular values of {short_name(model)}"
     return finished(chart, lines, plane, what, below, said=said, y_title="singular value over norm")
+
+
+def _layer_spectra(
+    spectra: Spectra, rows: pd.DataFrame, short: int, places: np.ndarray
+) -> list[pd.DataFrame]:
+    """Singular values over their norm at some places, for each row whose matrix changed."""
+    frames = []
+    for index, row in rows.iterrows():
+        values = spectra.values[spectra.matrices.index.get_loc(index)][:short]
+        size = np.linalg.norm(values)
+        if size > 0:
+            name = f"layer {row['layer']}"
+            frames.append(_frame(direction=places, value=values[places - 1] / size, name=name))
+    return frames
 
 
 def spectra_legend(result: Result, layer: int = 0, *, context: Context = PAGE) -> Chart:

@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from core.rsa.measures import canonical, cka, matching, rdm
-from core.rsa.measures.registry import (
-    JACKKNIFE_GROUPS,
-    MEASURES,
-    NULL_DRAWS,
-    Options,
-    compare,
-    get_measure,
-    null_draws,
-    score,
-)
+from core.rsa.measures.registry import MEASURES, Options, compare, get_measure
+from core.rsa.measures.scoring import JACKKNIFE_GROUPS, NULL_DRAWS, null_draws, score
 from core.statistics import average_ranks, jackknife_sentences, sentence_counts
 from tests.core.rsa.references import slow_compare, slow_kernel
 

@@ -13,10 +13,10 @@ from core.weights.vectors.registry import (
     Features,
     calc_distances,
     calc_factors,
-    calc_sketch,
     relative_norms,
     relative_size,
 )
+from core.weights.vectors.sketches import calc_sketch
 from core.weights.vectors.spectra import decompose
 
 RANK = 4

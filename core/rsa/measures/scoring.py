@@ -1,0 +1,127 @@
+"""A similarity with its band over sentences and its chance level.
+
+A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs
+of sentences (RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do
+not, or where resampling biases the measure (canonical correlations, Procrustes). Chance level comes
+from shuffling whole sentences (`nulls`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.rsa.measures.nulls import pair_sentences
+from core.rsa.measures.registry import Measure, Options, get_measure
+from core.statistics import interval, jackknife_interval, sentence_counts, sentence_labels
+
+JACKKNIFE_GROUPS = 50
+NULL_DRAWS = 100
+LEAST_NULL_DRAWS = 20
+# multiplications for a null: 100 draws at n = 1,000, d = 128; fewer draws where each costs more
+NULL_WORK = 4e10
+
+
+@dataclass(frozen=True)
+class Score:
+    """A similarity with its 95 % band over sentences, and the central 95 % of shuffled sentences
+    (chance level)."""
+
+    similarity: float
+    low: float
+    high: float
+    null_low: float
+    null_high: float
+
+
+def score(
+    x: ArrayLike,
+    y: ArrayLike,
+    sentence: ArrayLike,
+    rng: np.random.Generator,
+    measure: str = "rsa",
+    options: Options | None = None,
+    draws: int = 500,
+) -> Score:
+    """Compute the similarity of two spaces with its band over sentences and its chance level.
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors of the same items, shape (item, another d_model).
+        sentence: Sentence of each item, shape (item,).
+        rng: Source of randomness, for the band and the chance level.
+        measure: One of `MEASURES`.
+        options: Kernel and comparison, for RSA.
+        draws: Bootstrap draws; measures with a jackknife leave out one of at most 50 groups of
+            sentences at a time.
+
+    Returns:
+        The score. The band is NaN with fewer than two sentences; everything is NaN for a constant
+        space.
+
+    Raises:
+        ShapeError: If the shapes do not fit or a value is not finite.
+        SpecError: If measure, kernel or comparison is unknown.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(60, 4))
+        >>> y = x + 0.2 * np.random.default_rng(1).normal(size=(60, 4))
+        >>> scored = score(x, y, np.arange(60) // 3, np.random.default_rng(2), draws=200)
+        >>> bool(scored.low < scored.similarity < scored.high)
+        True
+        >>> bool(scored.null_high < scored.low)
+        True
+    """
+    settings = options or Options()
+    chosen = get_measure(measure, settings)
+    similarity = chosen.similarity(x, y)
+    if np.isnan(similarity):
+        return Score(*[float("nan")] * 5)
+    low, high = _band(chosen, x, y, sentence, rng, draws, similarity)
+    items, dimensions = np.shape(x)
+    kept, orders = pair_sentences(sentence, null_draws(chosen, items, dimensions, settings), rng)
+    null_low, null_high = interval(chosen.null_of(np.asarray(x)[kept], np.asarray(y)[kept], orders))
+    return Score(similarity, low, high, float(null_low), float(null_high))
+
+
+def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:
+    """Choose the number of shuffles for a null of this size: 100, or as few as 20 where one is
+    expensive.
+
+    Example:
+        >>> null_draws(get_measure("rsa"), 100, 16, Options())
+        100
+    """
+    cost = float(items) * dimensions**2
+    if measure.name == "rsa" and (options.kernel == "euclidean" or options.comparison != "pearson"):
+        cost = 10.0 * float(items) ** 2  # a gather and a product over the whole matrix
+    if measure.canonical or measure.name == "procrustes":
+        cost += 20.0 * float(min(items, dimensions)) ** 3
+    if measure.name == "cosine":
+        cost = float(items) * dimensions
+    return int(np.clip(NULL_WORK / (10.0 * cost), LEAST_NULL_DRAWS, NULL_DRAWS))
+
+
+def _band(
+    measure: Measure,
+    x: ArrayLike,
+    y: ArrayLike,
+    sentence: ArrayLike,
+    rng: np.random.Generator,
+    draws: int,
+    similarity: float,
+) -> tuple[float, float]:
+    """Compute the 95 % band over sentences, by bootstrap or jackknife, clipped to the measure's
+    range."""
+    _, sentences = sentence_labels(sentence)
+    if sentences < 2:
+        return float("nan"), float("nan")
+    if measure.draws is not None:
+        low, high = interval(measure.draws(x, y, sentence, sentence_counts(sentences, draws, rng)))
+        return float(low), float(high)
+    below, above = jackknife_interval(
+        similarity, measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
+    )
+    return max(below, measure.lowest), min(above, 1.0)

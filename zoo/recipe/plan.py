@@ -1,0 +1,86 @@
+"""The settings of `make zoo`, and the fine-tunes that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.recipe.quick import QUICK_TASKS
+from zoo.recipe.tasks import BOX_TASKS
+
+STAGES = ("text", "pretrain", "finetune", "parser", "manifest")
+# steps of seed 0 that are shipped: its initialisation, then log-spaced
+SNAPSHOTS = (0, 50, 200, 800, 3200)
+ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
+
+
+@dataclass(frozen=True)
+class Run:
+    """One included fine-tune.
+
+    Attributes:
+        base_seed: Number of the seed it starts from.
+        run: Draws its head and the order of its data.
+        frozen: Lowest layers that do not train, with the embeddings.
+        dose: Factor on the common rate.
+    """
+
+    name: str
+    task: str
+    base_seed: int = 0
+    run: int = 0
+    frozen: int = 0
+    dose: float = 1.0
+
+
+KNOWN_TRUTHS = (
+    *(
+        Run(f"{task}-frozen-{layers}", task, frozen=layers)
+        for task in ("parse", "sentiment")
+        for layers in (2, 4)
+    ),
+    Run("sentiment-fast", "sentiment", dose=3.0),
+    Run("parse-slow", "parse", dose=1 / 3),
+)
+"""Models with known answers: frozen layers, or another learning rate."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of `make zoo`.
+
+    Attributes:
+        snapshots: Steps of seed 0 that become models of their own (`seed-0@step-N`).
+        jobs: Models trained at once, one process each.
+        steps: Pretraining steps, where not the recipe's own number.
+    """
+
+    out: Path
+    work: Path
+    text: str | None = None
+    dataset: str | None = None
+    data: Path | None = None
+    treebank: Path | None = None
+    seeds: int = 5
+    runs: int = 3
+    jobs: int = 1
+    steps: int | None = None
+    snapshots: tuple[int, ...] = SNAPSHOTS
+    quick: bool = False
+    only: tuple[str, ...] = STAGES
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Return the six included tasks, or those that a quick run can learn from the demo."""
+        return QUICK_TASKS if self.quick and self.data is None else BOX_TASKS
+
+
+def finetune_runs(plan: Plan) -> list[Run]:
+    """List every fine-tune: one of each task, further runs, other seeds, frozen and fast."""
+    runs = [Run(f"{task}-{run}", task, run=run) for run in range(plan.runs) for task in plan.tasks]
+    demo = plan.quick and plan.data is None
+    across = plan.tasks[1] if demo else ACROSS
+    runs += [
+        Run(f"{across}-0-from-seed-{seed}", across, base_seed=seed) for seed in range(1, plan.seeds)
+    ]
+    return runs if demo else [*runs, *KNOWN_TRUTHS]
