@@ -24,6 +24,16 @@ PARTS = ("", "encoder", "decoder", "cross")
 EXPERT = re.compile(r"expert (\d+)")
 
 
+def family_label(family: str) -> str:
+    """A matrix family in words: "feed-forward 1" for ff1, "decoder feed-forward 2" for decoder ff2.
+
+    Example:
+        >>> family_label("query"), family_label("decoder ff2")
+        ('query', 'decoder feed-forward 2')
+    """
+    return re.sub(r"\bff(\d)\b", r"feed-forward \1", family)
+
+
 @dataclass(frozen=True)
 class Part:
     """Rows of a fused tensor: one of the matrices that it stacks.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.models.weights.families import family_label
 from core.results.numbers import text_of
 from core.weights.clusters.text import WORDS
 from core.weights.vectors.registry import VECTORS
@@ -59,7 +60,9 @@ def make_methods(
 ) -> str:
     """A methods paragraph, ready to paste."""
     families = (
-        ", ".join(dict.fromkeys(spectra.matrices["family"])) if len(spectra.matrices) else "none"
+        ", ".join(dict.fromkeys(map(family_label, spectra.matrices["family"])))
+        if len(spectra.matrices)
+        else "none"
     )
     vector = VECTORS[spec.vector]
     text = [

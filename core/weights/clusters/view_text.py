@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.weights.clusters.text import (
@@ -153,7 +154,7 @@ def depth_sentence(result: Result) -> str:
     if not moving:
         return f"{text} No trend with depth is detectable."
     clauses = [
-        f"{verdict} in {listed([each.subject for each in group])}"
+        f"{verdict} in {listed([family_label(each.subject) for each in group])}"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
     return f"{text} Rank {listed(clauses)} ({len(moving)} of {len(trends)} families)."

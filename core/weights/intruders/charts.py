@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.models.weights.families import family_label
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished
@@ -81,7 +82,7 @@ def _panel(
         *(Tip("null_mean", "Random update", "measure"), Tip("p_value", "p", "share")),
     )
     chart = curves(drawn, plane, looks, tips)
-    what = family.capitalize()
+    what = family_label(family).capitalize()
     return finished(
         chart, drawn, plane, what, names=list(looks), said=f"Intruder dimensions, {family}",
         x_title="Layer", y_title="intruder dimensions", kind="measure",

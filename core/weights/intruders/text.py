@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -112,7 +113,7 @@ def make_headline(
 
 def make_methods(spec: IntruderSpec) -> str:
     """A methods paragraph, ready to paste."""
-    chosen = f" ({', '.join(spec.families)})" if spec.families else ""
+    chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
     return (
         f"For each attention and feed-forward matrix{chosen} of {', '.join(spec.models)}, the "
         f"{spec.leading} leading left singular vectors were compared with all left singular "

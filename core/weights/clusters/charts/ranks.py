@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
+from core.models.weights.families import family_label
 from core.results.drawing.axes import Plane, layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished, graded
@@ -94,7 +95,7 @@ def depth_chart(
     if table.empty:
         raise SpecError(
             f"This result has no {of} of {family!r}; choose from "
-            f"{', '.join(families_of(result, of))}."
+            f"{', '.join(map(family_label, families_of(result, of)))}."
         )
     if measure != "relative_norm":
         table = table[table["rank"] > 0]
@@ -117,7 +118,7 @@ def depth_chart(
     models = _models(rows, plane, (*tips, *([Tip(null, NULL, "measure")] if null else [])))
     looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
     chart = curves(lines, plane, looks, tips, under=[models])
-    what = family.capitalize()
+    what = family_label(family).capitalize()
     said = f"{what}: {rows['model'].nunique()} models"
     return finished(chart, lines, plane, what, subtitle, said=said, x_title="Layer")
 
@@ -219,7 +220,7 @@ def spectrum_chart(
     )
     chart = curves(lines, plane, looks, tips)
     still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
-    what = family.capitalize()
+    what = family_label(family).capitalize()
     below = f"unchanged in layer {still}" if still else ""
     said = f"{what}, singular values of {short_name(model)}"
     return finished(chart, lines, plane, what, below, said=said, y_title="singular value over norm")
