@@ -21,7 +21,8 @@ from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_ranks import ranks_view
-from ui.views.probes import OPTIONS, SENTENCE_VIEW, scores_view, sentence_view
+from ui.views.probe_sentence import sentence_view
+from ui.views.probes import OPTIONS, SENTENCE_VIEW, scores_view
 
 SCORES, SENTENCE, RANKS = "By layer", SENTENCE_VIEW, "Rank"
 VIEWS = {

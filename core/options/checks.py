@@ -100,7 +100,7 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
         return (value,)
     from fnmatch import fnmatchcase
 
-    from core.models.hub.client import PRESETS
+    from core.models.hub.presets import PRESETS
 
     presets = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
     if not presets:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures import CancelledError as LostError
 from dataclasses import dataclass, field
@@ -46,9 +46,8 @@ __all__ = [
 ]
 
 POLL_SECONDS = 0.2
-GRACE_SECONDS = (
-    0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
-)
+# How long a cancelled run waits for tasks to reach their next tick; they end there anyway.
+GRACE_SECONDS = 0.5
 AGAIN = "Run it again; finished tasks are kept."
 
 
@@ -138,12 +137,11 @@ class _Work:
         """Take over a future's result."""
         name = self.by_key[key][0].name
         error = LostError() if future.cancelled() else future.exception()
+        kind = type(error).__name__
         if isinstance(error, (BrokenExecutor, LostError)):
-            self.failures[key] = (
-                f"{name} failed: its worker was lost ({type(error).__name__}). {AGAIN}"
-            )
+            self.failures[key] = f"{name} failed: its worker was lost ({kind}). {AGAIN}"
             return
-        if type(error).__name__ == "KilledWorker":  # distributed's: it has tried on several workers
+        if kind == "KilledWorker":  # distributed's: it has tried on several workers
             self.failures[key] = (
                 f"{name} failed: every worker that tried it died, perhaps out of memory. {AGAIN}"
             )
@@ -168,31 +166,23 @@ class _Work:
 
     def progress(self) -> Progress:
         """Report the state of the run."""
-        total = sum(len(tasks) for tasks in self.by_key.values())
+        total = self._count(self.by_key)
         ended = self.values.keys() | self.failures.keys()
-        done = sum(len(self.by_key[key]) for key in ended)
-        stored = sum(len(self.by_key[key]) for key in self.stored)
-        running = {
-            key: part for key, part in list(self.ledger.fractions.items()) if key not in ended
-        }
-        at_work = sum(running.values()) + len(ended) - len(self.stored)
+        done, stored, shipped = map(self._count, (ended, self.stored, self.shipped))
+        fractions = list(self.ledger.fractions.items())
+        running = sum(part for key, part in fractions if key not in ended)
+        at_work = running + len(ended) - len(self.stored)
         seconds = time.monotonic() - self.began
-        left = len(self.by_key) - len(ended) - sum(running.values())
-        remaining = seconds * left / at_work if seconds > 0.5 and at_work > 0.02 else None
+        left = len(self.by_key) - len(ended) - running
+        measurable = seconds > 0.5 and at_work > 0.02
+        remaining = 0.0 if left <= 0 else seconds * left / at_work if measurable else None
         fraction = 1.0 - left / len(self.by_key) if self.by_key else 1.0
-        return Progress(
-            done,
-            total,
-            stored,
-            fraction,
-            self.ledger.note,
-            seconds,
-            0.0 if left <= 0 else remaining,
-            self._came(),
-        )
+        note = self.ledger.note
+        return Progress(done, total, stored, fraction, note, seconds, remaining, shipped)
 
-    def _came(self) -> int:
-        return sum(len(self.by_key[key]) for key in self.shipped)
+    def _count(self, keys: Iterable[str]) -> int:
+        """Count the tasks with these keys."""
+        return sum(len(self.by_key[key]) for key in keys)
 
     def outputs(self) -> Outputs:
         """Collect the outputs."""
@@ -248,9 +238,8 @@ def run(
     signal = signal or Signal()
     ledger = Ledger(uuid.uuid4().hex, store or current_store(), signal)
     work = _Work(ledger, by_key)
-    work.values, work.shipped = ledger.store.find(
-        key for key, together in by_key.items() if not together[0].fleeting
-    )
+    lasting = [key for key, together in by_key.items() if not together[0].fleeting]
+    work.values, work.shipped = ledger.store.find(lasting)
     work.stored = set(work.values)
     report = progress or (lambda _: None)
     report(work.progress())
@@ -261,7 +250,7 @@ def run(
         with contextlib.ExitStack() as stack:
             chosen = executor or stack.enter_context(open_executor())
             stack.enter_context(opened_ledger(ledger))
-            _run_missing(work, missing, chosen, report, signal)
+            _run_missing(work, missing, chosen, report)
         if not all(task.fleeting for task in missing):
             give_back_free_memory()
         report(work.progress())
@@ -287,13 +276,10 @@ def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
 
 
 def _run_missing(
-    work: _Work,
-    missing: list[Task],
-    executor: Executor,
-    report: Callable[[Progress], None],
-    signal: Signal,
+    work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None]
 ) -> None:
     """Submit the tasks and wait for them, reporting progress."""
+    signal = work.ledger.signal
     futures: dict[Future[Outcome], str] = {}
     if isinstance(executor, ClusterExecutor):
         executor.place(missing)

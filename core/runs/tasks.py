@@ -25,6 +25,7 @@ from core.runs.store import Store, current_store, default_store, encode, identif
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK, _GUARD = "__palimpsest_identity__", "__palimpsest_guard__"
+MEMORY_SHORT = "the memory is not enough; use fewer sentences or a smaller model."
 IDENTITY = "identity"  # ending of arguments that identify a model or a parser
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,11 +49,10 @@ def pure(
     """
 
     def declare(function: Function) -> Function:
-        place = f"{function.__module__}.{function.__qualname__}"
-        if "<" in function.__qualname__:
-            raise TypeError(
-                f"{function.__qualname__} is not a module-level function, and a task needs one"
-            )
+        name = function.__qualname__
+        place = f"{function.__module__}.{name}"
+        if "<" in name:
+            raise TypeError(f"{name} is not a module-level function, and a task needs one")
         if _IDENTITIES.setdefault(identity, place) != place:
             raise TypeError(f"{place} and {_IDENTITIES[identity]} have one identity, {identity!r}")
         setattr(function, _MARK, (identity, version))
@@ -87,9 +87,8 @@ class Task:
 
     def __post_init__(self) -> None:
         if not hasattr(self.function, _MARK):
-            raise TypeError(
-                f"{self.function.__qualname__} is not declared with @pure, and a task needs that"
-            )
+            name = self.function.__qualname__
+            raise TypeError(f"{name} is not declared with @pure, and a task needs that")
         if self.role is None:
             object.__setattr__(self, "role", self.name)
 
@@ -209,10 +208,9 @@ class _Place:
     task: Task
     low: float = 0.0
     high: float = 1.0
-    checkpoints: list[str] = field(
-        default_factory=list
-    )  # keys, in the order in which the task asked for them
-    pieces: list[str] = field(default_factory=list)  # keys of what its value is made of
+    # keys, in the order in which the task asked for them, and of what its value is made of
+    checkpoints: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise if the run was cancelled."""
@@ -313,12 +311,7 @@ def perform(task: Task, identifier: str) -> Outcome:
     except PalimpsestError as error:
         return Outcome(failure=f"{task.name} failed: {error}", error=error if ledger else None)
     except MemoryError:
-        return Outcome(
-            failure=(
-                f"{task.name} failed: the memory is not enough; use fewer sentences or a "
-                f"smaller model."
-            )
-        )
+        return Outcome(failure=f"{task.name} failed: {MEMORY_SHORT}")
     finally:
         _PLACE.reset(token)
 
@@ -342,16 +335,11 @@ def stop_here(identifier: str) -> None:
 def _unfolded(arguments: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in arguments.items():
-        values |= (
-            {part.name: getattr(value, part.name) for part in fields(value)}
-            if _folds(value)
-            else {name: value}
-        )
+        if is_dataclass(value) and not isinstance(value, type):
+            values |= {part.name: getattr(value, part.name) for part in fields(value)}
+        else:
+            values[name] = value
     return values
-
-
-def _folds(value: Any) -> bool:
-    return is_dataclass(value) and not isinstance(value, type)
 
 
 def _plain(arguments: Mapping[str, Any]) -> tuple[tuple[str, Hashable], ...]:

@@ -187,7 +187,8 @@ def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
     Raises:
         ModelError: If there is no such pipeline.
     """
-    from core.text.parsing import BOX, CLEARNLP_NOTICE, box_scores, parse_sentences
+    from core.text.parsing import parse_sentences
+    from core.text.pipelines import BOX, CLEARNLP_NOTICE, box_scores
 
     parses = parse_sentences(corpus.words, pipeline)
     sentences = tuple(

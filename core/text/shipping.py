@@ -9,6 +9,7 @@ from pathlib import Path
 from core.models.zoo import zoo_folder
 from core.text import parsing
 from core.text.corpora import read_corpus
+from core.text.pipelines import pipeline_fingerprint
 from core.text.shipped import FILE
 from core.text.sources import demo_rows
 
@@ -35,7 +36,7 @@ def ship_demo() -> Path:
     record = {
         "cut": parsing.words_key(lines, split=False),
         "lines": cut,
-        "parser": parsing.pipeline_fingerprint(),
+        "parser": pipeline_fingerprint(),
         "parses": rows,
     }
     path = zoo_folder() / FILE

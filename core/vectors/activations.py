@@ -12,38 +12,22 @@ tokenizer removes entirely (some emoji and control characters).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.models import (
-    ModelInfo,
-    ModelRef,
-    describe,
-    load_tokenizer,
-    locate,
-    parse_ref,
-    tokenizer_fingerprint,
-)
+from core.models import ModelRef, load_tokenizer, tokenizer_fingerprint
 from core.models.architectures import ARCHITECTURES
-from core.models.files import checkpoints
-from core.runs.tasks import span, tick
 from core.vectors.notices import blank_items, too_long
+from core.vectors.stored import VERSION, Reading, Sentences, read_with, visit_sentences
 
 if TYPE_CHECKING:
-    from core.models import LoadedModel
     from core.runs.store import Store, Value
-    from core.vectors.forward import SentenceVectors
 
-VERSION = 1  # raised when the vectors of the same model and words change
 ITEMS = ("words", "cls", "mean")
-CHUNK = 128  # sentences computed under one lock and written at once
-LARGEST_HALF = 65_504.0
-
-Sentences = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -61,28 +45,6 @@ class Activations:
     sentence: np.ndarray
     word: np.ndarray
     notices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """How one model reads, and the key of its stored sentences."""
-
-    ref: ModelRef
-    info: ModelInfo
-    side: str
-    dtype: str
-    device: str | None
-    layers: int
-    longest: int
-    store: Store
-    identity: str
-    between: tuple[str, float] | None = None
-
-    def key(self, words: Sequence[str], part: str) -> str:
-        """Compute the store key of one sentence's "words" or "summary"."""
-        from core.runs.store import key_of
-
-        return key_of(self.identity, part, tuple(words))
 
 
 def extract(
@@ -122,7 +84,7 @@ def extract(
         ShapeError: If `keep` or `layers` do not fit.
         CancelledError: If the run is cancelled; what was computed stays stored.
     """
-    reading = _reading(ref, side, device, dtype, store, between)
+    reading = read_with(ref, side, device, dtype, store, between)
     _check(reading, sentences, items, keep)
     chosen = _layers(layers, reading.layers)
     wanted = _wanted(sentences, items, keep)
@@ -139,7 +101,7 @@ def extract(
         vectors[:, starts[index] : starts[index + 1]] = mine[chosen]
         there[starts[index] : starts[index + 1]] = present
 
-    _visit(reading, sentences, "words" if items == "words" else "summary", place)
+    visit_sentences(reading, sentences, "words" if items == "words" else "summary", place)
     sentence = np.repeat(np.arange(len(sentences)), np.diff(starts))
     word = np.concatenate([np.zeros(0, dtype=np.int64), *wanted])
     notices = _notices(reading, sentences, sorted(long), sentence[~there], items)
@@ -162,7 +124,7 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
     """
     from core.runs.store import key_of
 
-    reading = _reading(ref, "encoder", None, "float32", store)
+    reading = read_with(ref, "encoder", None, "float32", store)
     texts = tuple(tuple(words) for words in sentences)
 
     def count() -> Value:
@@ -185,46 +147,8 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
     return fits
 
 
-def _reading(
-    ref: str | ModelRef,
-    side: str,
-    device: str | None,
-    dtype: str,
-    store: Store | None,
-    between: tuple[str, float] | None = None,
-) -> _Reading:
-    from core.runs.store import current_store, key_of
-
-    ref = parse_ref(ref)
-    info = describe(ref)
-    if side not in ("encoder", "decoder"):
-        raise ModelError(f"side must be encoder or decoder, not {side!r}.")
-    if info.family != "encoder-decoder":
-        side = info.family
-    config = checkpoints.read_config(locate(ref))
-    identity = key_of(
-        "activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype
-    )
-    if between is not None:
-        identity = key_of("between", identity, describe(between[0]).fingerprint, between[1])
-    depth = checkpoints.depth(config, side)
-    longest = checkpoints.longest_input(config)
-    return _Reading(
-        ref,
-        info,
-        side,
-        dtype,
-        device,
-        depth + 1,
-        longest,
-        store or current_store(),
-        identity,
-        between,
-    )
-
-
 def _check(
-    reading: _Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None
+    reading: Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None
 ) -> None:
     if items not in ITEMS:
         raise ShapeError(f"items must be one of {', '.join(ITEMS)}, not {items!r}.")
@@ -244,11 +168,11 @@ def _check(
             )
 
 
-def _has_cls(reading: _Reading) -> bool:
+def _has_cls(reading: Reading) -> bool:
     return ARCHITECTURES[reading.info.model_type].cls and reading.side == "encoder"
 
 
-def _no_cls(reading: _Reading) -> ModelError:
+def _no_cls(reading: Reading) -> ModelError:
     return ModelError(
         f"{reading.ref} has no [CLS] token (it is a {reading.info.model_type} model): choose words "
         f"or sentence means "
@@ -278,7 +202,7 @@ def _wanted(
 
 
 def _select(
-    reading: _Reading, value: Value, items: str, wanted: np.ndarray
+    reading: Reading, value: Value, items: str, wanted: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Select (layer, item, d_model) of one stored sentence, and whether each item exists."""
     if items == "words":
@@ -288,96 +212,8 @@ def _select(
     return value[items][:, None], np.array([value["pieces"] > 0])
 
 
-def _visit(
-    reading: _Reading, sentences: Sentences, part: str, place: Callable[[int, Value], None]
-) -> None:
-    """Pass the stored value of every sentence with words to `place`, in any order; compute what is
-    missing."""
-    places: dict[str, list[int]] = {}
-    for index, words in enumerate(sentences):
-        if words:
-            places.setdefault(reading.key(words, part), []).append(index)
-    keys, absent = list(places), []
-    for start in range(0, len(keys), CHUNK):
-        chunk = keys[start : start + CHUNK]
-        stored = reading.store.get_many(chunk)
-        absent += [key for key in chunk if key not in stored]
-        for key, value in stored.items():
-            for index in places[key]:
-                place(index, value)
-    if not absent:
-        return
-    from core.models.changes import borrow_between
-    from core.models.loading.memory import borrow_model
-
-    # Long sentences first, as in the batches: a chunk then holds sentences of about one length.
-    missing = {key: tuple(sentences[places[key][0]]) for key in absent}
-    order = sorted(missing, key=lambda key: -sum(map(len, missing[key])))
-    place_of: dict[str, Any] = {"device": reading.device, "dtype": reading.dtype}
-    with (
-        borrow_model(reading.ref, **place_of)
-        if reading.between is None
-        else borrow_between(reading.between[0], str(reading.ref), reading.between[1], **place_of)
-    ) as loaded:
-        for start in range(0, len(order), CHUNK):
-            chunk = order[start : start + CHUNK]
-            with span(start / len(order), (start + len(chunk)) / len(order)):
-                made = _compute(reading, loaded, {key: missing[key] for key in chunk}, part)
-            for key, value in made.items():
-                for index in places[key]:
-                    place(index, value)
-
-
-def _compute(
-    reading: _Reading, loaded: LoadedModel, missing: dict[str, tuple[str, ...]], part: str
-) -> dict[str, Value]:
-    """Compute the values of `missing`, after looking in the store once more under the model's
-    lock."""
-    from core.vectors.forward import cut_sentences, read_sentences
-
-    with reading.store.lock(
-        reading.identity, waiting=lambda: tick(0.0, "waiting for another process")
-    ):
-        stored = reading.store.get_many(missing)
-        absent = [key for key in missing if key not in stored]
-        if not absent:
-            return stored
-        cut = cut_sentences(loaded.tokenizer, [missing[key] for key in absent])
-        fit = [index for index, subwords in enumerate(cut) if len(subwords.ids) <= reading.longest]
-        made: dict[str, dict[str, Value]] = {"words": {}, "summary": {}}
-        for index in sorted(set(range(len(cut))) - set(fit)):
-            for name, values in made.items():
-                values[reading.key(missing[absent[index]], name)] = {
-                    "too_long": cut[index].subwords
-                }
-        done = 0
-        for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side):
-            for index, vectors in batch:
-                words = missing[absent[fit[index]]]
-                made["words"][reading.key(words, "words")] = _stored_words(vectors)
-                made["summary"][reading.key(words, "summary")] = _stored_summary(vectors)
-            done += len(batch)
-            tick(done / len(fit), f"sentence {done:,} of {len(fit):,} through {reading.ref}")
-        reading.store.put_many(made["words"] | made["summary"])
-    return stored | made[part]
-
-
-def _stored_words(vectors: SentenceVectors) -> Value:
-    return {"words": _half(vectors.words), "pieces": vectors.pieces.astype(np.int16)}
-
-
-def _stored_summary(vectors: SentenceVectors) -> Value:
-    cls = {} if vectors.cls is None else {"cls": _half(vectors.cls)}
-    return {"mean": _half(vectors.mean), "pieces": int(vectors.pieces.sum()), **cls}
-
-
-def _half(values: np.ndarray) -> np.ndarray:
-    """Convert to float16, unless a number would overflow."""
-    return values.astype(np.float16) if np.abs(values).max(initial=0.0) <= LARGEST_HALF else values
-
-
 def _notices(
-    reading: _Reading, sentences: Sentences, long: list[int], absent: np.ndarray, items: str
+    reading: Reading, sentences: Sentences, long: list[int], absent: np.ndarray, items: str
 ) -> tuple[str, ...]:
     """Say what was left out, and why; `absent` are the sentences of the missing items."""
     notices = [*ARCHITECTURES[reading.info.model_type].caveats]

@@ -9,7 +9,7 @@ import streamlit as st
 from core.commands.pair_study import PairResult, PairSpec, look_at, run_study
 from core.errors import PalimpsestError
 from core.models import zoo_models
-from core.models.hub import client as hub
+from core.models.hub.presets import PRESETS
 from core.options import options_of
 from ui.frame.identity import contents
 from ui.frame.text import plain
@@ -22,7 +22,7 @@ def show_pair_card() -> None:
     """Draw the choice of two models, a check of the pair, and the button that makes its report."""
     offered = [
         *(str(entry["ref"]) for entry in zoo_models()),
-        *(preset.ref for preset in hub.PRESETS),
+        *(preset.ref for preset in PRESETS),
     ]
     with st.form("pair", border=True):
         places = st.columns([4, 4, 3], vertical_alignment="bottom")

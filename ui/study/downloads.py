@@ -109,17 +109,7 @@ def show_downloads(
     )
     with st.container(horizontal=True, key=f"downloads_{result.study}"):
         for label, suffix, mime, make in files:
-            called = f"{stem}.{suffix}"
-            st.download_button(
-                label,
-                held(make, called, mime),
-                called,
-                mime,
-                key=f"download_{result.study}_{suffix}",
-                on_click="ignore",
-                icon=":material/download:",
-                help=HELP.get(label),
-            )
+            _file_button(result.study, label, make, f"{stem}.{suffix}", mime)
         asked = st.button(
             "Figure", icon=":material/article:", key=f"figure_{result.study}", help=FIGURE_HELP
         )
@@ -145,6 +135,20 @@ def show_downloads(
             zip_result, result, lambda: {AS_SHOWN: one_chart(draw), **figures()}, extra=more
         )
         file_dialog(f"{stem}.zip", make)
+
+
+def _file_button(study: str, label: str, make: Callable[[], bytes], called: str, mime: str) -> None:
+    """Draw the button that makes one file of a study's result and downloads it."""
+    st.download_button(
+        label,
+        held(make, called, mime),
+        called,
+        mime,
+        key=f"download_{study}_{called.rpartition('.')[2]}",
+        on_click="ignore",
+        icon=":material/download:",
+        help=HELP.get(label),
+    )
 
 
 @st.dialog("Download")

@@ -96,3 +96,8 @@ class Experiment:
         asked: Spec = self.study.Spec(**values)
         self.models(asked)
         return asked
+
+
+def reason_of(study: Study) -> str:
+    """Say in a sentence why one would run a study; what it tells, where it does not say why."""
+    return study.reason or f"{study.purpose[0].upper()}{study.purpose[1:]}."

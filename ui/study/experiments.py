@@ -17,8 +17,8 @@ from ui.frame.identity import contents
 from ui.frame.reading import show_reading
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
-from ui.study.experiment import Experiment, Shown
-from ui.study.forms import Form, reason_of
+from ui.study.experiment import Experiment, Shown, reason_of
+from ui.study.forms import Form
 from ui.study.price import Said, say
 from ui.study.results import show_charts, show_headline, show_method, show_table
 from ui.study.run_panel import is_stored, run_panel

@@ -1,9 +1,9 @@
 """A page's form, made from the options of its study's spec.
 
-form = Form("rsa", RsaSpec, display=options_of(Display), title="Which layers does fine-tuning
-change?", lead="...") form.draw(controls)     # folded to one line; `controls` calls
-form.control("base"), form.rest() ... spec = form.spec()      # None if a value is invalid, which an
-error says below the form view = form.view()
+form = Form("rsa", RsaSpec, display=options_of(Display), title="Which layers?", lead="...")
+form.draw(controls)  # folded to one line; `controls` calls form.control("base"), form.rest()
+spec = form.spec()  # None if a value is invalid, which an error says below the form
+view = form.view()
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from ui.frame.links import Address, Manner
 from ui.frame.reading import show_reading
 from ui.frame.text import plain
 from ui.study.controls import draw_control
+from ui.study.experiment import Experiment, reason_of
 from ui.study.run_panel import ENDED_WITHOUT
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
-    from core.study import Study
-    from ui.study.experiment import Experiment
 
 WRONG = ":material/error:"
 NO_STUDY = "These settings are not complete yet"
@@ -71,12 +70,9 @@ class Form(Generic[S]):
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
-        of_experiments = [
-            option for each in (experiments or {}).values() for option in each.options
-        ]
-        self.address = Address(
-            page, (*options_of(spec), *display, *of_experiments, *options_of(Manner))
-        )
+        further = [option for each in (experiments or {}).values() for option in each.options]
+        options = (*options_of(spec), *display, *further, *options_of(Manner))
+        self.address = Address(page, options)
         if title:
             shell.enter()
         first_line = st.container()
@@ -222,9 +218,8 @@ class Form(Generic[S]):
 
     def rest(self, label: str = "Options") -> None:
         """Draw all remaining options in an expander; a popover would show lowest values."""
-        shown = [
-            name for name in self._names if self.address.options[name].shown and self._applies(name)
-        ]
+        applying = [name for name in self._names if self._applies(name)]
+        shown = [name for name in applying if self.address.options[name].shown]
         left = [name for name in shown if name not in self._drawn]
         if left:
             with st.expander(label, icon=":material/tune:"):
@@ -292,10 +287,7 @@ class Form(Generic[S]):
         offered = list(option.known)
         self.address.tell("view")
         self.bar = st.container(
-            horizontal=True,
-            vertical_alignment="center",
-            gap="xsmall",
-            key=presenting.VIEWS_ROW,
+            horizontal=True, vertical_alignment="center", gap="xsmall", key=presenting.VIEWS_ROW
         )
         with self.bar:
             if groups:
@@ -348,11 +340,6 @@ class Form(Generic[S]):
     def texts(self) -> dict[str, bytes]:
         """Return the upload under its CorpusRef; empty if the study reads the text itself."""
         return {self.upload.ref: self.upload.content} if self.upload else {}
-
-
-def reason_of(study: Study) -> str:
-    """Say in a sentence why one would run a study; what it tells, where it does not say why."""
-    return study.reason or f"{study.purpose[0].upper()}{study.purpose[1:]}."
 
 
 def _text_of(spec: Spec) -> tuple[Any, ...]:

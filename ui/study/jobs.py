@@ -1,9 +1,8 @@
 """Background jobs: one queue of studies, and one result for everybody who asks for the same study.
 
 A job belongs to the process, not to a session: it outlives reruns, page changes and closed tabs.
-The worker never
-uses streamlit: it reports through the progress callback, and pages read `Job.progress`. Nothing
-here imports streamlit, so the tests can drive it directly.
+The worker never uses streamlit: it reports through the progress callback, and pages read
+`Job.progress`. Nothing here imports streamlit, so the tests can drive it directly.
 """
 
 from __future__ import annotations
@@ -116,9 +115,8 @@ class Jobs:
         self._looks: list[Job] = []
         self._turns: dict[str, int] = {}  # who asked -> the number of the last run that was theirs
         self._runs = 0
-        self._took: deque[float] = deque(
-            maxlen=20
-        )  # seconds of the last studies that computed something
+        # seconds of the last studies that computed something
+        self._took: deque[float] = deque(maxlen=20)
         self._change = threading.Condition()
         self._workers: dict[str, threading.Thread] = {}
 
@@ -224,7 +222,7 @@ class Jobs:
         Waiting jobs that nobody watches are dropped first: this watcher's, and if the queue is full
         anybody's, the oldest first.
         """
-        theirs = [job for job in self._jobs.values() if not job.over and job.owner == watcher]
+        theirs = [job for job in self._unfinished() if job.owner == watcher]
         each = max(2, most // 4)
         for job in theirs:
             if len(theirs) >= each and self._abandoned(job):
@@ -236,11 +234,9 @@ class Jobs:
                 "Cancel one, or wait until one has ended."
             )
         waiting = [job for job in (*self._looks, *self._queue) if self._abandoned(job)]
-        count = sum(not job.over for job in self._jobs.values())
-        for job in waiting[: max(0, count + 1 - most)]:
+        for job in waiting[: max(0, len(self._unfinished()) + 1 - most)]:
             self._stop(job)
-        count = sum(not job.over for job in self._jobs.values())
-        if count >= most:
+        if (count := len(self._unfinished())) >= most:
             raise QueueFullError(
                 f"{count} studies are waiting or running, which is the limit of this instance. "
                 "Try again in a minute, or run the app on your own computer."
@@ -253,11 +249,12 @@ class Jobs:
         """Whether the job waits and nobody watches it."""
         return (job in self._queue or job in self._looks) and not self._watched(job)
 
+    def _unfinished(self) -> list[Job]:
+        return [job for job in self._jobs.values() if not job.over]
+
     def _running(self) -> Job | None:
-        return next(
-            (job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking),
-            None,
-        )
+        computing = (job for job in self._unfinished() if not job.looking)
+        return next((job for job in computing if job.state is State.RUNNING), None)
 
     def _in_order(self) -> list[Job]:
         """Sort the queue: watched jobs first, then by the owner's last turn, then by age."""
@@ -268,41 +265,33 @@ class Jobs:
     def _start_worker(self, lane: str) -> None:
         worker = self._workers.get(lane)
         if worker is None or not worker.is_alive():
-            serve = self._look if lane == "look" else self._compute
             self._workers[lane] = threading.Thread(
-                target=serve, name=f"studies-{lane}", daemon=True
+                target=self._serve, args=(lane,), name=f"studies-{lane}", daemon=True
             )
             self._workers[lane].start()
 
-    def _look(self) -> None:
-        """Serve the quick lane; jobs that are not stored completely go to the queue."""
+    def _serve(self, lane: str) -> None:
+        """Run a lane's jobs; those of the quick lane that are not all stored go to the queue."""
+        looking = lane == "look"
+        waiting = self._looks if looking else self._queue
         while True:
             with self._change:
-                while not self._looks:
+                while not waiting:
                     self._change.wait()
-                job = self._looks.pop(0)
-                job.state, job.started, job.signal = (
-                    State.RUNNING,
-                    self._clock(),
-                    Signal(look_only=True),
-                )
-            self._run(job)
-            freeze_heavy_imports()
-            del job
-
-    def _compute(self) -> None:
-        while True:
-            with self._change:
-                while not self._queue:
-                    self._change.wait()
-                job = self._in_order()[0]
-                self._queue.remove(job)
-                self._runs += 1
-                self._turns[job.owner] = self._runs
-                job.state, job.started, job.signal = State.RUNNING, self._clock(), Signal()
+                job = waiting.pop(0) if looking else self._take_next()
+                job.state, job.started = State.RUNNING, self._clock()
+                job.signal = Signal(look_only=looking)
             self._run(job)
             freeze_heavy_imports()
             del job  # an idle worker must not keep the last result alive
+
+    def _take_next(self) -> Job:
+        """Remove the job that is computed next from the queue; it is its owner's turn."""
+        job = self._in_order()[0]
+        self._queue.remove(job)
+        self._runs += 1
+        self._turns[job.owner] = self._runs
+        return job
 
     def _run(self, job: Job) -> None:
         def report(progress: Progress) -> None:
@@ -334,11 +323,9 @@ class Jobs:
 
     def _queue_again(self, job: Job) -> None:
         with self._change:
-            if job.signal.is_set():
-                self._end(job, State.CANCELLED)
-                return
-            if job.only_stored:
-                self._end(job, State.NOT_STORED)
+            cancelled = job.signal.is_set()
+            if cancelled or job.only_stored:
+                self._end(job, State.CANCELLED if cancelled else State.NOT_STORED)
                 return
             job.state, job.looking, job.progress = State.WAITING, False, None
             self._queue.append(job)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.errors import PalimpsestError
 from core.models import parse_ref, zoo_models
-from core.models.hub.client import PRESETS
+from core.models.hub.presets import PRESETS
 from ui.frame.text import plain
 
 MOST_FOUND = 50

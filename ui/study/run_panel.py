@@ -1,7 +1,8 @@
 """The run panel: requests a study, shows its progress, and returns the result to the page.
 
-    result = run_panel("rsa", spec, lambda progress, signal: STUDY.run(spec, progress=progress,
-    signal=signal)) if result is None:
+    run = lambda progress, signal: STUDY.run(spec, progress=progress, signal=signal)
+    result = run_panel("rsa", spec, run)
+    if result is None:
         st.stop()
 
 The first call starts the study or joins a running one. While it runs, a fragment that reruns twice
@@ -43,13 +44,8 @@ CANCELLED = "The study was cancelled. What was computed so far is kept; a later 
 PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
 # session state: the last study failed or was cancelled
 ENDED_WITHOUT = "study_ended_without_result"
-ASKED, LEFT, WAITED, AFRESH = (
-    "studies_asked",
-    "studies_left",
-    "studies_waited_for",
-    "studies_afresh",
-)
-LOOKED = "studies_looked_for"
+ASKED, LEFT, WAITED = "studies_asked", "studies_left", "studies_waited_for"
+AFRESH, LOOKED = "studies_afresh", "studies_looked_for"
 
 
 @st.cache_resource(show_spinner=False)
@@ -87,10 +83,8 @@ def run_panel(
     afresh = st.session_state.setdefault(AFRESH, set())
     if key in afresh:
         key, run = key_of(key, AFRESH), without_precomputed(run)
-    asked, left = (
-        st.session_state.setdefault(ASKED, set()),
-        st.session_state.setdefault(LEFT, set()),
-    )
+    asked = st.session_state.setdefault(ASKED, set())
+    left = st.session_state.setdefault(LEFT, set())
     if again:
         left.discard(key)
     st.session_state[ENDED_WITHOUT] = False
@@ -99,15 +93,7 @@ def run_panel(
         _offer_again(CANCELLED, key)
         return None
     try:
-        job = jobs().ask(
-            key,
-            study_name,
-            logged(study_name, spec, run),
-            watcher=_watcher(),
-            again=again or key not in asked,
-            look=True,
-            most=current_limits().max_queue,
-        )
+        job = _ask(key, study_name, spec, run, again=again or key not in asked, look=True)
     except QueueFullError as error:
         st.session_state[ENDED_WITHOUT] = True
         _offer_again(plain(str(error)), key)
@@ -145,21 +131,25 @@ def is_stored(study_name: str, spec: Any, run: Work, *, identity: Hashable = "")
     key = _key(study_name, spec, identity)
     looked = st.session_state.setdefault(LOOKED, set())
     try:
-        job = jobs().ask(
-            key,
-            study_name,
-            logged(study_name, spec, run),
-            watcher=_watcher(),
-            again=key not in looked,
-            only_stored=True,
-            most=current_limits().max_queue,
-        )
+        job = _ask(key, study_name, spec, run, again=key not in looked, only_stored=True)
     except QueueFullError:
         return False
     looked.add(key)
     if job.only_stored or job.looking:
         job.ended.wait(LOOK)
     return job.state is State.DONE
+
+
+def _ask(key: str, study_name: str, spec: Any, run: Work, **manner: bool) -> Job:
+    """Request the job of this key for this session; its run is written to the log."""
+    return jobs().ask(
+        key,
+        study_name,
+        logged(study_name, spec, run),
+        watcher=_watcher(),
+        most=current_limits().max_queue,
+        **manner,
+    )
 
 
 def _key(study_name: str, spec: Any, identity: Hashable) -> str:

@@ -1,73 +1,37 @@
-"""Views of the probe page: scores by layer, and one sentence."""
+"""The view of scores by layer on the probe page, and what its views show."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core import options
 from core.options import options_of
-from core.options.option import LONGEST_LINE
-from core.probes.sentence import charts as sentence_charts
-from core.probes.sentence import word_charts
-from core.probes.sentence.result import figures as sentence_figures
-from core.probes.sentence.result import sentence_result
-from core.probes.sentence.study import (
-    SENTENCE_SHOWN,
-    SentenceSpec,
-    draw_sentence,
-    ranked_sentences,
-    run_sentences,
-)
-from core.probes.sentence.text import sentence_headline, statement_of
+from core.probes.sentence.study import SENTENCE_SHOWN
 from core.probes.trees import charts
-from core.probes.trees.conllu import conllu_block, predicted_conllu
+from core.probes.trees.conllu import predicted_conllu
 from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.probes.trees.text import scores_sentence
-from core.results.names import short_name
-from core.results.numbers import text_of
 from ui import lessons
-from ui.frame.identity import contents
-from ui.frame.links import Address
-from ui.frame.shared import made_once
-from ui.frame.text import plain
 from ui.study.controls import KEPT
 from ui.study.downloads import held, show_downloads
-from ui.study.figures import draw_spec, page_specs, show_charts
-from ui.study.layers import Picking, layer_slider, played
-from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
-from ui.study.run_panel import run_panel
+from ui.study.figures import show_charts
+from ui.study.layers import Picking
+from ui.study.results import show_headline, show_table
+from ui.views.probe_sentence import SOURCES, TYPED
 
 if TYPE_CHECKING:
-    from core.probes.sentence.study import SentencesRead
-    from core.probes.structural.predict import SentenceView
-    from core.probes.trees.data import Tree
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
     from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
-    from core.results.export import Result
     from ui.study.forms import Form
 
-TYPED, WORST, BEST = "typed", "worst", "best"
-SOURCES = {
-    TYPED: "Type a sentence",
-    WORST: "Worst test sentences",
-    BEST: "Best test sentences",
-}
-LEGENDS = 128  # pixels of legends and margins around the arcs
-# Focusable with the tab key, so that the arrow keys scroll a sentence wider than the page.
-ARCS_SHOWN = (
-    '<p class="small" tabindex="0">The parse is above the words and the prediction below. '
-    "Triangles mark the roots. Point at an arc to see its distances.</p>"
-)
 SENTENCE_VIEW = "Sentence"
-BROWSED = 40  # worst or best sentences to choose from
-BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."
 METRICS_HELP = "  \n".join(
     (
         "**UUAS**: share of the tree's edges that are predicted, direction ignored.",
@@ -168,210 +132,3 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     with st.expander(f"Table: {metric_label(metric)}", icon=":material/table:"):
         show_table(rows, "scores")
         show_table(margins[margins["metric"] == metric], "margins")
-
-
-def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
-    """One sentence: arcs, depths, distances and the probe's plane, at the layer of a slider."""
-    drawable = [
-        model for model, probes in result.probes.items() if probes.distance_maps is not None
-    ]
-    if not drawable:
-        show_headline(result, bar=form.bar)
-        st.info(
-            "Arcs need a distance probe. Choose distance under Change, Options.",
-            icon=":material/info:",
-        )
-        return
-    show_notes(result, form.bar)
-    played(form.address, _sentence)(form.address, result, drawable)
-
-
-def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) -> None:
-    headline = st.container()  # filled once the edges are predicted
-    left, right = st.columns([5, 2], vertical_alignment="center")
-    for name in ("source", "sentence"):
-        address.tell(name)
-    source = left.segmented_control(
-        "Sentence",
-        list(SOURCES),
-        required=True,
-        key=address.key("source"),
-        format_func=SOURCES.__getitem__,
-        label_visibility="collapsed",
-        **KEPT,
-    )
-    offered = ["", *drawable[1:]]  # "" stands for the first
-    if address["tree_of"] == drawable[0]:
-        address.set("tree_of", "")
-    address.among("tree_of", offered, "")
-    chosen = right.selectbox(
-        "Model",
-        offered,
-        key=address.key("tree_of"),
-        format_func=lambda ref: f"Model: {short_name(ref or drawable[0])}",
-        label_visibility="collapsed",
-        **KEPT,
-    )
-    model = str(chosen or drawable[0])
-    layers = result.probes[model].layers
-    best = result.best_layer(model)
-    left, right = st.columns([4, 3], vertical_alignment="center")
-    with right:
-        layer = layer_slider(
-            address,
-            layers,
-            best,
-            f"Layer whose vectors the probe reads; 0 is the embeddings. {best} is best for "
-            f"{short_name(model)}.",
-        )
-    address.update()
-    spec = SentenceSpec(model, layers, pipeline=result.pipeline)
-    if source == TYPED:
-        text = left.text_input(
-            "Sentence",
-            key=address.key("sentence"),
-            max_chars=LONGEST_LINE,
-            label_visibility="collapsed",
-            **KEPT,
-        )
-        read = _read(replace(spec, text=text or ""))
-    else:
-        with left:
-            tree = _browsed(result, model, layer, worst=source == WORST)
-        read = (
-            None
-            if tree is None
-            else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
-        )
-    if read is not None:
-        number = _which(read.trees)
-        tree, vectors = read.trees[number], read.vectors[number]
-        view = made_once().get(
-            result,
-            ("sentence", model, layer, tree),
-            lambda: draw_sentence(result, model, layer, tree, vectors),
-        )
-        statement = statement_of(view, model, layer)
-        line = cautioned(read, sentence_headline(statement, parsed=result.parsed))
-        with headline:
-            show_sentence(line)
-            show_notes(read)
-        drawn = made_once().get(
-            view,
-            ("result", line),
-            lambda: sentence_result(result, read, view, statement, line),
-        )
-        _draw(view, drawn, {"model": model, "layer": str(layer)})
-
-
-def _read(spec: SentenceSpec) -> SentencesRead | None:
-    """The parsed sentence with its vectors, as a run of its own; None until it is finished."""
-    sentences = run_panel(
-        "sentence",
-        spec,
-        lambda progress, signal: run_sentences(spec, progress=progress, signal=signal),
-        identity=contents(spec.model),
-        quiet=True,
-    )
-    return cast("SentencesRead | None", sentences)
-
-
-def _which(trees: Sequence[Tree]) -> int:
-    """The sentence to draw; one of several is chosen."""
-    if len(trees) == 1:
-        return 0
-    number = st.pills(
-        "Sentence to draw", range(len(trees)), default=0, required=True,
-        key=f"probe/which_{len(trees)}",
-        format_func=lambda i: plain(_beginning(trees[i])),
-    )  # fmt: skip
-    return int(number or 0)
-
-
-def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tree | None:
-    """A test sentence, chosen among those with the lowest or highest UUAS at this layer."""
-    order = ranked_sentences(result, model, layer, worst=worst)[:BROWSED]
-    if not order:
-        st.info(
-            "No test sentence has at least six words. Type a sentence instead.",
-            icon=":material/info:",
-        )
-        return None
-    scores = result.probes[model].uuas
-    row = result.probes[model].layers.index(layer)
-
-    def label(i: int) -> str:
-        share = float("nan") if scores is None else float(scores[row, i])
-        return f"{text_of(share, 'per cent')}  {_beginning(result.test[i], 70)}"
-
-    chosen = st.selectbox(
-        "Test sentence",
-        order,
-        key=f"probe/browsed_{model}_{layer}_{worst}",
-        format_func=label,
-        help=BROWSED_HELP,
-        label_visibility="collapsed",
-    )
-    return result.test[int(chosen)]
-
-
-def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
-    """Draw arcs, distances and the plane; then downloads, and the words as a table.
-
-    Args:
-        view: The sentence through the probes.
-        result: Of `sentence_result`.
-        comments: Of the CoNLL-U file.
-    """
-    agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
-    _draw_arcs(view, f"Parse above, predicted tree below: {agreed} of {edges} edges are in both.")
-    show_charts(
-        partial(word_charts.distance_charts, view),
-        key="distances",
-        alt_text="Distances between words, in the parse and predicted.",
-        result=view,
-    )
-    show_charts(
-        partial(word_charts.plane_chart, view),
-        key="plane",
-        alt_text="Words in the probe's subspace.",
-        result=view,
-    )
-    conllu = {"sentence.conllu": partial(_conllu, view, comments)}
-    name = f"{short_name(comments['model'])} layer {comments['layer']}"
-    show_downloads(
-        result,
-        partial(_arcs, view),
-        lambda: sentence_figures(view),
-        view="arcs",
-        name=name,
-        more=conllu,
-    )
-    show_table(result.table, "sentence_words")
-
-
-def _arcs(view: SentenceView, *, context: Context) -> Chart:
-    """The arcs, which are as large wherever they are drawn."""
-    return sentence_charts.arcs_chart(view)
-
-
-def _draw_arcs(view: SentenceView, alt_text: str) -> None:
-    """Draw the arcs at their own width, so that a long sentence is scrolled, not compressed."""
-    shared = page_specs(partial(_arcs, view), key="arcs", result=view)[0]
-    spec = {name: part for name, part in shared.items() if name != "autosize"}
-    height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
-    # A container with a height has scroll bars.
-    with st.container(key="arcs", height=round(height), border=False):
-        draw_spec(spec, width="content", key="arcs_chart", alt_text=alt_text)
-        st.html(ARCS_SHOWN)
-
-
-def _conllu(view: SentenceView, comments: dict[str, str]) -> bytes:
-    return ("\n".join(conllu_block(view.words, view.predicted_heads, comments)) + "\n").encode(
-        "utf8", "replace"
-    )
-
-
-def _beginning(tree: Tree, letters: int = 40) -> str:
-    text = " ".join(tree.words)
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"

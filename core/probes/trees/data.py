@@ -166,7 +166,7 @@ def _judge(
     spec: ProbeSpec, gold: list[Tree] | None, ref: str
 ) -> tuple[tuple[Tree, ...] | None, str, list[str]]:
     """The sentences on which the parser is scored, its fingerprint, and a notice about them."""
-    from core.text.parsing import BOX, pipeline_fingerprint
+    from core.text.pipelines import BOX, pipeline_fingerprint
 
     try:
         pipeline = pipeline_fingerprint(spec.pipeline)

@@ -31,7 +31,7 @@ POSITIONS = {
 
 def parsers() -> Mapping[str, str]:
     """The installed parsers, for an option."""
-    from core.text.parsing import available_pipelines
+    from core.text.pipelines import available_pipelines
 
     return dict.fromkeys(available_pipelines(), "")
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from core.errors import ModelError, SpecError
 from core.models import parse_ref, zoo_models
-from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
+from core.models.hub.presets import PRESETS
 from core.models.patterns import matching_refs
 from core.models.references import PATTERN
 from core.runs.runner import tick
@@ -248,7 +248,7 @@ def _describe(ref: str, base: str) -> Member:
         return replace(_from_manifest(entry), base=str(entry.get("base") or base))
     if parsed.kind == "path":
         return Member(ref, base, task=_guess(Path(parsed.name).name))
-    preset = next((preset for preset in hub.PRESETS if preset.ref == ref and preset.data), None)
+    preset = next((preset for preset in PRESETS if preset.ref == ref and preset.data), None)
     if preset is not None:
         return Member(ref, base, data=preset.data)
     try:

@@ -20,13 +20,11 @@ from core.text import parsing
 from core.text.corpora import is_punctuation, read_corpus
 from core.text.parsing import (
     Parse,
-    available_pipelines,
-    box_scores,
     parse_sentences,
-    pipeline_fingerprint,
     tokenize,
     tokenize_lines,
 )
+from core.text.pipelines import available_pipelines, box_scores, pipeline_fingerprint
 from core.text.trees import validate_heads
 from tests import ROOT
 

@@ -19,10 +19,10 @@ from core.text.corpora import parse_corpus, read_corpus
 from core.text.parsing import (
     parse_sentences,
     parse_words,
-    pipeline_fingerprint,
     tokenize_lines,
     words_key,
 )
+from core.text.pipelines import pipeline_fingerprint
 from core.text.shipped import FILE, Shipped, shipped
 from core.text.shipping import ship_demo
 from tests import ROOT

@@ -13,7 +13,7 @@ import pytest
 from core.errors import CancelledError, ModelError, ShapeError
 from core.models import load_model
 from core.runs.store import default_store
-from core.vectors import activations, forward
+from core.vectors import forward, stored
 from core.vectors.activations import extract, fitting
 from core.vectors.notices import blank_items, too_long
 from core.vectors.pairs import in_common
@@ -290,7 +290,7 @@ def test_many_who_ask_at_once_share_one_run(tiny, forwards) -> None:
 
 
 def test_a_chunk_that_was_computed_before_a_failure_stays(tiny, forwards, monkeypatch) -> None:
-    monkeypatch.setattr(activations, "CHUNK", 2)
+    monkeypatch.setattr(stored, "CHUNK", 2)
     ticks = iter(range(3))
 
     def cancel_at_the_third(fraction: float, note: str = "") -> None:
@@ -298,7 +298,7 @@ def test_a_chunk_that_was_computed_before_a_failure_stays(tiny, forwards, monkey
             raise CancelledError("stopped")
 
     with monkeypatch.context() as patched:
-        patched.setattr(activations, "tick", cancel_at_the_third)
+        patched.setattr(stored, "tick", cancel_at_the_third)
         with pytest.raises(CancelledError):
             extract(tiny["bert"], SENTENCES)
     assert sum(forwards) == 6

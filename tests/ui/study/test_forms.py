@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 from core.catalogue import STUDIES
 from core.options import Option, options_of
 from tests.core.test_options import another
-from ui.study.forms import NO_FILE, reason_of
+from ui.study.experiment import reason_of
+from ui.study.forms import NO_FILE
 
 SHOWN = [
     (study, option)

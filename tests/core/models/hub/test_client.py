@@ -19,7 +19,8 @@ from core.limits import LOCAL, SHARED, UNLIMITED
 from core.models import describe, fingerprint, load_model, parse_ref
 from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
-from core.models.hub.client import MOST_TOKENIZER, PRESETS, download
+from core.models.hub.client import MOST_TOKENIZER, download
+from core.models.hub.presets import PRESETS
 from core.vectors.activations import extract
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, save_tiny

@@ -1,0 +1,95 @@
+"""The pipelines that parse: which there are, and where their files lie. spaCy is not imported.
+
+A pipeline is called `box` (the one trained for this project on UD English EWT, in `zoo/parser`) or
+by the name of an installed `en_core_web_*`. The first predicts Universal Dependencies. The
+`en_core_web_*` pipelines predict ClearNLP dependencies (Stanford style): prepositions and
+auxiliaries are heads of words that are their heads in UD, so distances and depths of the two are
+not comparable; `CLEARNLP_NOTICE` says so to readers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError
+from core.models.zoo import zoo_folder
+
+BOX = "box"
+CLEARNLP_NOTICE = (
+    "{pipeline} predicts ClearNLP dependencies, not Universal Dependencies: prepositions and "
+    "auxiliaries head "
+    "their phrases, so trees and scores are not comparable with those of the included parser or of "
+    "a UD treebank."
+)
+_INSTALLED = re.compile(r"en_core_web_[a-z]+")
+
+
+def available_pipelines() -> list[str]:
+    """List the names that `parse_sentences` accepts: `box`, then the installed `en_core_web_*`,
+    sorted."""
+    names = {entry.name for entry in importlib.metadata.entry_points(group="spacy_models")}
+    return [BOX, *sorted(name for name in names if _INSTALLED.fullmatch(name))]
+
+
+def pipeline_fingerprint(pipeline: str = BOX) -> str:
+    """Compute sha256 over the pipeline's files and spaCy's version; spaCy is not imported.
+
+    Raises:
+        ModelError: If there is no such pipeline.
+    """
+    folder = pipeline_folder(pipeline)
+    return _fingerprint(
+        str(folder), (folder / "meta.json").stat().st_mtime_ns if pipeline == BOX else 0
+    )
+
+
+def box_scores() -> dict[str, Any]:
+    """Read the scores of the included parser (dev UAS, LAS, tag accuracy in per cent); {} if
+    unknown."""
+    path = zoo_folder() / "parser" / "scores.json"
+    return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+
+
+def pipeline_folder(pipeline: str) -> Path:
+    """Find the folder of a pipeline's files without importing it.
+
+    Raises:
+        ModelError: If there is no such pipeline.
+    """
+    if pipeline == BOX:
+        folder = zoo_folder() / "parser"
+        if not (folder / "config.cfg").is_file():
+            raise ModelError(
+                f"The included parser is missing ({folder}): make it with `make zoo`, or install a "
+                f"spaCy pipeline such "
+                "as en_core_web_sm and choose it."
+            )
+        return folder
+    if not _INSTALLED.fullmatch(pipeline):
+        raise ModelError(
+            f"{pipeline!r} is not a parser: choose one of {', '.join(available_pipelines())}."
+        )
+    spec = importlib.util.find_spec(pipeline)
+    if spec is None or spec.origin is None:
+        raise ModelError(
+            f"The spaCy pipeline {pipeline} is not installed: install it with `python -m spacy "
+            f"download {pipeline}`, "
+            f"or choose one of {', '.join(available_pipelines())}."
+        )
+    return Path(spec.origin).parent
+
+
+@lru_cache(maxsize=8)
+def _fingerprint(folder: str, changed: int) -> str:
+    digest = hashlib.sha256(importlib.metadata.version("spacy").encode())
+    for path in sorted(p for p in Path(folder).rglob("*") if p.is_file() and p.suffix != ".pyc"):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
