@@ -12,8 +12,9 @@ import streamlit as st
 
 from core import options
 from core.alignment.maps.registry import METHODS
-from core.alignment.seeds import charts
+from core.alignment.seeds import charts, curves
 from core.alignment.seeds import view_text as view_headlines
+from core.alignment.seeds.space import space_chart
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.statements import best_map, judged
 from core.options import Spec, options_of
@@ -126,14 +127,14 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Char
     numbers."""
     groups = dict.fromkeys(result.tables["layers"]["group"])
     if view == LAYER:
-        return "layers", [partial(charts.layer_chart, result, str(group)) for group in groups]
+        return "layers", [partial(curves.layer_chart, result, str(group)) for group in groups]
     if view == GRID:
         return "grid", [partial(charts.grid_chart, result)] if "grid" in result.tables else []
     if view == GAINS:
-        return "gains", [partial(charts.gain_chart, result)] if "gains" in result.tables else []
+        return "gains", [partial(curves.gain_chart, result)] if "gains" in result.tables else []
     if view == TRAINING:
         return "curves", [
-            partial(charts.curve_chart, result, method) for method in charts.trained(result)
+            partial(curves.curve_chart, result, method) for method in curves.trained(result)
         ]
     if "models" not in groups:
         return "alignment", []
@@ -198,7 +199,7 @@ def space(address: Address, result: Result) -> None:
     def parts(*, context: Context) -> Panels:
         ends = (refs[source], refs[target])
         return Panels(
-            [charts.space_chart(result, *ends, method, index, p, context=context) for p in places],
+            [space_chart(result, *ends, method, index, p, context=context) for p in places],
             inline=True,
         )
 

@@ -207,6 +207,34 @@ class _Bank:
             self.done[name][self.places] = weight
 
 
+class _Checks:
+    """The errors of the networks at each check."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.training: list[np.ndarray] = []
+        self.validation: list[np.ndarray] = []
+
+    def add(self, step: int, training: Tensor, validation: Tensor) -> None:
+        """Add a check: the errors of every network, NaN once it has converged."""
+        self.steps.append(step)
+        self.training.append(training.numpy())
+        self.validation.append(validation.numpy())
+
+    def curves(self) -> dict[str, np.ndarray]:
+        """The checks as arrays, by name."""
+        return {
+            "steps": np.asarray(self.steps),
+            "training": np.stack(self.training),
+            "validation": np.stack(self.validation),
+        }
+
+    def restore(self, state: Value) -> None:
+        """Resume from what `curves` returned."""
+        self.steps = list(state["steps"])
+        self.training, self.validation = list(state["training"]), list(state["validation"])
+
+
 def train_bank(
     networks: nn.ModuleList,
     x: Float[Tensor, "network row d"],
@@ -233,46 +261,33 @@ def train_bank(
         True
     """
     generator = torch.Generator().manual_seed(schedule.seed)
-    bank = _Bank(networks, schedule)
+    bank, checks = _Bank(networks, schedule), _Checks()
     count, rows = x.shape[:2]
-    steps: list[int] = []
-    training, validation = [], []
     kept, begun = checkpoint(FORM), 0
     if (resumed := kept.find()) is not None:
         bank.restore(resumed)
         generator.set_state(torch.tensor(resumed["generator"]))
-        steps, training, validation = (
-            list(resumed["steps"]),
-            list(resumed["training"]),
-            list(resumed["validation"]),
-        )
-        begun = int(steps[-1])
+        checks.restore(resumed)
+        begun = int(checks.steps[-1])
 
     def state() -> Value:
-        curves = {
-            "steps": np.asarray(steps),
-            "training": np.stack(training),
-            "validation": np.stack(validation),
-        }
-        return bank.state() | curves | {"generator": generator.get_state().numpy()}
+        return bank.state() | checks.curves() | {"generator": generator.get_state().numpy()}
 
     for step in range(begun, schedule.steps + 1):
-        if step % schedule.check_every == 0 and not (steps and step == begun):
+        if step % schedule.check_every == 0 and not (checks.steps and step == begun):
             places = bank.places
             with torch.no_grad():
                 errors = bank.errors(held_x[places], held_y[places])
-            steps.append(step)
             seen = torch.full((2, count), float("nan"))
             seen[1, places] = errors
             if step:
                 seen[0, places] = bank.running / schedule.check_every
-            training.append(seen[0].numpy())
-            validation.append(seen[1].numpy())
+            checks.add(step, *seen)
             bank.check(errors)
             tick(1 - float(bank.left.sum()) / (count * schedule.rates))
             if kept.due:
                 kept.keep(state())
-        if not len(bank.places) or steps[-1] == schedule.steps:
+        if not len(bank.places) or checks.steps[-1] == schedule.steps:
             break
         chosen = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
         drawn, targets = (rows_of[bank.places[:, None], chosen] for rows_of in (x, y))
@@ -289,7 +304,7 @@ def train_bank(
         network.load_state_dict(
             {name: weight[number] for name, weight in bank.done.items()}, strict=False
         )
-    return Curve(np.asarray(steps), np.stack(training), np.stack(validation), converged)
+    return Curve(**checks.curves(), converged=converged)
 
 
 @cache

@@ -1,5 +1,5 @@
-"""Charts of the alignment study: error by method and layer, pairs, every layer into every layer,
-training, the space.
+"""Charts of the alignment study: error by method, pairs, every layer into every layer; lines
+are in `curves`, the space is in `space`.
 
 Methods have the same colours in every chart; controls are grey and dashed. No chart sets a
 background or a text colour, so that it fits a light and a dark theme; a chart without panels
@@ -17,21 +17,19 @@ from core.alignment.seeds.curves import (
     ERROR_TITLE,
     HEIGHT,
     ceiling_of,
-    curves_of_methods,
-    error_chart,
+    curve_chart,
+    gain_chart,
+    layer_chart,
     with_labels,
 )
 from core.alignment.seeds.statements import best_map, judged
-from core.alignment.seeds.tables import OVERALL, PAIRS
 from core.alignment.seeds.text import WHICH
 from core.errors import SpecError
-from core.results.drawing.axes import Plane, layer_plane, rule, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import BREAK, Look, graded
+from core.results.drawing.curves import BREAK
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.panels import beside
-from core.results.drawing.style import BLUE, BROWN, DASHES, GREY, ORANGE, SHAPES, heading, legend
+from core.results.drawing.style import BROWN, GREY, ORANGE, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, label_expr, text_of, told
@@ -41,16 +39,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-GRID, SPACE = 295, 270  # heights of plots with a legend or a slider below
-GAIN_TITLE = "More of the variance (points)"
-NO_GAIN = "no gain"
-GAINED = {  # names of the gains in charts
-    "state over window": "hidden state over static window",
-    "window over word": "static window over static word",
-    "window beside state": "both over hidden state",
-    "state beside window": "both over static window",
-}
-GROUPS = {"models": "first group", "against": "second group"}
+GRID = 295  # height of a plot with a legend below
 
 
 def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -64,18 +53,14 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table = _test(result, words)
     if table.empty:
         raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
-    means = with_labels(result.tables["methods"])
-    means = means[(means["group"] == "models") & (means["words"] == words)]
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
     ceiling = ceiling_of(table["nmse"])
-    spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
-    spread.columns = ["least", "lower", "median", "upper", "most"]
     tips = (
         Tip("label", "Map"),
         Tip("nmse", "Mean error", "share"),
         Tip("low", "95 % interval", "share"),
     )
-    rows, tooltip = told(means.merge(spread.reset_index(), on="label"), tips)
+    rows, tooltip = told(_boxes(result, table, words), tips)
     rows = rows.assign(
         written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling
     )
@@ -119,68 +104,9 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, 26 * len(shown)))
-    chart = layered(*layers).properties(
-        title=heading(what, below),
-        width="container",
-        height=height,
-        description=bars_in_words(
-            order, f"{what}, mean of each method", name="label", value="nmse"
-        ),
-    )
-    return chart
-
-
-def layer_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
-    """Draw the held-out error by layer, one line per method, with bands over models and held-out
-    words.
-
-    Raises:
-        SpecError: If no pair of the group was aligned.
-    """
-    words, table = judged(result.tables["methods"]), result.tables["layers"]
-    table = table[(table["group"] == group) & (table["words"] == words)]
-    if table.empty:
-        raise SpecError(f"This study has no {GROUPS.get(group, group)}: name models for it.")
-    which = f", {GROUPS[group]}" if result.spec["against"] else ""
-    return error_chart(
-        table,
-        f"Error by layer on {WHICH[words]}{which}",
-        "0: perfect; 1: no better than the target's mean; bands: 95 % intervals",
-        context=context,
-    )
-
-
-def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw what the layers add to the static window, and the window to them, by layer.
-
-    Raises:
-        SpecError: If the study has no static window.
-    """
-    import pandas as pd
-
-    words = judged(result.tables["methods"])
-    table = result.need("gains", "the static window and kernel ridge")
-    rows = table[
-        (table["group"] == "models") & (table["words"] == words) & (table["layer"] != OVERALL)
-    ]
-    columns = {name: 100 * rows[name] for name in ("difference", "low", "high")}
-    rows = rows.assign(name=rows["gain"].map(GAINED), **columns)
-    span = span_of([0.0, *rows["low"], *rows["high"]])
-    plane = layer_plane(
-        rows, "difference", GAIN_TITLE, span, kind="gain", height=HEIGHT, context=context
-    )
-    looks = {
-        GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], DASHES[0] if number else (1, 0))
-        for number, (gain, (method, _)) in enumerate(PAIRS.items())
-    }
-    drawn = pd.concat([rows, rule(plane, NO_GAIN, 0.0)], ignore_index=True)
-    looks[NO_GAIN] = Look(GREY, dash=(4, 4), point=False, width=1.2)
-    return curves_of_methods(
-        drawn,
-        plane,
-        looks,
-        f"What the layers add to the embedding table on {WHICH[words]}",
-        "static window: layer 0 of the word and its neighbours; bands: 95 % intervals",
+    said = bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse")
+    return layered(*layers).properties(
+        title=heading(what, below), width="container", height=height, description=said
     )
 
 
@@ -267,147 +193,12 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
     return chart.properties(title=heading(what, below), description=said)
 
 
-def trained(result: Result) -> list[str]:
-    """List the networks whose training was recorded."""
-    table = result.tables.get("curves")
-    return [] if table is None else [name for name in METHODS if (table["method"] == name).any()]
-
-
-def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) -> Chart:
-    """Draw the validation error of a network during training, one line per layer, mean over pairs.
-
-    Args:
-        result: Of the alignment study.
-        method: One network, for a chart that stretches; all networks side by side where it is
-            empty.
-
-    Raises:
-        SpecError: If no network was trained.
-    """
-    table = result.tables.get("curves")
-    if table is None:
-        raise SpecError(
-            "No network was trained in this study: add the invertible network or the MLP to the "
-            "maps."
-        )
-    if not method:
-        return beside(
-            [curve_chart(result, name, context=context) for name in trained(result)],
-            context=context,
-        )
-    low, high = span_of(table["validation"])
-    table = (
-        table[table["method"] == method]
-        .groupby(["layer", "step"], as_index=False)["validation"]
-        .mean()
-    )
-    layers = sorted(set(table["layer"]))
-    rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
-    looks = graded([f"layer {layer}" for layer in layers], point=False)
-    steps = (0.0, float(max(result.tables["curves"]["step"].max(), 1)))
-    plane = Plane(
-        *("step", "validation", "Training step", "Validation error", low, high, steps),
-        x_axis={"tickCount": 5},
-        context=context,
-    )
-    what = f"Training: {METHODS[method].label}"
-    below = "step 0: closed-form map; each line ends when its network has converged"
-    return curves_of_methods(rows, plane, looks, what, below)
-
-
-def space_chart(
-    result: Result,
-    source: str,
-    target: str,
-    method: str,
-    layer: int,
-    place: str,
-    *,
-    context: Context = PAGE,
-) -> Chart:
-    """Draw held-out words on the target's first two principal components, before or after the map.
-
-    Args:
-        result: Of the alignment study.
-        source, target: References of the pair.
-        method: The map.
-        layer: Index among the layers of the study.
-        place: "source" for the words before the map, "mapped" for after it.
-
-    Raises:
-        SpecError: If the projection does not exist (before the map, for spaces of different
-            widths).
-    """
-    import pandas as pd
-
-    refs, methods = list(result.spec["models"]), list(result.spec["methods"])
-    pair = (refs.index(source), refs.index(target), layer)
-    theirs = result.arrays["target_points"][pair]
-    ours = result.arrays["source_points"][pair] if place == "source" else None
-    if ours is None:
-        ours = result.arrays["mapped_points"][(methods.index(method), *pair)]
-    there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
-    if not there.any():
-        raise SpecError(
-            f"{source} was not mapped into {target} by {method}: choose another pair or map."
-        )
-    ours, theirs = ours[there], theirs[there]
-    who = np.flatnonzero(there).astype(str)  # highlights a word in both panels
-    ends = pd.DataFrame(
-        {"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]}
-    )
-    names = short_names((source, target))
-    spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
-    dots = pd.concat(
-        [
-            pd.DataFrame({"who": who, "space": name, "x": at[:, 0], "y": at[:, 1]})
-            for name, at in zip(spaces, (ours, theirs), strict=True)
-        ]
-    )
-    axis = {"labels": False, "ticks": False, "grid": False}
-    x = channel("x:Q", title="First principal component of the target", axis=axis)
-    y = channel("y:Q", title="Second principal component", axis=axis)
-    colour = channel(
-        "space:N",
-        title=None,
-        scale={"domain": list(spaces), "range": [ORANGE, BLUE]},
-        legend=legend(),
-    )
-    shape = channel(
-        "space:N",
-        title=None,
-        scale={"domain": list(spaces), "range": list(SHAPES[:2])},
-        legend=legend(),
-    )
-    rules = Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    points = Chart(dots).mark_point(filled=True, size=26, opacity=0.8)
-    points = points.encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
-    )
-    what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
-    apart = float(np.linalg.norm(ours - theirs, axis=1).mean())
-    across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
-    words = (
-        f"{what}. Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and {spaces[1]}. "
-        f"The mean distance between the two vectors of a word is {text_of(apart / across)} of the "
-        "words' mean distance from their centre."
-    )
-    chart = layered(rules, points).properties(
-        title=heading(what, "each line joins the two vectors of a word"),
-        width="container",
-        height=context.height(SPACE),
-        description=words,
-    )
-    return chart
-
-
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
-    groups = set(
-        result.tables["layers"]["group"]
-    )  # a group is missing where all of its pairs failed
+    # a group is missing where all of its pairs failed
+    groups = set(result.tables["layers"]["group"])
     charts: dict[str, Chart] = {}
     if "models" in groups:
         charts |= {
@@ -426,6 +217,15 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     if "curves" in result.tables:
         charts["training"] = curve_chart(result, context=context)
     return charts
+
+
+def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
+    """A row per method of the first group: its mean with the interval, its quartiles and ends."""
+    means = with_labels(result.tables["methods"])
+    means = means[(means["group"] == "models") & (means["words"] == words)]
+    spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
+    spread.columns = ["least", "lower", "median", "upper", "most"]
+    return means.merge(spread.reset_index(), on="label")
 
 
 def _test(result: Result, words: str) -> pd.DataFrame:

@@ -1,4 +1,5 @@
-"""Line charts of the alignment studies: errors by layer, one line per method."""
+"""Line charts of the alignment studies: errors and gains by layer, one line per method; training,
+one line per layer."""
 
 from __future__ import annotations
 
@@ -6,9 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
-from core.results.drawing.axes import Plane, layer_plane, rule
-from core.results.drawing.context import Context
-from core.results.drawing.curves import Look, curves, finished
+from core.alignment.seeds.statements import judged
+from core.alignment.seeds.tables import OVERALL, PAIRS
+from core.alignment.seeds.text import WHICH
+from core.errors import SpecError
+from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished, graded
+from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
 from core.results.drawing.vega import Chart
 from core.results.numbers import Tip
@@ -16,10 +22,21 @@ from core.results.numbers import Tip
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.results.export import Result
+
 HEIGHT = 320
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
 MEAN = "target's mean"  # the reference line at 1
+GAIN_TITLE = "More of the variance (points)"
+NO_GAIN = "no gain"
+GAINED = {  # names of the gains in charts
+    "state over window": "hidden state over static window",
+    "window over word": "static window over static word",
+    "window beside state": "both over hidden state",
+    "state beside window": "both over static window",
+}
+GROUPS = {"models": "first group", "against": "second group"}
 
 
 def error_chart(
@@ -54,6 +71,108 @@ def error_chart(
         drawn = pd.concat([rows, rule(plane, MEAN, 1.0)], ignore_index=True)
         looks[MEAN] = Look(GREY, dash=(4, 4), point=False, width=1.2)
     return curves_of_methods(drawn, plane, looks, what, below)
+
+
+def layer_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
+    """Draw the held-out error by layer, one line per method, with bands over models and held-out
+    words.
+
+    Raises:
+        SpecError: If no pair of the group was aligned.
+    """
+    words, table = judged(result.tables["methods"]), result.tables["layers"]
+    table = table[(table["group"] == group) & (table["words"] == words)]
+    if table.empty:
+        raise SpecError(f"This study has no {GROUPS.get(group, group)}: name models for it.")
+    which = f", {GROUPS[group]}" if result.spec["against"] else ""
+    return error_chart(
+        table,
+        f"Error by layer on {WHICH[words]}{which}",
+        "0: perfect; 1: no better than the target's mean; bands: 95 % intervals",
+        context=context,
+    )
+
+
+def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw what the layers add to the static window, and the window to them, by layer.
+
+    Raises:
+        SpecError: If the study has no static window.
+    """
+    import pandas as pd
+
+    words = judged(result.tables["methods"])
+    table = result.need("gains", "the static window and kernel ridge")
+    rows = table[
+        (table["group"] == "models") & (table["words"] == words) & (table["layer"] != OVERALL)
+    ]
+    columns = {name: 100 * rows[name] for name in ("difference", "low", "high")}
+    rows = rows.assign(name=rows["gain"].map(GAINED), **columns)
+    span = span_of([0.0, *rows["low"], *rows["high"]])
+    plane = layer_plane(
+        rows, "difference", GAIN_TITLE, span, kind="gain", height=HEIGHT, context=context
+    )
+    looks = {
+        GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], DASHES[0] if number else (1, 0))
+        for number, (gain, (method, _)) in enumerate(PAIRS.items())
+    }
+    drawn = pd.concat([rows, rule(plane, NO_GAIN, 0.0)], ignore_index=True)
+    looks[NO_GAIN] = Look(GREY, dash=(4, 4), point=False, width=1.2)
+    return curves_of_methods(
+        drawn,
+        plane,
+        looks,
+        f"What the layers add to the embedding table on {WHICH[words]}",
+        "static window: layer 0 of the word and its neighbours; bands: 95 % intervals",
+    )
+
+
+def trained(result: Result) -> list[str]:
+    """List the networks whose training was recorded."""
+    table = result.tables.get("curves")
+    return [] if table is None else [name for name in METHODS if (table["method"] == name).any()]
+
+
+def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) -> Chart:
+    """Draw the validation error of a network during training, one line per layer, mean over pairs.
+
+    Args:
+        result: Of the alignment study.
+        method: One network, for a chart that stretches; all networks side by side where it is
+            empty.
+
+    Raises:
+        SpecError: If no network was trained.
+    """
+    table = result.tables.get("curves")
+    if table is None:
+        raise SpecError(
+            "No network was trained in this study: add the invertible network or the MLP to the "
+            "maps."
+        )
+    if not method:
+        return beside(
+            [curve_chart(result, name, context=context) for name in trained(result)],
+            context=context,
+        )
+    low, high = span_of(table["validation"])
+    table = (
+        table[table["method"] == method]
+        .groupby(["layer", "step"], as_index=False)["validation"]
+        .mean()
+    )
+    layers = sorted(set(table["layer"]))
+    rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
+    looks = graded([f"layer {layer}" for layer in layers], point=False)
+    steps = (0.0, float(max(result.tables["curves"]["step"].max(), 1)))
+    plane = Plane(
+        *("step", "validation", "Training step", "Validation error", low, high, steps),
+        x_axis={"tickCount": 5},
+        context=context,
+    )
+    what = f"Training: {METHODS[method].label}"
+    below = "step 0: closed-form map; each line ends when its network has converged"
+    return curves_of_methods(rows, plane, looks, what, below)
 
 
 def curves_of_methods(

@@ -291,6 +291,11 @@ def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
+    """The requested layers as indices, or all of them where none was requested.
+
+    Raises:
+        ShapeError: If the models have no such layer.
+    """
     if any(not 0 <= layer < depth for layer in layers):
         raise ShapeError(
             f"These models have layers 0 to {depth - 1}; {', '.join(map(str, layers))} were "

@@ -101,16 +101,13 @@ def fit_classifiers(
             f"Labels run from 0 to {classes - 1}, and the penalty is above 0; got {penalty}."
         )
     sets = len(labels)
-    columns = (labels + classes * torch.arange(sets)[:, None]).T.expand(
-        layers, items, sets
-    )  # of the true classes
+    first = classes * torch.arange(sets)[:, None]  # column of each set
+    columns = (labels + first).T.expand(layers, items, sets)  # of the true classes
     back = features.transpose(1, 2)
     inverse = _inverse_bound(features, penalty)
     weights = features.new_zeros(layers, width, sets * classes)
     if start is not None:
-        weights = (
-            start.permute(0, 2, 1, 3).reshape(layers, width, sets * classes).to(features.dtype)
-        )
+        weights = start.permute(0, 2, 1, 3).reshape(weights.shape).to(features.dtype)
     ahead, speed = weights, features.new_ones(layers, sets)
     per_set = (layers, width, sets, classes)
     for step in range(most):
@@ -127,9 +124,8 @@ def fit_classifiers(
         # Where the last step increased the objective, the momentum of that classifier is reset.
         uphill = (gradient * (fresh - weights)).view(per_set).sum(dim=(1, 3)) > 0
         faster = torch.where(uphill, 1.0, (1 + torch.sqrt(1 + 4 * speed**2)) / 2)
-        momentum = torch.where(uphill, 0.0, (speed - 1) / faster).repeat_interleave(classes, dim=1)[
-            :, None
-        ]
+        momentum = torch.where(uphill, 0.0, (speed - 1) / faster)
+        momentum = momentum.repeat_interleave(classes, dim=1)[:, None]
         ahead, weights, speed = fresh + momentum * (fresh - weights), fresh, faster
         if report is not None:
             report(step / most)

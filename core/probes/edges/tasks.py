@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,7 @@ def probe_edges(
     starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
     rows = starts[items.sentence] + items.word
     pairs = bool(len(items)) and bool((items.head >= 0).all())
+    heads = starts[items.sentence] + items.head if pairs else None
     width = (describe(model).d_model * (2 if pairs else 1) + 1) * 4 * len(items)
     together = max(1, LARGEST // width)
     parts: list[Value] = []
@@ -92,19 +94,11 @@ def probe_edges(
         with span(low, low + 0.3 * (high - low)):
             vectors, said = read_vectors(model, words, chosen)
         notices += [notice for notice in said if notice not in notices]
-        wide = (
-            np.concatenate([vectors[starts[items.sentence] + items.head], vectors[rows]], 2)
-            if pairs
-            else None
-        )
-        features = standardised(vectors[rows] if wide is None else wide, frame.training)
-        del vectors, wide
+        features = standardised(_item_vectors(vectors, rows, heads), frame.training)
+        del vectors
         with span(low + 0.3 * (high - low), high):
             parts.append(_coded_and_scored(features, labels, penalty, frame))
-    joined: Value = {
-        name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]
-    }
-    return joined | frame.counted() | {"layers": np.array(layers), "notices": notices}
+    return _joined(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
 
 
 @pure("probes.edge_rivals")
@@ -132,11 +126,7 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     )
     with span(0.3, 1.0):
         places = _coded_and_scored(wide, torch.from_numpy(frame.labels[None]), PLACE_PENALTY, frame)
-    joined: Value = {
-        name: np.concatenate([np.asarray(part[name]) for part in (*tables, places)])
-        for name in places
-    }
-    return joined | frame.counted() | {"layers": np.arange(3), "notices": []}
+    return _joined([*tables, places]) | frame.counted() | {"layers": np.arange(3), "notices": []}
 
 
 class _Frame:
@@ -186,6 +176,17 @@ class _Frame:
             "unseen_correct": self.by_test_sentence(test & new),
             "bits": self.by_coded_sentence(bits),
         }
+
+
+def _item_vectors(vectors: np.ndarray, rows: np.ndarray, heads: np.ndarray | None) -> np.ndarray:
+    """The vector of each item's word, after that of its head where the target uses heads."""
+    words = vectors[rows]
+    return words if heads is None else np.concatenate([vectors[heads], words], 2)
+
+
+def _joined(parts: Sequence[Value]) -> Value:
+    """Outputs for some layers after those for others."""
+    return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
 
 
 def _coded_and_scored(features: Tensor, labels: Tensor, penalty: float, frame: _Frame) -> Value:

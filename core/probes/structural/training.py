@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,31 +26,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError, SpecError
-from core.probes.structural.batches import Batch, Block, Packer, ProbeData
-from core.probes.structural.probe import (
-    depth_gradient,
-    depth_loss,
-    distance_gradient,
-    distance_loss,
-    squared_distances,
-    squared_norms,
-)
-from core.probes.structural.schedule import (
-    BATCH,
-    BETAS,
-    DECAY,
-    EPOCHS,
-    EPSILON,
-    IMPROVEMENT,
-    LEARNING_RATE,
-    PATIENCE,
-    SPREAD,
-)
+from core.probes.structural.bank import Bank
+from core.probes.structural.batches import Packer, ProbeData
+from core.probes.structural.schedule import BATCH, EPOCHS, SPREAD
 from core.runs.runner import checkpoint
 from core.runs.store import Value
 
 KINDS = ("distance", "depth")
-FORM = "probes.bank/1"  # format of the stored state; raised when `_Run.state` changes
+FORM = "probes.bank/1"  # format of the stored state; raised when `Bank.state` changes
 DEV_BATCH = 100  # development sentences per batch
 
 
@@ -135,195 +118,60 @@ def train_bank(
     ordered = [probes[i] for i in order]
     rows = [numbers.index(probe.layer) for probe in ordered]
     maps = _initial(ordered, train.vectors.shape[2], seed).to(device)
-    run = _Run(maps, rows, [probe.target for probe in ordered], kind)
-    rng, packer, held = (
-        np.random.default_rng(seed),
-        Packer(train, batch, device),
-        Packer(dev, DEV_BATCH, device),
+    bank = Bank(maps, rows, [probe.target for probe in ordered], kind)
+    history = _train(
+        bank, train, dev, kind=kind, seed=seed, epochs=epochs, batch=batch, report=report
     )
-    vectors, dev_vectors, dev_batches = (
-        train.vectors.to(device),
-        dev.vectors.to(device),
-        list(held.epoch()),
-    )
+    back = np.argsort(order)
+    best, losses = bank.best.cpu().numpy(), np.array(history, dtype=np.float64)
+    return TrainedBank(best[back], losses[:, back], np.array(bank.best_epoch)[back])
+
+
+def _train(
+    bank: Bank,
+    train: ProbeData,
+    dev: ProbeData,
+    *,
+    kind: str,
+    seed: int,
+    epochs: int,
+    batch: int,
+    report: Callable[[float, str], None] | None,
+) -> list[np.ndarray]:
+    """Train a bank until every probe has stopped; the development losses after each epoch."""
+    device, count = str(bank.maps.device), len(bank.maps)
+    rng, packer = np.random.default_rng(seed), Packer(train, batch, device)
+    vectors, dev_vectors = train.vectors.to(device), dev.vectors.to(device)
+    dev_batches = list(Packer(dev, DEV_BATCH, device).epoch())
     history: list[np.ndarray] = []
     kept, begun, skip = checkpoint(FORM), 0, 0
+
+    def state(epoch: int, step: int, drawn: Any) -> Value:
+        done = np.stack(history) if history else np.zeros((0, count))
+        return bank.state() | {"history": done, "epoch": epoch, "step": step, "drawn": drawn}
+
     with torch.inference_mode():
         if (resumed := kept.find()) is not None:
-            run.restore(resumed)
-            history, begun, skip = (
-                list(resumed["history"]),
-                int(resumed["epoch"]),
-                int(resumed["step"]),
-            )
+            bank.restore(resumed)
+            history = list(resumed["history"])
+            begun, skip = int(resumed["epoch"]), int(resumed["step"])
             rng.bit_generator.state = resumed["drawn"]
-        for epoch in range(begun, epochs if run.active else 0):
+        for epoch in range(begun, epochs if bank.active else 0):
             drawn = rng.bit_generator.state
             for step, chosen in enumerate(packer.epoch(rng, skip), start=skip):
                 if kept.due:
-                    done = np.stack(history) if history else np.zeros((0, len(probes)))
-                    kept.keep(
-                        run.state()
-                        | {"history": done, "epoch": epoch, "step": step, "drawn": drawn}
-                    )
-                run.step(vectors, chosen)
+                    kept.keep(state(epoch, step, drawn))
+                bank.step(vectors, chosen)
                 if report is not None and step % 10 == 0:
-                    report(
-                        (epoch + step / len(packer)) / epochs, f"{kind} probes, epoch {epoch + 1}"
-                    )
+                    done = (epoch + step / len(packer)) / epochs
+                    report(done, f"{kind} probes, epoch {epoch + 1}")
             skip = 0
-            history.append(run.end_epoch(epoch, run.mean_loss(dev_vectors, dev_batches)))
-            if not run.active:
+            history.append(bank.end_epoch(epoch, bank.mean_loss(dev_vectors, dev_batches)))
+            if not bank.active:
                 break
         if kept.long:
-            ended = {"epoch": epochs, "step": 0, "drawn": rng.bit_generator.state}
-            kept.keep(run.state() | {"history": np.stack(history)} | ended)
-    back = np.argsort(order)
-    best, losses = run.best.cpu().numpy(), np.array(history, dtype=np.float64)
-    return TrainedBank(best[back], losses[:, back], np.array(run.best_epoch)[back])
-
-
-STATE = ("best", "maps", "first", "second", "steps", "rate", "targets")
-LISTS = ("rows", "active", "best_epoch")
-
-
-class _Run:
-    """State of a bank in training, sorted by layer: maps, moments, rates, and the active probes."""
-
-    def __init__(self, maps: Tensor, rows: list[int], targets: list[int], kind: str) -> None:
-        self.best, self.maps, self.rows = maps.clone(), maps, rows
-        self.targets, self.pairs = torch.tensor(targets, device=maps.device), kind == "distance"
-        self.best_epoch = [-1] * len(maps)
-        self.minimum = np.full(len(maps), np.inf)
-        self.active = list(range(len(maps)))
-        self.first, self.second = torch.zeros_like(maps), torch.zeros_like(maps)
-        self.steps = torch.zeros(len(maps), 1, 1, device=maps.device)
-        self.rate = torch.full((len(maps), 1, 1), LEARNING_RATE, device=maps.device)
-
-    def state(self) -> Value:
-        """Everything needed to resume training."""
-        tensors = {name: getattr(self, name).cpu().numpy() for name in STATE}
-        return tensors | {"minimum": self.minimum, **{name: getattr(self, name) for name in LISTS}}
-
-    def restore(self, state: Value) -> None:
-        """Resume from the output of `state`, in a new run of the same probes."""
-        for name in STATE:  # copied, so that memory is aligned as torch aligns it
-            setattr(self, name, torch.tensor(state[name], device=self.maps.device))
-        self.minimum = np.array(state["minimum"])
-        for name in LISTS:
-            setattr(self, name, list(state[name]))
-
-    def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
-        """Take one step of Adam for each probe; probes share no parameters."""
-        read = vectors.index_select(0, batch.words).to(self.maps.dtype)
-        projected = self._project(read)
-        for block in batch.blocks:
-            part = projected[:, block.places]
-            gold = self._own(block.gold)
-            if self.pairs:
-                part.copy_(
-                    distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2)
-                )
-            else:
-                part.copy_(depth_gradient(part, gold.flatten(1), block.weights.flatten()))
-        gradient = torch.empty_like(self.maps)
-        for row, mine in self._by_layer():
-            # All probes of a layer read the same vectors without a copy.
-            torch.bmm(
-                projected[mine].transpose(1, 2),
-                read[:, row].expand(mine.stop - mine.start, -1, -1),
-                out=gradient[mine],
-            )
-        self._adam(gradient)
-
-    def mean_loss(self, vectors: Tensor, batches: Sequence[Batch]) -> Float[np.ndarray, " active"]:
-        """Mean loss over sentences, for each active probe."""
-        total, count = torch.zeros(len(self.active), dtype=torch.float64, device=vectors.device), 0
-        for batch in batches:
-            projected = self._project(vectors.index_select(0, batch.words).to(self.maps.dtype))
-            for block in batch.blocks:
-                part, gold = _in_sentences(projected[:, block.places], block), self._own(block.gold)
-                losses = (
-                    distance_loss(squared_distances(part), gold, block.lengths)
-                    if self.pairs
-                    else depth_loss(squared_norms(part), gold, block.lengths)
-                )
-                total += losses.double() * len(block.lengths)
-                count += len(block.lengths)
-        return (total / count).cpu().numpy()
-
-    def end_epoch(self, epoch: int, losses: Float[np.ndarray, " active"]) -> np.ndarray:
-        """Keep new minima, lower the rate of the other probes, drop those that have stopped."""
-        row = np.full(len(self.best), np.nan)
-        row[self.active] = losses
-        keep = []
-        for slot, probe in enumerate(self.active):
-            if losses[slot] < self.minimum[probe] - IMPROVEMENT:
-                self.minimum[probe], self.best_epoch[probe] = losses[slot], epoch
-                self.best[probe] = self.maps[slot]
-            else:
-                self.rate[slot] *= DECAY
-                for state in (self.first, self.second, self.steps):
-                    state[slot] = 0
-            if epoch - self.best_epoch[probe] < PATIENCE:
-                keep.append(slot)
-        if len(keep) < len(self.active):
-            self._shrink(keep)
-        return row
-
-    def _project(
-        self, read: Float[Tensor, "item layer d_model"]
-    ) -> Float[Tensor, "probe item rank"]:
-        """Words projected by every active probe, each from its layer."""
-        projected = torch.empty(len(self.maps), len(read), self.maps.shape[1], device=read.device)
-        for row, mine in self._by_layer():
-            maps = self.maps[mine]
-            torch.bmm(
-                read[:, row].expand(len(maps), -1, -1), maps.transpose(1, 2), out=projected[mine]
-            )
-        return projected
-
-    def _own(self, gold: Float[Tensor, "target ..."]) -> Float[Tensor, "probe ..."]:
-        """The trees of each probe; one set for all where there is only one."""
-        return gold if len(gold) == 1 else gold.index_select(0, self.targets)
-
-    def _by_layer(self) -> list[tuple[int, slice]]:
-        """Pairs of a row of the vectors and the slice of probes that read it."""
-        blocks, start = [], 0
-        for row, members in groupby(self.rows):
-            stop = start + len(list(members))
-            blocks.append((row, slice(start, stop)))
-            start = stop
-        return blocks
-
-    def _adam(self, gradient: Tensor) -> None:
-        """Adam with a rate and a step count for every probe, both changed at its plateaus."""
-        self.steps += 1
-        self.first.lerp_(gradient, 1 - BETAS[0])
-        self.second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-        root = (1 - BETAS[1] ** self.steps).sqrt()
-        scale = (BETAS[0] ** self.steps - 1) / (
-            self.rate * root
-        )  # of the denominator: -rate * root / (1 - beta^t)
-        self.maps.addcdiv_(
-            self.first, torch.addcmul(scale * root * EPSILON, self.second.sqrt(), scale)
-        )
-
-    def _shrink(self, keep: list[int]) -> None:
-        """Shrink the bank to these slots."""
-        self.active = [self.active[slot] for slot in keep]
-        self.rows = [self.rows[slot] for slot in keep]
-        self.targets, self.maps, self.first, self.second, self.steps, self.rate = (
-            state[keep]
-            for state in (self.targets, self.maps, self.first, self.second, self.steps, self.rate)
-        )
-
-
-def _in_sentences(
-    part: Float[Tensor, "probe item rank"], block: Block
-) -> Float[Tensor, "probe sentence word rank"]:
-    """Reshape a block's words by sentence."""
-    return part.reshape(len(part), *block.shape, part.shape[2])
+            kept.keep(state(epochs, 0, rng.bit_generator.state))
+    return history
 
 
 def _check(

@@ -12,6 +12,7 @@ import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,7 @@ def train_and_score(
 
     ends = [0, *np.cumsum(sizes).tolist()]
     cuts = np.concatenate([[0], np.cumsum(golds[0].lengths)])[ends]
+    read = [vectors[start:end] for start, end in pairwise(cuts)]
     probes = [
         Probe(layer, rank, draw, draw if how.control else 0)
         for layer in layers
@@ -181,10 +183,7 @@ def train_and_score(
         trees = [gold.distances if kind == "distance" else gold.depths for gold in golds]
         targets = [np.stack(rows) for rows in zip(*trees, strict=True)]
         train, dev = (
-            ProbeData(
-                torch.from_numpy(vectors[cuts[part] : cuts[part + 1]]),
-                targets[ends[part] : ends[part + 1]],
-            )
+            ProbeData(torch.from_numpy(read[part]), targets[ends[part] : ends[part + 1]])
             for part in (0, 1)
         )
         with span(0.9 * number / len(how.probes), 0.9 * (number + 1) / len(how.probes)):
@@ -204,17 +203,14 @@ def train_and_score(
         for part in (2,) if how.control else (1, 2):
             held = [gold.part(ends[part], ends[part + 1]) for gold in golds]
             predict = predict_distances if kind == "distance" else predict_depths
-            predictions = predict(
-                bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows
-            )
+            predictions = predict(bank.maps, read[part], held[0].lengths, rows)
             scores = _score(kind, predictions, held, [probe.target for probe in probes])
             if part == 1:
                 metric = "uuas" if kind == "distance" else "root"
                 value[f"dev_{metric}"] = score(scores, metric)
             else:
-                value |= columns("", scores) | (
-                    {"edges": scores.edges} if kind == "distance" else {}
-                )
+                value |= columns("", scores)
+                value |= {"edges": scores.edges} if kind == "distance" else {}
                 predicted[kind] = [values[first] for values in predictions]
         if not how.control:
             value[f"{kind}_maps"] = bank.maps[first]

@@ -13,7 +13,9 @@ from core.alignment.attention import study as attention
 from core.alignment.attention.study import MATRIX_COLUMNS, _match_heads, align_attention
 from core.alignment.check import study as check
 from core.alignment.maps import kernel
-from core.alignment.seeds.charts import curve_chart, figures, layer_chart, pair_chart, space_chart
+from core.alignment.seeds.charts import figures, pair_chart
+from core.alignment.seeds.curves import curve_chart, layer_chart
+from core.alignment.seeds.space import space_chart
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.statements import (
     BETTER,
