@@ -1,8 +1,7 @@
 """One line in the server's log per finished study: its settings, time and memory, and no text of a
 user.
 
-palimpsest {"study": "RSA", "outcome": "done", "run": 12, "found": 30, "seconds": 4.2, "peak_mb":
-812, "spec": {...}}
+palimpsest {"study": "RSA", "outcome": "done", "run": 12, "found": 30, "seconds": 4.2, ...}
 """
 
 from __future__ import annotations
