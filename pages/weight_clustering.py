@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from core import options
 from core.options import Spec, options_of
 from core.weights.clusters.members import fine_tunes
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import STUDY, redraw
+from core.weights.clusters.study import STUDY
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
@@ -18,7 +18,6 @@ from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
-from ui.study.run_panel import run_panel
 from ui.views import weights as weights_views
 from ui.views import weights_hub
 from ui.views.weights_experiments import EXPERIMENTS
@@ -117,17 +116,7 @@ elif view == DISTANCES:
 elif view == DEPTH:
     weights_views.depth_view(form, result)
 else:
-    weights_views.map_view(
-        form,
-        result,
-        lambda drawing: run_panel(
-            "weights map",
-            replace(spec, map=drawing),
-            lambda progress, signal: redraw(result, drawing, progress=progress, signal=signal),
-            identity=identity,
-            quiet=True,
-        ),
-    )
+    weights_views.map_view(form, result, weights_views.redrawing(spec, result, identity))
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

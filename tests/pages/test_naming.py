@@ -14,7 +14,7 @@ def test_a_link_renames_a_model_in_charts_and_tables(drawn: list[object]) -> Non
     assert not app.warning
     spec = str(drawn[-1])
     assert "Our parser" in spec
-    assert "with Base" in spec
+    assert "to Base" in spec
     assert "parse-0 (" not in spec
     assert set(app.dataframe[0].value["model"]) == {"Our parser"}
     assert app.multiselect(key="rsa/compare").value == ["zoo:parse-0"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from core.weights.clusters.charts import ranks as rank_charts
 from core.weights.clusters.charts.distances import distances_chart
 from core.weights.clusters.members import read_label_table
 from core.weights.clusters.spec import UPLOAD, WeightsSpec
+from core.weights.clusters.study import redraw
 from core.weights.clusters.view_text import (
     depth_sentence,
     distances_sentence,
@@ -33,6 +35,7 @@ from ui.study.figures import page_specs, show_charts, show_spec
 from ui.study.forms import Form
 from ui.study.layers import Picking
 from ui.study.results import show_table
+from ui.study.run_panel import run_panel
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context
@@ -108,6 +111,23 @@ def view_headline(result: Result, view: str) -> str:
         "Rank by depth": depth_sentence,
     }
     return said.get(view, map_sentence)(result)
+
+
+def redrawing(
+    spec: WeightsSpec, result: Result, identity: Hashable
+) -> Callable[[str], Result | None]:
+    """Return what draws the result's distances on another map, through the run panel."""
+
+    def draw(drawing: str) -> Result | None:
+        return run_panel(
+            "weights map",
+            replace(spec, map=drawing),
+            lambda progress, signal: redraw(result, drawing, progress=progress, signal=signal),
+            identity=identity,
+            quiet=True,
+        )
+
+    return draw
 
 
 def map_view(
