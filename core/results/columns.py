@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Mapping[str, str] = {
     # what a row is about
-    "model": "reference of the model; or a baseline without a model: position only, identity of "
-    "the word (word-lookup baseline), majority, linear chain, random tree, or parser",
+    "model": "reference of the model; or a baseline without a model: position only, static window, "
+    "identity of the word (word-lookup baseline), majority, linear chain, random tree, or parser",
     "base": "reference of the base model, with which the model is compared",
     "source": "reference of the source model of the map",
     "target": "reference of the target model of the map",
@@ -99,8 +99,9 @@ COLUMNS: Mapping[str, str] = {
     "by its inverse",
     "other_group": "the group of the method with which it is compared: models, or against",
     "other_method": "the method with which it is compared",
-    "gain": "what is compared: the hidden state, the static window (layer 0 of a word and its "
-    "neighbours), the word alone, or state and window side by side",
+    "gain": "what is compared: state over window (the static window: layer 0 of a word and its "
+    "neighbours), window over word (alone), window beside state (both, over the state), or state "
+    "beside window (both, over the window)",
     "gains.layer": "the layer; -1 for the mean over layers",
     "gains.difference": "how much more of the target's variance the first predicts (a share)",
     "level": "level of the interval: .95, or higher where several methods are compared with one "
@@ -195,7 +196,7 @@ COLUMNS: Mapping[str, str] = {
     "norm",
     "families.null_high": "upper end of the 95 % range of intruders after a random update of equal "
     "norm",
-    "corrected_p": "p-value times the number of models tested together (Bonferroni), at most 1",
+    "corrected_p": "p-value, corrected for the models tested together (Bonferroni), at most 1",
     "families.p_value": "p-value: share of random updates of equal norm with at least as many "
     "intruders",
     "intruders.p_value": "p-value: share of random updates of equal norm with at least as many "

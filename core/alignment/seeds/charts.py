@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-GRID = 295  # height of a plot with a legend below
+MOST_HEIGHT = 325  # with which the rows of all maps fit below a headline
+GRID = 270  # height of a plot with a legend below
 
 
 def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -103,7 +104,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         "; two strokes: the mean is beyond the axis" if rows["out"].any() else ""
     )
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
-    height = context.height(max(HEIGHT * 0.5, 26 * len(shown)))
+    height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
     said = bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse")
     return layered(*layers).properties(
         title=heading(what, below), width="container", height=height, description=said

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT, GRID = 320, 300
+BESIDE = 296  # of one of two texts: its subtitle takes a second line
 NULL = "chance level"
 
 
@@ -144,7 +145,7 @@ def _curves(
         "similarity",
         label,
         (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
-        height=HEIGHT,
+        height=BESIDE if title else HEIGHT,
         context=context,
     )
     null = table.groupby("layer", as_index=False).agg(

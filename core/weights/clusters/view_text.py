@@ -142,8 +142,8 @@ def depth_sentence(result: Result) -> str:
     what = "Updates" if of == "delta" else "Weights"
     verb = "have lower rank" if stated[1].verdict == LOWER else "do not have lower rank"
     text = (
-        f"{what} {verb} than noise: a median of {rank.value_text} directions, {ratio.value_text} "
-        "of a Gaussian matrix's."
+        f"{what} {verb} than noise (median {rank.value_text}, {ratio.value_text} of a Gaussian "
+        "matrix's)."
     )
     trends = state_trends(result.tables["trends"], of)
     moving = sorted(

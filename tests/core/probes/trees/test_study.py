@@ -61,6 +61,7 @@ from core.probes.trees.tables import (
     POSITION,
     RANDOM,
     SELECTIVITY,
+    WINDOW,
     best_row,
 )
 from core.probes.trees.text import (
@@ -213,7 +214,7 @@ def test_differences_are_those_of_the_table(box: dict[str, str], result: ProbeRe
 def test_margins_are_over_both_baselines(box: dict[str, str], result: ProbeResult) -> None:
     table, margins = result.table, result.tables["margins"]
     untrained = f"random:{box['bert']}"
-    assert set(margins["rival"]) == {POSITION, untrained}
+    assert set(margins["rival"]) == {POSITION, WINDOW, untrained}
     assert set(margins["model"]) == {box["bert"], box["gpt2"]}
     mine = table[
         (table["model"] == box["gpt2"]) & (table["metric"] == "root") & (table["probe"] == "depth")
@@ -234,6 +235,24 @@ def test_margins_are_over_both_baselines(box: dict[str, str], result: ProbeResul
         & (margins["rival"] == POSITION)
     ]
     assert np.allclose(less["margin"], mine["value"] - alone["value"])
+
+
+def test_each_model_is_compared_with_the_window_of_its_own_embeddings(
+    box: dict[str, str], result: ProbeResult
+) -> None:
+    margins = result.tables["margins"].query("rival == @WINDOW and metric == 'uuas'")
+    scores = result.table.query("model == @WINDOW and metric == 'uuas'")
+    assert set(margins["model"]) == {box["bert"], box["gpt2"]}
+    assert margins["rival_layer"].isna().all()
+    of_first = margins.loc[margins["model"] == box["bert"], "rival_value"]
+    assert set(of_first) == {scores["value"].iloc[0]}
+    mine = result.table.query("metric == 'uuas' and probe == 'distance'").set_index(
+        ["model", "layer"]
+    )
+    for row in margins.itertuples():
+        assert row.margin == pytest.approx(
+            mine.loc[(row.model, row.layer), "value"] - row.rival_value
+        )
 
 
 def test_the_best_layer_is_chosen_on_development_sentences(
@@ -270,7 +289,7 @@ def test_the_headline_states_the_margin_and_the_other_models(
     assert result.statements[: len(statements)] == statements
     _, margin, other = statements
     assert margin.subject == box["bert"]
-    assert margin.baseline in (POSITION, f"random:{box['bert']}")
+    assert margin.baseline in (POSITION, WINDOW, f"random:{box['bert']}")
     assert (other.subject, other.baseline) == (box["gpt2"], box["bert"])
     assert other.layers == (result.best_layer(box["gpt2"]),)
     differences = result.tables["differences"].query("metric == 'uuas'")
