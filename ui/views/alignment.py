@@ -72,6 +72,10 @@ SENTENCES: dict[str, Callable[[Result], str]] = {
     PAIRS: view_headlines.pairs_sentence,
     TRAINING: view_headlines.training_sentence,
 }
+MISSING = {  # what to add to the maps of a study that has nothing to draw in a view
+    TRAINING: "No network was trained: add the invertible network or the MLP to the maps above.",
+    GAINS: "There is nothing to compare: add kernel ridge and the static window to the maps above.",
+}
 PICKED = {
     LAYER: "layer",
     GRID: "target_layer",
@@ -92,9 +96,8 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
         show_headline(result, SENTENCES[view](result), form.bar)
     table, parts = view_charts(result, view)
     if not parts:
-        missing = "No network was trained: add the invertible network or the MLP to the maps above."
         st.info(
-            missing if view == TRAINING else "This study has nothing to draw here.",
+            MISSING.get(view, "This study has nothing to draw here."),
             icon=":material/info:",
         )
         return
