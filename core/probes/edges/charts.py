@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 286
+HEIGHT = 278
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
 VIEWS = {
     ACCURACY: "Accuracy (%)",

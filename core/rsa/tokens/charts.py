@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-MAP = 268  # height: words need room, and the map must fit on a screen
+MAP = 258  # height: words need room, and the map must fit on a screen
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
 

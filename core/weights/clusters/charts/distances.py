@@ -35,7 +35,7 @@ TREE = 0.25  # width of the tree, in widths of the heatmap
 ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}
 STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
 GAP = 0.006  # between heatmap, strip and tree
-ROOM = 312  # height with which headline, chart and legend fit 720 pixels
+ROOM = 304  # height with which headline, chart and legend fit 720 pixels
 LEAST, MOST = 1.03, 24  # height of a row: at least this times the letters', at most in pixels
 
 
