@@ -33,7 +33,7 @@ PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
 LETTER, GAP = 7.6, 18.0  # pixels a letter at 14 px, pixels between words
 STEP, WORDS_BAND, POINTS = 20.0, 22.0, 25  # pixels of a level, of half the words; points per arc
 TALLEST = 84.0  # pixels of the highest arc, so that the drawing fits a screen
-DEPTH_HEIGHT = 60
+DEPTH_HEIGHT = 56
 
 
 def arcs_chart(view: SentenceView) -> Chart:
