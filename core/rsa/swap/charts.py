@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 294  # the toggle stands above it, and the figure ends on the first screen
+HEIGHT = 286  # the toggle stands above it, and the figure ends on the first screen
 UNMODIFIED, CHANCE = "unmodified", "majority baseline"
 LOOKS = {  # colour, dash
     "below": (BLUE, [1, 0]),
