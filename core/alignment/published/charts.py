@@ -86,7 +86,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     chart = layered(*layers).properties(
         title=heading(what, "dashed line at 1: the target's mean; bars: 95 % intervals"),
         width="container",
-        height=context.height(24 * len(shown)),
+        height=context.height(23 * len(shown)),
         description=bars_in_words(
             network, f"{what}, invertible network", name="label", value="nmse", kind="measure"
         ),
@@ -146,7 +146,7 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     chart = layered(cells, letters).properties(
         title=heading(what, "numbers: difference of errors; open: its interval includes 0"),
         width="container",
-        height=context.height(24 * len(shown)),
+        height=context.height(23 * len(shown)),
         description=words,
     )
     return chart
