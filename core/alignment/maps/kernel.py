@@ -1,8 +1,8 @@
 """Kernel ridge regression with a Gaussian kernel: a non-linear map without an architecture or a
 training schedule.
 
-    f(x) = mean_y + sum_i exp(-|x - x_i|^2 / (width * median |x_i - x_j|^2)) a_i,    a = (K +
-    penalty I)^-1 (y - mean_y)
+    f(x) = mean_y + sum_i exp(-|x - x_i|^2 / (width * median |x_i - x_j|^2)) a_i
+    a = (K + penalty I)^-1 (y - mean_y)
 
 Width and penalty are chosen for each layer on the validation rows: both are searched on a sample of
 the training rows, then the penalty is refined on all of them, since the ratio of noise to signal
@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Self, cast
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from core.alignment.maps.linear import Aligner, Rows, check_pairs, hold_out
 from core.runs.runner import checkpoint, tick
@@ -50,12 +50,8 @@ class KernelRidge(Aligner):
         check_pairs(x, y)
         x, y, (held_x, held_y) = hold_out(x, y, validation)
         self.flat = x.ndim == 2
-        rng = np.random.default_rng(self.seed)
-        count = x.shape[-2]
-        kept = np.sort(rng.permutation(count)[:MOST_ROWS])
-        searched = np.sort(rng.permutation(len(kept))[:SEARCHED])
-        checked = np.sort(rng.permutation(held_x.shape[-2])[:SEARCHED])
-        self.left_out = count - len(kept)
+        kept, searched, checked = sample_rows(x.shape[-2], held_x.shape[-2], self.seed)
+        self.left_out = x.shape[-2] - len(kept)
         self.layers = []
         stacks = [rows[None] if self.flat else rows for rows in (x, y, held_x, held_y)]
         keeper = checkpoint(FORM)
@@ -137,6 +133,22 @@ class _Layer:
     def _kernel(self, squared: np.ndarray, width: float) -> np.ndarray:
         kernel: np.ndarray = np.exp(squared * np.float32(-1.0 / (width * self.unit)))
         return kernel
+
+
+def sample_rows(
+    rows: int, held: int, seed: int
+) -> tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " searched"], Int[np.ndarray, " checked"]]:
+    """Draw the rows of a fit: those kept, those of them searched on, the validation rows checked.
+
+    Example:
+        >>> kept, searched, checked = sample_rows(5_000, 900, seed=0)
+        >>> len(kept), len(searched), len(checked), bool((np.diff(kept) > 0).all())
+        (4000, 800, 800, True)
+    """
+    rng = np.random.default_rng(seed)
+    kept = np.sort(rng.permutation(rows)[:MOST_ROWS])
+    searched = np.sort(rng.permutation(len(kept))[:SEARCHED])
+    return kept, searched, np.sort(rng.permutation(held)[:SEARCHED])
 
 
 def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:

@@ -20,14 +20,19 @@ from typing import Self
 import numpy as np
 from jaxtyping import Float
 
-from core.alignment.maps.kernel import MOST_ROWS, SEARCHED, solve, squared_distances
+from core.alignment.maps.kernel import (
+    FINER,
+    PENALTIES,
+    SEARCHED,
+    sample_rows,
+    solve,
+    squared_distances,
+)
 from core.alignment.maps.linear import Aligner, Rows, check_pairs, hold_out
 from core.runs.runner import tick
 
 LINEAR = 0.0  # the width that stands for the linear kernel
 WIDTHS = (LINEAR, 0.25, 0.5, 1.0, 2.0, 4.0)  # of the median squared distance
-PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
-FINER = (0.3, 1.0, 3.0)  # times the chosen penalty, on all rows
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,7 @@ class StaticKernel(Aligner):
         x, y = np.asarray(x), np.asarray(y)
         check_pairs(x, y)
         x, y, (held_x, held_y) = hold_out(x, y, validation)
-        rng = np.random.default_rng(self.seed)
-        kept = np.sort(rng.permutation(x.shape[-2])[:MOST_ROWS])
-        searched = np.sort(rng.permutation(len(kept))[:SEARCHED])
-        checked = np.sort(rng.permutation(held_x.shape[-2])[:SEARCHED])
+        kept, searched, checked = sample_rows(x.shape[-2], held_x.shape[-2], self.seed)
         self.left_out = x.shape[-2] - len(kept)
         self.mean_x = x[0].mean(0, dtype=np.float64)
         self.mean_y = y.mean(1, keepdims=True, dtype=np.float64)
@@ -90,7 +92,7 @@ class StaticKernel(Aligner):
         width = y.shape[-1]
         for number, choice in enumerate(sorted(set(chosen))):
             tick(0.5 + 0.5 * number / len(set(chosen)), "static window")
-            kernel = _kernel(rows, choice[0], choice[1], self._unit(rows, choice[0], choice[1]))
+            kernel = _kernel_of(rows, choice[0], choice[1])
             layers = [layer for layer, of_layer in enumerate(chosen) if of_layer == choice]
             columns = np.concatenate(
                 [np.arange(layer * width, (layer + 1) * width) for layer in layers]
@@ -131,29 +133,27 @@ class StaticKernel(Aligner):
         for number, columns in enumerate(self.columns):
             for place, width in enumerate(WIDTHS):
                 tick(0.5 * (number + place / len(WIDTHS)) / len(self.columns), "static window")
-                kernel = _kernel(rows, columns, width, self._unit(rows, columns, width))
+                kernel = _kernel_of(rows, columns, width)
                 inside, across = kernel(rows), kernel(held)
                 for penalty in PENALTIES:
                     tried.append((columns, width, penalty))
                     errors.append(_errors(across @ solve(inside, targets, penalty), wanted, layers))
         return [tried[place] for place in np.argmin(errors, axis=0)]
 
-    @staticmethod
-    def _unit(rows: np.ndarray, columns: int, width: float) -> float:
-        """What a kernel is measured in: the mean squared norm, or the median squared distance."""
-        rows = rows[:SEARCHED, :columns]
-        unit = (
-            (rows**2).sum(1).mean() if width == LINEAR else np.median(squared_distances(rows, rows))
-        )
-        return max(float(unit), float(np.finfo(np.float32).tiny))
-
     def _centred(self, x: np.ndarray) -> np.ndarray:
         centred: np.ndarray = (x - self.mean_x).astype(np.float32)
         return centred
 
 
-def _kernel(rows: np.ndarray, columns: int, width: float, unit: float) -> _Kernel:
-    return _Kernel(rows[:, :columns], columns, width, unit)
+def _kernel_of(rows: np.ndarray, columns: int, width: float) -> _Kernel:
+    """A kernel in units of the mean squared norm, or of the median squared distance."""
+    rows = rows[:, :columns]
+    some = rows[:SEARCHED]
+    if width == LINEAR:
+        unit = float((some**2).sum(1).mean())
+    else:
+        unit = float(np.median(squared_distances(some, some)))
+    return _Kernel(rows, columns, width, max(unit, float(np.finfo(np.float32).tiny)))
 
 
 def _side_by_side(y: np.ndarray) -> np.ndarray:

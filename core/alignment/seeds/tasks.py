@@ -61,18 +61,8 @@ def align_pair(
     with span(0.0, 0.2):
         x, y, parts, notices = _read(one, other, sentences, items, split, seed)
     chosen = chosen_layers(layers, len(x))
-    x, y = (
-        x[chosen],
-        y[chosen],
-    )  # in single precision; computations convert what they need to double
-    value: Value = {
-        "layers": chosen,
-        "rows": len(parts.train),
-        "units": np.unique(parts.unit[parts.test]),
-        "d_one": int(x.shape[-1]),
-        "d_other": int(y.shape[-1]),
-        "notices": notices,
-    }
+    x, y = x[chosen], y[chosen]  # single precision; computations convert what they need to double
+    value = described(x, y, parts, chosen, notices)
     if x.shape[-1] == y.shape[-1]:
         stacks = [(np.concatenate([x, y]), np.concatenate([y, x]))]
     else:
@@ -193,6 +183,20 @@ def _fit_all(
     for name, aligner in fit_each(methods, seed, x, y, parts, value, sums=sums):
         value |= judge.scores(name, aligner, rows_for(aligner, x, parts.types))
     return value
+
+
+def described(
+    x: np.ndarray, y: np.ndarray, parts: Parts, chosen: np.ndarray, notices: list[str]
+) -> Value:
+    """What every task of a pair returns beside its maps: layers, rows, units, widths, notices."""
+    return {
+        "layers": chosen,
+        "rows": len(parts.train),
+        "units": np.unique(parts.unit[parts.test]),
+        "d_one": int(x.shape[-1]),
+        "d_other": int(y.shape[-1]),
+        "notices": notices,
+    }
 
 
 class Judge:

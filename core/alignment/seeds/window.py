@@ -1,9 +1,9 @@
 """What the source's embedding table predicts of the target's layers: the rival of every map from
 hidden states.
 
-Most of what a map between two models' states carries over, the words themselves carry over. The
-source's layer 0, read through a window of a few words, with no layer run, says how much; the
-state's gain over it is what the layers add.
+Most of what a map between two models' states predicts, the words themselves predict. The source's
+layer 0, read through a window of a few words with no layer run, shows how much; the state's gain
+over it is what the layers add.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.alignment.maps.linear import Aligner
 from core.alignment.maps.registry import METHODS
 from core.alignment.maps.static import StaticKernel, beside
 from core.alignment.seeds.protocol import Parts, split_rows
-from core.alignment.seeds.tasks import Judge, by_direction, chosen_layers
+from core.alignment.seeds.tasks import Judge, by_direction, chosen_layers, described
 from core.models.identity import as_identified
 from core.runs.runner import span, tick
 from core.runs.store import Value
@@ -63,14 +63,7 @@ def align_static(
         paired = extract_pair(one, other, Items(sentences, (), items))
         parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
     chosen = chosen_layers(layers, len(paired.base))
-    value: Value = {
-        "layers": chosen,
-        "rows": len(parts.train),
-        "units": np.unique(parts.unit[parts.test]),
-        "d_one": int(paired.base.shape[-1]),
-        "d_other": int(paired.compared.shape[-1]),
-        "notices": list(paired.notices),
-    }
+    value = described(paired.base, paired.compared, parts, chosen, list(paired.notices))
     fits = []
     for number, (states, targets) in enumerate(
         ((paired.base, paired.compared), (paired.compared, paired.base))
@@ -89,9 +82,8 @@ def _window(
     """The widest window, and how many of its columns each method may read.
 
     A neighbour weighs `FADE` times as much as the word one place nearer. With equal weights the
-    rival would be weaker
-    than it can be: from seed-0 to seed-1 it would leave .586 of the variance unexplained in place
-    of .564.
+    rival would be weaker than it can be: from seed-0 to seed-1 it would leave .586 of the variance
+    unexplained in place of .564.
     """
     width = embeddings.shape[1]
     window = static_window(embeddings, sentence, word, REACH)
