@@ -98,8 +98,8 @@ class Address:
         self.take({name: value})
 
     def pass_by(self, name: str, value: Any) -> None:
-        """Give an option a value on the way to another, before its widget is drawn: no step of the
-        back button."""
+        """Give an option an intermediate value, before its widget is drawn: no step of the back
+        button."""
         st.session_state[self.key(name)] = value
         self.chosen(name)
 

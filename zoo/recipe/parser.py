@@ -4,7 +4,7 @@ Trained on a UD treebank in CoNLL-U (for the included parser: English EWT), one 
 and on the treebank's own words, because that is how the app uses it. The configuration is what
 `spacy init config --pipeline tagger,parser
 --optimize efficiency` writes, with averaged weights and `min_action_freq` 10; the tagger learns
-XPOS. UPOS is read off a table counted on the training text (XPOS, label and word to the commonest
+XPOS. UPOS is taken from a table counted on the training text (XPOS, label and word to the commonest
 UPOS). The step loop is ours so that
 an interrupted training resumes: weights and step are saved at every evaluation, Adam's moments are
 not.

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from core import options
 from core.models.steps import find_steps
-from core.probes.trees.spec import HEADS, ProbeSpec, parsers
+from core.probes.trees.spec import (
+    ProbeSpec,
+    controls_option,
+    draws_option,
+    epochs_option,
+    heads_option,
+    pipeline_option,
+    seed_option,
+    seeds_option,
+)
 
 
 @dataclass(frozen=True)
@@ -34,39 +43,13 @@ class ProbeTrainingSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
-    heads: str = options.choice(
-        "Trees", "auto", HEADS, help="Parses used to train and score the probes."
-    )
-    pipeline: str = options.choice(
-        "Parser", "box", parsers, help="Predicts the trees of text that has no heads."
-    )
-    seeds: int = options.whole(
-        "Probes per layer",
-        3,
-        low=1,
-        high=10,
-        help="Probes with different initial maps; a score is their mean.",
-    )
-    controls: int = options.whole(
-        "Draws of control trees",
-        2,
-        low=0,
-        high=20,
-        help="Sets of meaningless trees that probes learn too, for selectivity; 0 for none.",
-    )
-    epochs: int = options.whole(
-        "Most epochs", 40, low=1, high=200, help="Passes over the training sentences at most."
-    )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        1_000,
-        low=20,
-        high=10_000,
-        help="Resamples of test sentences behind each band.",
-    )
-    seed: int = options.seed(
-        "Seed of the initial maps, the order of sentences, the control rules and the bootstrap."
-    )
+    heads: str = heads_option()
+    pipeline: str = pipeline_option()
+    seeds: int = seeds_option()
+    controls: int = controls_option(2)
+    epochs: int = epochs_option()
+    draws: int = draws_option()
+    seed: int = seed_option()
 
     @property
     def checkpoints(self) -> tuple[str, ...]:

@@ -36,6 +36,74 @@ def parsers() -> Mapping[str, str]:
     return dict.fromkeys(available_pipelines(), "")
 
 
+def heads_option() -> str:
+    """Return the option `heads`, the same in every study of trees."""
+    heads: str = options.choice(
+        "Trees", "auto", HEADS, help="Parses used to train and score the probes."
+    )
+    return heads
+
+
+def pipeline_option() -> str:
+    """Return the option `pipeline`, the same in every study of trees."""
+    pipeline: str = options.choice(
+        "Parser", "box", parsers, help="Predicts the trees of text that has no heads."
+    )
+    return pipeline
+
+
+def seeds_option() -> int:
+    """Return the option `seeds`, the same in every study of trees."""
+    seeds: int = options.whole(
+        "Probes per layer",
+        3,
+        low=1,
+        high=10,
+        help="Probes with different initial maps; a score is their mean.",
+    )
+    return seeds
+
+
+def controls_option(default: int) -> int:
+    """Return the option `controls`, the same in both studies of trees but for its default."""
+    controls: int = options.whole(
+        "Draws of control trees",
+        default,
+        low=0,
+        high=20,
+        help="Sets of meaningless trees that probes learn too, for selectivity; 0 for none.",
+    )
+    return controls
+
+
+def epochs_option() -> int:
+    """Return the option `epochs`, the same in every study of trees."""
+    epochs: int = options.whole(
+        "Most epochs", 40, low=1, high=200, help="Passes over the training sentences at most."
+    )
+    return epochs
+
+
+def draws_option() -> int:
+    """Return the option `draws`, the same in every study of trees."""
+    draws: int = options.whole(
+        "Bootstrap draws",
+        1_000,
+        low=20,
+        high=10_000,
+        help="Resamples of test sentences behind each band.",
+    )
+    return draws
+
+
+def seed_option() -> int:
+    """Return the option `seed`, the same in every study of trees."""
+    seed: int = options.seed(
+        "Seed of the initial maps, the order of sentences, the control rules and the bootstrap."
+    )
+    return seed
+
+
 @dataclass(frozen=True)
 class ProbeSpec(Spec):
     """One study: structural probes of several models, layer by layer."""
@@ -71,12 +139,8 @@ class ProbeSpec(Spec):
     test: str = options.corpus(
         "", label="Test text", help="Sentences on which the probes are scored.", shown=False
     )
-    heads: str = options.choice(
-        "Trees", "auto", HEADS, help="Parses used to train and score the probes."
-    )
-    pipeline: str = options.choice(
-        "Parser", "box", parsers, help="Predicts the trees of text that has no heads."
-    )
+    heads: str = heads_option()
+    pipeline: str = pipeline_option()
     probes: tuple[str, ...] = options.choices(
         "Probes", PROBES, PROBES, help="Quantities that the probes predict."
     )
@@ -87,20 +151,8 @@ class ProbeSpec(Spec):
         help="Appends a code of each word's position (16 numbers) to its vector.",
     )
     layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
-    seeds: int = options.whole(
-        "Probes per layer",
-        3,
-        low=1,
-        high=10,
-        help="Probes with different initial maps; a score is their mean.",
-    )
-    controls: int = options.whole(
-        "Draws of control trees",
-        5,
-        low=0,
-        high=20,
-        help="Sets of meaningless trees that probes learn too, for selectivity; 0 for none.",
-    )
+    seeds: int = seeds_option()
+    controls: int = controls_option(5)
     untrained: bool = options.flag(
         "Untrained model",
         True,
@@ -112,19 +164,9 @@ class ProbeSpec(Spec):
         help="Adds probes of rank 1 to full at each model's best layer.",
         shown=False,
     )
-    epochs: int = options.whole(
-        "Most epochs", 40, low=1, high=200, help="Passes over the training sentences at most."
-    )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        1_000,
-        low=20,
-        high=10_000,
-        help="Resamples of test sentences behind each band.",
-    )
-    seed: int = options.seed(
-        "Seed of the initial maps, the order of sentences, the control rules and the bootstrap."
-    )
+    epochs: int = epochs_option()
+    draws: int = draws_option()
+    seed: int = seed_option()
 
     def check(self) -> None:
         given = [bool(ref) for ref in (self.train, self.dev, self.test)]
