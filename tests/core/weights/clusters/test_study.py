@@ -15,6 +15,7 @@ from core.results.columns import meaning
 from core.results.numbers import text_of
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store
+from core.runs.tasks import Signal
 from core.study import read_first
 from core.weights.clusters import study
 from core.weights.clusters.notice_text import (
@@ -348,7 +349,7 @@ def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> Non
         ({"of": "colour"}, "of takes one of delta, weights, both"),
         ({"permutations": 3}, "permutations takes a whole number from 100"),
         ({"own_bases": "yes"}, "own_bases takes true or false"),
-        ({"models": ()}, "Choose at least 1 for fine-tunes"),
+        ({"models": ()}, r"Choose at least 1 under Fine-tunes \(models\)"),
         ({"models": ("hub:someone/*",)}, "hub:someone"),
         ({"tree": 3}, "base is zoo:seed-0"),
     ],
