@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Locator, Page
+
+THERE = re.compile("Computed|Precomputed|Read from the store")  # how a page says where from
 
 
 def line(page: Page) -> Locator:

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import time
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.form import unfold
+from tests.browser.form import THERE, unfold
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SMALL = "sentences=40&words=100&draws=50&compare=zoo:parse-0"
 REDRAW_SECONDS = 0.5
-THERE = re.compile("Computed|Precomputed")
 
 
 def chart_text(page: Page) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.form import THERE
 from ui.frame.shell import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -29,9 +30,7 @@ def test_a_study_goes_on_while_its_reader_is_on_another_page(page: Page, app_url
     page.get_by_test_id("stSidebarNav").get_by_text("Home", exact=True).click()
     expect(page.get_by_role("heading", name="Included models")).to_be_visible()
     page.goto(link)
-    expect(page.get_by_text("Computed", exact=False).first).to_be_visible(
-        timeout=300_000
-    )  # one study may run first
+    expect(page.get_by_text(THERE).first).to_be_visible(timeout=300_000)  # one study may run first
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
