@@ -99,7 +99,8 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     said = say(study.name, asked, study.price, form.pressed)
 
     def stored() -> bool:
-        return is_stored(study.name, asked, run, identity=identity)
+        refused = said is not None and bool(said.refused)
+        return is_stored(study.name, asked, run, identity=identity, refused=refused)
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:

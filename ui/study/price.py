@@ -92,12 +92,15 @@ def priced_panel(
         pricing: Computes the study's price.
     """
 
+    said = say(name, spec, pricing, again)
+
     def stored() -> bool:
+        refused = said is not None and bool(said.refused)
         return not any("hub:" in ref for ref in refs_of(spec)) and is_stored(
-            name, spec, run, identity=identity
+            name, spec, run, identity=identity, refused=refused
         )
 
-    if not agreed(form, spec, say(name, spec, pricing, again), stored):
+    if not agreed(form, spec, said, stored):
         return None
     return run_panel(name, spec, run, identity=identity, again=again, told=told)
 

@@ -122,16 +122,29 @@ def run_panel(
     return None
 
 
-def is_stored(study_name: str, spec: Any, run: Work, *, identity: Hashable = "") -> bool:
+def is_stored(
+    study_name: str,
+    spec: Any,
+    run: Work,
+    *,
+    identity: Hashable = "",
+    refused: bool = False,
+) -> bool:
     """Whether a study's results are all stored, so that it can be shown before its button is
     pressed.
 
-    Nothing is computed. Arguments as for `run_panel`.
+    Nothing is computed.
+
+    Args:
+        study_name, spec, run, identity: As for `run_panel`.
+        refused: This instance does not compute the study: what another session's look found
+            missing is still missing, and is not looked for again.
     """
     key = _key(study_name, spec, identity)
     looked = st.session_state.setdefault(LOOKED, set())
     try:
-        job = _ask(key, study_name, spec, run, again=key not in looked, only_stored=True)
+        again = key not in looked and not refused
+        job = _ask(key, study_name, spec, run, again=again, only_stored=True)
     except QueueFullError:
         return False
     looked.add(key)

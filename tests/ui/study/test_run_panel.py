@@ -163,6 +163,39 @@ def test_the_place_in_the_queue_is_shown() -> None:
     assert "It is done." in texts(second)
 
 
+def looking_page() -> None:
+    import streamlit as st
+
+    from tests.ui.study.test_run_panel import LOOKS, Spec
+    from ui.study.run_panel import is_stored
+
+    st.write(is_stored("RSA", Spec(), LOOKS.look, refused=st.session_state["refused"]))
+
+
+@dataclass
+class Looks:
+    """Counts how often the store was looked through."""
+
+    count: int = 0
+
+    def look(self, progress, signal: Signal) -> Outcome:
+        self.count += 1
+        raise NotStoredError("Not everything is stored.")
+
+
+LOOKS = Looks()
+
+
+@pytest.mark.parametrize(("refused", "looks"), [(True, 1), (False, 3)])
+def test_a_refused_study_is_looked_for_once_on_this_server(refused: bool, looks: int) -> None:
+    LOOKS.count = 0
+    for _ in range(3):  # sessions
+        app = AppTest.from_function(looking_page, default_timeout=30)
+        app.session_state["refused"] = refused
+        assert "False" in texts(app.run())
+    assert LOOKS.count == looks
+
+
 def test_cancel_says_so_and_run_again_starts_anew() -> None:
     app = press(open_page(), "Cancel")
     app.run()
