@@ -61,6 +61,7 @@ class Tab:
         self.session = ""
         self._run = ""
         self._fragments: tuple[str, ...] = ()
+        self._begun = False  # the run of the page's whole script that was asked for
         self.settled = (
             False  # the page's script has run to its end, and has not been asked for again
         )
@@ -94,7 +95,7 @@ class Tab:
             urlencode(link, doseq=True),
         )
         self._states.clear()
-        self.settled = False
+        self.settled = self._begun = False
         await self._rerun()
 
     async def choose(self, label: str, value: str) -> None:
@@ -116,7 +117,7 @@ class Tab:
     async def say(self, state: WidgetState) -> None:
         """Give a widget a state, as somebody who uses it does."""
         self._states[state.id] = state
-        self.settled = False
+        self.settled = self._begun = False
         await self._rerun()
 
     async def press(self, label: str) -> None:
@@ -253,7 +254,7 @@ class Tab:
             self.session = message.new_session.initialize.session_id
             self._run, self._fragments = run.script_run_id, tuple(run.fragment_ids)
             if not self._fragments:
-                self.settled = False
+                self.settled, self._begun = False, True
                 self._stop_clocks()
         elif kind == "navigation":
             self._hash = message.navigation.page_script_hash
@@ -287,13 +288,19 @@ class Tab:
 
     def _finish(self, status: int) -> None:
         """What the run that ended did not show again is gone; a run that was cut short takes
-        nothing away."""
+        nothing away.
+
+        The end of a whole run is not told where a fragment's clock ticks between it and the
+        telling (streamlit/streamlit issue 9921): then, as in a browser, the page stands with the
+        end of the fragment's run, which can only follow it.
+        """
         whole = status == ForwardMsg.FINISHED_SUCCESSFULLY
-        if whole or status == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY:
+        part = status == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
+        if whole or part:
             for path, shown in list(self._elements.items()):
                 if shown.run != self._run and (whole or shown.fragment in self._fragments):
                     del self._elements[path]
-        self.settled = self.settled or whole
+        self.settled = self.settled or whole or (part and self._begun)
 
     def _start_clock(self, fragment: str, interval: float) -> None:
         self._stop_clocks(fragment)
