@@ -14,13 +14,15 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from core.errors import CorpusError
+from core.limits import current_limits
 from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
 from core.text.datasets import HubText, Row, read_rows, too_much
 
 MOST_ROWS = 2_000_000  # rows looked at
 MOST_EMPTY = 100_000  # rows without text
 MOST_CHARACTERS = 200_000_000  # of all rows
-MEMORY = 2 * 2**30  # bytes that reading may take
+# Bytes that reading may take; RLIMIT_DATA counts what is reserved, twice what is held.
+MEMORY, MEMORY_SHARED = 2 * 2**30, 768 * 2**20
 DEADLINE = 300.0  # seconds for a whole data set
 SILENCE = 120.0  # seconds without a row
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|~")
@@ -68,7 +70,8 @@ def rows_apart(source: HubText) -> Iterator[Row]:
         CorpusError: As for `datasets.read_rows`; also if it takes too long or too much memory.
         CancelledError: If the run is cancelled.
     """
-    reader = Apart("core.text.hub_rows", MEMORY)
+    memory = MEMORY_SHARED if current_limits().shared else MEMORY
+    reader = Apart("core.text.hub_rows", memory)
     try:
         for row in reader.ask(
             asdict(source), Patience(SILENCE, DEADLINE), f"reading {source.name}"

@@ -75,7 +75,7 @@ class Apart:
     """
 
     def __init__(self, module: str, memory: int, **environment: str) -> None:
-        root = str(Path(__file__).resolve().parents[2])
+        root = str(Path(__file__).resolve().parents[3])  # the folder of `core`
         paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "core.runs.process.isolation", module, str(memory)],

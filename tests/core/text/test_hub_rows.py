@@ -33,7 +33,10 @@ def write(path: Path, part: bytes, times: int) -> None:
     path.write_bytes(gzip.compress(part, 1) * times)
 
 
-def test_rows_come_as_they_are(folder: Path) -> None:
+@pytest.mark.parametrize("mode", ["local", "shared"])
+def test_rows_come_as_they_are(folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In shared mode too, where the process that reads them may take less memory."""
+    monkeypatch.setenv("PALIMPSEST_MODE", mode)
     rows: list[Any] = [
         {"text": "one\ntwo"},
         {"text": ""},
@@ -47,6 +50,26 @@ def test_rows_come_as_they_are(folder: Path) -> None:
     words = [{"words": ["a", " ", "b"]}, {"words": []}]
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in words))
     assert list(stream_rows(HubText(str(folder), column="words"))) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "memory"), [("local", hub_rows.MEMORY), ("shared", hub_rows.MEMORY_SHARED)]
+)
+def test_a_shared_instance_gives_less_memory(
+    mode: str, memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+
+    class Process(apart.Apart):
+        def __init__(self, module: str, memory: int) -> None:
+            given.append(memory)
+            super().__init__("core.nowhere", memory)
+
+    monkeypatch.setenv("PALIMPSEST_MODE", mode)
+    monkeypatch.setattr(hub_rows, "Apart", Process)
+    with pytest.raises(CorpusError):
+        list(rows_apart(HubText("org/any")))
+    assert given == [memory]
 
 
 def test_nothing_but_line_ends_is_refused_soon(folder: Path) -> None:
