@@ -17,6 +17,7 @@ none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,12 +28,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
+from core.alignment.maps.curves import Checks, Curve, joined
 from core.runs.runner import checkpoint, tick
 from core.runs.store import Value
 
 IMPROVED = 1e-3  # relative decrease of the error below which a check counts as no improvement
 WARM_UP = 20  # steps over which the rate rises to its first value
 BETAS, EPSILON = (0.9, 0.999), 1e-8
+# Bytes of the networks that are trained at once; their gradients, moments and best parameters take
+# six times as much.
+PORTION = 64 * 2**20
 FORM = "alignment.bank/1"  # version of the checkpoint; raise it when `_Bank.state` changes
 PROCESSOR = Path("/proc/cpuinfo")
 
@@ -64,20 +69,6 @@ class Schedule:
     rates: int = 3
     noise: float = 0.0
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Normalised mean squared error at each check: (check, network), NaN once a network has
-    converged; steps (check,).
-
-    `converged` (network,) marks the networks that converged before the schedule's last step.
-    """
-
-    steps: Float[np.ndarray, " check"]
-    training: Float[np.ndarray, "check network"]
-    validation: Float[np.ndarray, "check network"]
-    converged: Float[np.ndarray, " network"]
 
 
 STATE = ("places", "rate", "best", "stale", "left", "running")
@@ -207,34 +198,6 @@ class _Bank:
             self.done[name][self.places] = weight
 
 
-class _Checks:
-    """The errors of the networks at each check."""
-
-    def __init__(self) -> None:
-        self.steps: list[int] = []
-        self.training: list[np.ndarray] = []
-        self.validation: list[np.ndarray] = []
-
-    def add(self, step: int, training: Tensor, validation: Tensor) -> None:
-        """Add a check: the errors of every network, NaN once it has converged."""
-        self.steps.append(step)
-        self.training.append(training.numpy())
-        self.validation.append(validation.numpy())
-
-    def curves(self) -> dict[str, np.ndarray]:
-        """The checks as arrays, by name."""
-        return {
-            "steps": np.asarray(self.steps),
-            "training": np.stack(self.training),
-            "validation": np.stack(self.validation),
-        }
-
-    def restore(self, state: Value) -> None:
-        """Resume from what `curves` returned."""
-        self.steps = list(state["steps"])
-        self.training, self.validation = list(state["training"]), list(state["validation"])
-
-
 def train_bank(
     networks: nn.ModuleList,
     x: Float[Tensor, "network row d"],
@@ -245,7 +208,8 @@ def train_bank(
 ) -> Curve:
     """Train `networks[n]` in place to map `x[n]` to `y[n]`, and return the training curves.
 
-    A run saves a checkpoint of the training at intervals and resumes from it.
+    A run saves a checkpoint of the training at intervals and resumes from it. Networks whose
+    parameters exceed `PORTION` are trained a portion after the other, each as in one bank.
 
     Args:
         networks: All of one shape; each maps rows to rows.
@@ -260,8 +224,35 @@ def train_bank(
         >>> bool(curve.validation[-1, 0] < 0.1 * curve.validation[0, 0])
         True
     """
+    size = sum(tensor.nbytes for tensor in networks[0].state_dict().values())
+    at_once, count = max(1, PORTION // max(size, 1)), len(networks)
+    curves = []
+    for start in range(0, count, at_once):
+        part = slice(start, min(start + at_once, count))
+
+        def report(share: float, part: slice = part) -> None:
+            tick((part.start + share * (part.stop - part.start)) / count)
+
+        rows = (x[part], y[part], held_x[part], held_y[part])
+        curves.append(_train_portion(networks[part], *rows, schedule, report))
+    return joined(curves)
+
+
+def _train_portion(
+    networks: nn.ModuleList,
+    x: Tensor,
+    y: Tensor,
+    held_x: Tensor,
+    held_y: Tensor,
+    schedule: Schedule,
+    report: Callable[[float], None],
+) -> Curve:
+    """Train a portion of the networks as one bank, from the schedule's seed.
+
+    `report` is told the share that has converged; other arguments as for `train_bank`.
+    """
     generator = torch.Generator().manual_seed(schedule.seed)
-    bank, checks = _Bank(networks, schedule), _Checks()
+    bank, checks = _Bank(networks, schedule), Checks()
     count, rows = x.shape[:2]
     kept, begun = checkpoint(FORM), 0
     if (resumed := kept.find()) is not None:
@@ -284,7 +275,7 @@ def train_bank(
                 seen[0, places] = bank.running / schedule.check_every
             checks.add(step, *seen)
             bank.check(errors)
-            tick(1 - float(bank.left.sum()) / (count * schedule.rates))
+            report(1 - float(bank.left.sum()) / (count * schedule.rates))
             if kept.due:
                 kept.keep(state())
         if not len(bank.places) or checks.steps[-1] == schedule.steps:

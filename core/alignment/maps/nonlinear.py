@@ -28,7 +28,8 @@ from FrEIA.framework import SequenceINN
 from FrEIA.modules import FixedLinearTransform, GLOWCouplingBlock
 from torch import Tensor, nn
 
-from core.alignment.maps.fitting import Curve, Schedule, train_bank
+from core.alignment.maps.curves import Curve
+from core.alignment.maps.fitting import Schedule, train_bank
 from core.alignment.maps.linear import (
     Aligner,
     LinearAligner,

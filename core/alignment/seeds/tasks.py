@@ -19,7 +19,7 @@ from core.runs.tasks import pure
 from core.vectors.pairs import Items, Words, extract_pair
 
 if TYPE_CHECKING:
-    from core.alignment.maps.fitting import Curve
+    from core.alignment.maps.curves import Curve
 
 SHOWN = 120  # rows kept for the projection of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")

@@ -61,6 +61,41 @@ def test_a_bank_trains_as_each_of_its_networks_would_alone(noise: float) -> None
 
 
 @pytest.mark.slow
+def test_portions_train_as_one_bank_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory has a bound, and neither the maps nor the curves depend on it."""
+    layers, d = 5, 6
+    x, y = bent_rows(layers, 120, d)
+    y[0] = x[0]
+    bank, apart = small_bank(layers, d), small_bank(layers, d)
+    schedule = Schedule(
+        steps=200, batch=32, learning_rate=1e-2, check_every=20, patience=2, noise=0.3
+    )
+    rows = (x[:, :100], y[:, :100], x[:, 100:], y[:, 100:])
+    together = train_bank(bank, *rows, schedule)
+    sizes: list[int] = []
+    whole = fitting._Bank
+
+    def counted(networks: nn.ModuleList, schedule: Schedule) -> object:
+        sizes.append(len(networks))
+        return whole(networks, schedule)
+
+    monkeypatch.setattr(fitting, "_Bank", counted)
+    one = sum(tensor.nbytes for tensor in bank[0].state_dict().values())
+    monkeypatch.setattr(fitting, "PORTION", 2 * one)
+    shares: list[float] = []
+    monkeypatch.setattr(fitting, "tick", shares.append)
+    curve = train_bank(apart, *rows, schedule)
+    assert sizes == [2, 2, 1]
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1
+    assert curve.validation.shape == together.validation.shape
+    np.testing.assert_allclose(curve.validation, together.validation, rtol=2e-2, atol=1e-4)
+    assert curve.converged.tolist() == together.converged.tolist()
+    for mapped, same in zip(apart, bank, strict=True):
+        torch.testing.assert_close(mapped(x[1]), same(x[1]), rtol=2e-2, atol=1e-2)
+
+
+@pytest.mark.slow
 def test_training_goes_on_until_nothing_improves_and_says_so() -> None:
     x, y = bent_rows(1, 300, 4)
     parts = x[:, :200], y[:, :200], x[:, 200:], y[:, 200:]
