@@ -56,6 +56,7 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
         },
     )
     yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **of(40)}
+    yield "divergence", {"base": a, "compare": (b,), "others": (), **of(20)}
     yield "weights", {"base": a, "models": (tuned, other)}
     few: dict[str, Any] = {"draws": 19, "families": ("query",)} if wide else {}
     yield "weights intruders", {"base": a, "models": (tuned,), **few}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core.alignment import attention, check, published, seeds, stitching
 from core.probes import edges, trees
 from core.probes import training as probe_training
-from core.rsa import layers, swap, tokens, training, truth
+from core.rsa import divergence, layers, swap, tokens, training, truth
 from core.weights import clusters, intruders
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ STUDIES = Catalogue(
         "rsa": layers,
         "tokens": tokens,
         "swap": swap,
+        "divergence": divergence,
         "truth": truth,
         "training": training,
         "probe": trees,

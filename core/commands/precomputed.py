@@ -118,6 +118,7 @@ def _experiments() -> list[tuple[str, Spec]]:
     asked: dict[str, dict[str, Any]] = {
         "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
+        "divergence": {"sentences": rsa.sentences, "words": rsa.words, "base": rsa.base},
         "truth": {},
         "probe edges": {
             name: getattr(probe, name)

@@ -31,9 +31,22 @@ KINDS: dict[str, Kind] = {
     "items": "whole",
     "intruders": "whole",
     "seconds": "seconds",
+    "js": "amount",
+    "kl": "amount",
+    "reverse_kl": "amount",
+    "chance_js": "amount",
+    "surprisal": "amount",
+    "base_surprisal": "amount",
+    "agreement": "per cent",
 }  # by the name of a column; others are shares of 1
 OF_HUNDRED = ("uuas", "root", "uas", "accuracy", "unseen")  # metrics of probes in per cent
-PREFIXED = ("loss", "excess", "ahead")  # columns whose interval is named after them
+PREFIXED = (
+    "loss",
+    "excess",
+    "ahead",
+    "correlation",
+    "within",
+)  # columns whose interval is named after them
 BANDED = (
     "similarity",
     "value",
@@ -44,6 +57,7 @@ BANDED = (
     "accuracy",
     "auc",
     "distance",
+    "js",
 )  # columns to which `low` and `high` may belong: the first of these in a table
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.models import costs
+from core.models.patterns import matching_refs
 from core.models.sizes import Size
 from core.rsa.layers.runs import find_compared, find_references
 from core.rsa.measures.registry import Options, get_measure
@@ -15,6 +16,7 @@ from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 
 if TYPE_CHECKING:
+    from core.rsa.divergence.spec import DivergenceSpec
     from core.rsa.layers.spec import RsaSpec
     from core.rsa.swap.spec import SwapSpec
     from core.rsa.tokens.spec import TokenMapSpec
@@ -40,6 +42,9 @@ WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at o
 COPIES = 4  # of the vectors of two models
 LABELLED = 300  # included sentences with a label
 TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
+# tokens of a vocabulary where it is not known; processor seconds per prediction and token of it;
+# numbers of a block of logits and what is computed from it
+VOCABULARY, PREDICTED, LOGITS = 30_000, 1.5e-8, 8 * 2**24
 PASSAGE = 2.0  # processor seconds of a token map beside its models
 ROUNDINGS, SWAPPED = 4, 0.6  # of a frozen fine-tune; of a pass that a layer swap runs
 
@@ -144,6 +149,31 @@ def training_price(spec: TrainingSpec) -> Price:
     memory = at_once * (
         held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
     ) + costs.resident(sizes)
+    kept = sum(costs.stored(size, sentences) for size in sizes.values())
+    return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def divergence_price(spec: DivergenceSpec) -> Price:
+    """Estimate the price of comparing predictions: a pass a word, and the vocabulary's matrix."""
+    refs = tuple(ref for text in (*spec.compare, *spec.others) for ref in matching_refs(text))
+    sizes, sentences = costs.sizes_of((spec.base, *refs)), costs.sentences_of(spec)
+    passes = costs.WORDS if spec.masking == "masked" else 1.0
+    tokens = costs.SUBWORDS * sentences
+    tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
+    items = min(spec.words, costs.WORDS * sentences)
+    for ref in refs:
+        for size in (sizes[name] for name in (spec.base, ref) if name in sizes):
+            predicted = VOCABULARY * (size.d_model * costs.PASSING * 2 + PREDICTED)
+            tasks.append(
+                costs.opening(size)
+                + costs.passing(size, sentences * passes)
+                + tokens * predicted
+                + size.layers * (scoring("rsa", "cosine", "pearson", items, size.d_model,
+                                         sentences, spec.draws) + 1e-8 * items**2) / 2
+            )  # fmt: skip
+    largest = max((size.parameters for size in sizes.values()), default=0)
+    memory = TASKS_AT_ONCE * (2 * largest * costs.SINGLE + LOGITS * costs.SINGLE)
+    memory += 4 * items**2 * costs.DOUBLE
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 

@@ -41,6 +41,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "--draws",
         "20",
     ),
+    "divergence": (*SMALL, "--words", "200", "--draws", "20"),
     "truth": SMALL,
     "training": (*SMALL, "--words", "200", "--draws", "20"),
     "probe": (

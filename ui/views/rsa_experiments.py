@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.results.names import short_names
+from core.rsa.divergence import charts as divergence_charts
+from core.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.rsa.swap import charts as swap_charts
 from core.rsa.swap.study import STUDY as SWAP_STUDY
 from core.rsa.training.study import STUDY as TRAINING_STUDY
@@ -15,10 +18,13 @@ from core.rsa.truth.study import STUDY as TRUTH_STUDY
 from ui.study.experiment import Experiment, Shown
 
 if TYPE_CHECKING:
+    from core.results.drawing.context import Context
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
     from ui.frame.links import Address
 
 SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
+DIVERGENCE = DIVERGENCE_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 
@@ -55,12 +61,48 @@ def truth_shown(address: Address, result: Result) -> Shown:
     )
 
 
+def divergence_shown(address: Address, result: Result) -> Shown:
+    """Show predictions beside states, and below them a text whose words are coloured."""
+    models = list(dict.fromkeys(result.tables["coloured"]["model"]))
+    names = short_names(models)
+    model = st.selectbox(
+        "Words coloured for",
+        models,
+        format_func=lambda ref: names[ref],
+        key="divergence_model",
+        help="Choose whose predictions are compared with the base's, word by word.",
+    )
+
+    def charts(*, context: Context) -> list[Chart]:
+        drawn = [divergence_charts.groups_chart(result, context=context)]
+        if len(result.tables["states"]):
+            drawn += [
+                divergence_charts.states_chart(result, context=context),
+                divergence_charts.correlation_chart(result, context=context),
+            ]
+        if model is not None:
+            drawn.append(divergence_charts.coloured_chart(result, model, context=context))
+        return drawn
+
+    return Shown(charts, result.tables, view=model)
+
+
 EXPERIMENTS = {
     SWAP: Experiment(
         SWAP_STUDY,
         own={"swap_noises": "noises", "swap_random": "random", "swap_frozen": "frozen"},
         shared=("base", "compare", *TEXT),
         shown=swap_shown,
+    ),
+    DIVERGENCE: Experiment(
+        DIVERGENCE_STUDY,
+        own={
+            "language_models": "compare",
+            "language_baselines": "others",
+            "masking": "masking",
+        },
+        shared=("base", "words", *TEXT),
+        shown=divergence_shown,
     ),
     TRUTH: Experiment(
         TRUTH_STUDY, own={"plants": "plants", "truth_measures": "measures"}, shown=truth_shown

@@ -66,8 +66,8 @@ class Tokenizer:
         rows: Tokens that the model has vectors of; None does not look.
 
     Attributes:
-        pad, cls, unk: Ids of these tokens; None where there is none, or no vector of the one that
-            pads.
+        pad, cls, unk, mask: Ids of these tokens; None where there is none, or no vector of the one
+            that pads.
         longest: Subwords that a text may have, by the model and by the tokenizer.
 
     Raises:
@@ -81,6 +81,7 @@ class Tokenizer:
         self.pad: int | None = None if (settings["pad"] or 0) >= self._rows else settings["pad"]
         self.cls: int | None = settings["cls"]
         self.unk: int | None = settings["unk"]
+        self.mask: int | None = settings["mask"]
         self.longest = min(longest, settings["longest"])
 
     @cached_property
@@ -132,6 +133,11 @@ class Tokenizer:
                 "do not belong together; choose another model."
             )
         return encodings
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Write tokens as they are in a text, without spaces around them."""
+        (written,) = self._ask({"what": "tokens", "ids": list(ids)})
+        return [str(token) for token in written]
 
     def forms(self, sentences: Sequence[Words]) -> list[tuple[str, ...]]:
         """Normalise words as the model does: an uncased one reads The and the as one type."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TOGETHER = 256  # texts of one reply
 MOST_IDS = MAX_SUBWORDS + 1  # of a text; more would say no more than that it is too long
+LONGEST_TOKEN = 100  # characters of a token
 LONGEST_FORM = 10_000  # characters of a word as the tokenizer normalises it
 Reply = Any
 _open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
@@ -69,6 +70,8 @@ def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iter
     elif request["what"] == "vocabulary":
         entries = sorted(tokenizer.get_vocab().items())
         yield hashlib.sha256(json.dumps(entries).encode()).hexdigest()
+    elif request["what"] == "tokens":
+        yield [_token(tokenizer, number) for number in request["ids"]]
     elif request["what"] == "forms":
         yield from (_forms(tokenizer, words) for words in _batches(request["words"]))
     else:
@@ -108,7 +111,7 @@ def first_line(error: Exception) -> str:
 def _settings(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | None]:
     longest = tokenizer.model_max_length
     usable = isinstance(longest, int | float) and 0 < longest < MAX_SUBWORDS
-    ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("pad", "cls", "unk")}
+    ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("pad", "cls", "unk", "mask")}
     return {**ids, "longest": int(longest) if usable else MAX_SUBWORDS}
 
 
@@ -117,6 +120,11 @@ def _forms(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[str
     if normaliser is None:
         return list(words)
     return [normaliser.normalize_str(word)[:LONGEST_FORM] for word in words]
+
+
+def _token(tokenizer: PreTrainedTokenizerFast, number: int) -> str:
+    """A token as it is written in a text, without the spaces around it."""
+    return str(tokenizer.decode([number])).strip()[:LONGEST_TOKEN]
 
 
 def _encodings(

@@ -167,9 +167,19 @@ PAPERS = (
         "Naval Research Logistics Quarterly", doi="10.1002/nav.3800020109",
     ),
     Reference(
+        "kullback1951", 1951, ARTICLE, ("Kullback, Solomon", "Leibler, Richard A."),
+        "On Information and Sufficiency", "The Annals of Mathematical Statistics",
+        doi="10.1214/aoms/1177729694",
+    ),
+    Reference(
         "lenc2015", 2015, TALK, ("Lenc, Karel", "Vedaldi, Andrea"),
         "Understanding image representations by measuring their equivariance and equivalence",
         "CVPR", arxiv="1411.5908",
+    ),
+    Reference(
+        "lin1991", 1991, ARTICLE, ("Lin, Jianhua",),
+        "Divergence measures based on the Shannon entropy",
+        "IEEE Transactions on Information Theory", doi="10.1109/18.61115",
     ),
     Reference(
         "liu2021", 2021, TALK,
@@ -239,6 +249,12 @@ PAPERS = (
         "rudelson2007", 2007, ARTICLE, ("Rudelson, Mark", "Vershynin, Roman"),
         "Sampling from large matrices: An approach through geometric functional analysis",
         "Journal of the ACM",
+    ),
+    Reference(
+        "salazar2020", 2020, TALK,
+        ("Salazar, Julian", "Liang, Davis", "Nguyen, Toan Q.", "Kirchhoff, Katrin"),
+        "Masked Language Model Scoring", "ACL", doi="10.18653/v1/2020.acl-main.240",
+        arxiv="1910.14659",
     ),
     Reference(
         "saphra2019", 2019, TALK, ("Saphra, Naomi", "Lopez, Adam"),

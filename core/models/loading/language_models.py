@@ -1,0 +1,176 @@
+"""Models that predict tokens: masked or causal, and their predictions a block of the vocabulary at
+a time.
+
+The last matrix of a language model is as wide as its vocabulary. It is applied here to the
+positions that are asked for and to a block of tokens, and not by the model to all of them; that
+this gives the model's own logits is checked in every batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.errors import ModelError
+from core.models.describing import describe
+from core.models.loading.model import load_with_head
+from core.runs.tasks import pure
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from core.models.loading.model import LoadedModel
+
+Kind = Literal["masked", "causal"]
+MASKED = ("ForMaskedLM", "BertForPreTraining")
+CAUSAL = ("ForCausalLM", "LMHeadModel")
+ROUNDING = 1e-3  # of the largest logit: what another order of additions may change
+
+
+@pure("models.prediction_kind")
+def prediction_kind(ref: str) -> Kind:
+    """Tell from its configuration whether a model predicts masked or following tokens.
+
+    Raises:
+        ModelError: If the model cannot be found, or has no language-model head.
+    """
+    info = describe(ref)
+    if info.family == "encoder" and info.architecture.endswith(MASKED):
+        return "masked"
+    if info.family == "decoder" and info.architecture.endswith(CAUSAL):
+        return "causal"
+    raise ModelError(
+        f"{ref} predicts no words, because it was saved without a masked or causal language-model "
+        f"head ({info.architecture}): choose a model saved with one, such as a pretrained base."
+    )
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """A model's predictions at chosen positions of a batch.
+
+    Attributes:
+        hidden: What enters the last matrix, shape (position, width).
+        head: That matrix, with its bias.
+        finish: What the model does to its logits afterwards.
+    """
+
+    hidden: Tensor
+    head: nn.Linear
+    finish: Callable[[Tensor], Tensor]
+
+    def logits(self, start: int, stop: int) -> Tensor:
+        """Compute logits (position, token) of the tokens from `start` up to `stop`."""
+        import torch
+
+        bias = None if self.head.bias is None else self.head.bias[start:stop]
+        with torch.inference_mode():
+            scores = torch.nn.functional.linear(self.hidden, self.head.weight[start:stop], bias)
+            return self.finish(scores)
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model with its language-model head, ready to run.
+
+    Attributes:
+        ref: Its reference.
+        kind: "masked" or "causal".
+        loaded: The model and its tokenizer.
+        head: Its last matrix, with its bias.
+    """
+
+    ref: str
+    kind: Kind
+    loaded: LoadedModel
+    head: nn.Linear
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens it can predict."""
+        return int(self.head.weight.shape[0])
+
+    def predict(
+        self, ids: Tensor, mask: Tensor, rows: Sequence[int], places: Sequence[int]
+    ) -> Predictions:
+        """Run the model over a batch and keep what its predictions are computed from.
+
+        Args:
+            ids, mask: Token ids and which of them are read, shape (sentence, subword).
+            rows, places: The sentence and the subword of each position.
+
+        Raises:
+            ModelError: If the model's own logits are not those that its last matrix gives.
+        """
+        import torch
+
+        captured: list[Tensor] = []
+
+        def shorten(module: nn.Module, given: tuple[Any, ...]) -> tuple[Tensor]:
+            captured.append(given[0])
+            return (given[0][:1, :1],)  # the model itself computes one position, for the check
+
+        handle = self.head.register_forward_pre_hook(shorten)
+        try:
+            with torch.inference_mode():
+                output = self.loaded.model(
+                    input_ids=ids.to(self.loaded.device),
+                    attention_mask=mask.to(self.loaded.device),
+                    return_dict=True,
+                )
+        finally:
+            handle.remove()
+        scores = output["logits"] if "logits" in output else output["prediction_logits"]
+        if len(captured) != 1 or captured[0].shape[:2] != ids.shape:
+            raise self._unlike()
+        finish = _finishing(self.loaded.model.config)
+        first = Predictions(captured[0][0, :1], self.head, finish)
+        expected = scores.reshape(1, -1)
+        given = first.logits(0, self.vocabulary)
+        if given.shape != expected.shape or not torch.allclose(
+            given, expected, rtol=0.0, atol=ROUNDING * float(expected.abs().max())
+        ):
+            raise self._unlike()
+        hidden = captured[0][torch.as_tensor(rows), torch.as_tensor(places)]
+        return Predictions(hidden, self.head, finish)
+
+    def _unlike(self) -> ModelError:
+        return ModelError(
+            f"The predictions of {self.ref} cannot be read block by block: its output layer does "
+            f"more than Palimpsest knows of a {self.loaded.info.model_type}. Choose another model."
+        )
+
+
+def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
+    """Load a model with its language-model head.
+
+    Raises:
+        ModelError: As `prediction_kind`, or if the model cannot be loaded or its last matrix is
+            not known.
+    """
+    from torch import nn
+
+    kind = prediction_kind(ref)
+    loaded = load_with_head(ref, device=device)
+    head: Any = loaded.model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    if not isinstance(head, nn.Linear):
+        raise ModelError(
+            f"{ref} has no last matrix that Palimpsest can read: choose another language model."
+        )
+    return LanguageModel(ref, kind, loaded, head)
+
+
+def _finishing(config: Any) -> Callable[[Tensor], Tensor]:
+    """What a model of this configuration does to its logits: soft caps, a scale, or nothing."""
+    import torch
+
+    cap = getattr(config, "final_logit_softcapping", None)
+    scaling = getattr(config, "logits_scaling", None)
+
+    def finish(scores: Tensor) -> Tensor:
+        if scaling:
+            scores = scores / scaling
+        return torch.tanh(scores / cap) * cap if cap else scores
+
+    return finish

@@ -1,0 +1,134 @@
+"""Which inputs a language model reads to predict every word of a text, in batches.
+
+A masked model reads a sentence once for each of its words, with all subwords of the word masked
+(Salazar et al. 2020 mask one subword at a time), or once without a mask; a causal model reads it
+once and predicts each subword from those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+if TYPE_CHECKING:
+    from core.vectors.forward import Subwords
+
+MASKING = {
+    "masked": "each word masked: one pass a word",
+    "unmasked": "unmasked text: one pass a sentence, in which the model sees the word",
+}
+COLUMNS = {
+    "js": "js",
+    "kl": "kl",
+    "reverse_kl": "reverse_kl",
+    "chance": "chance",
+    "surprisal": "second_surprisal",
+    "base_surprisal": "first_surprisal",
+    "agree": "agree",
+}
+"""What is kept of every word, and the attribute of `Divergences` that it averages."""
+NAMED = 8  # sentences at the front whose most likely tokens are written out
+
+
+@dataclass(frozen=True)
+class Query:
+    """One input: a sentence with a word masked (-1: none), and where predictions are read.
+
+    Attributes:
+        sentence: Its number.
+        masked: Number of the masked word; -1 if none is.
+        places: Subwords that are predicted.
+        shift: How many subwords earlier the prediction stands: 1 for causal models.
+    """
+
+    sentence: int
+    masked: int
+    places: tuple[int, ...]
+    shift: int
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A padded batch of queries.
+
+    Attributes:
+        ids, mask: Token ids and which are read, shape (query, subword).
+        rows, places: Where each prediction stands.
+        targets: The token that is there in the text.
+        sentence, word: Which word each predicted token belongs to.
+    """
+
+    ids: Int[ndarray, "query subword"]
+    mask: Int[ndarray, "query subword"]
+    rows: Int[ndarray, " position"]
+    places: Int[ndarray, " position"]
+    targets: Int[ndarray, " position"]
+    sentence: Int[ndarray, " position"]
+    word: Int[ndarray, " position"]
+
+
+def make_queries(sentences: Sequence[Subwords], kind: str, masking: str) -> list[Query]:
+    """List the inputs from which every word of the sentences is predicted.
+
+    Args:
+        sentences: As the tokenizer cuts them.
+        kind: "masked" or "causal", see `language_models`.
+        masking: One of `MASKING`; a causal model masks nothing.
+    """
+    queries = []
+    for number, sentence in enumerate(sentences):
+        owners = np.asarray(sentence.words)
+        places = np.flatnonzero(owners >= 0)
+        if kind == "causal":
+            places = places[places > 0]  # nothing stands before the first
+        if kind == "masked" and masking == "masked":
+            queries += [
+                Query(number, int(word), tuple(np.flatnonzero(owners == word).tolist()), 0)
+                for word in np.unique(owners[places])
+            ]
+        elif len(places):
+            queries.append(Query(number, -1, tuple(places.tolist()), int(kind == "causal")))
+    return queries
+
+
+def batches(
+    sentences: Sequence[Subwords],
+    queries: Sequence[Query],
+    *,
+    mask_token: int | None,
+    pad: int,
+    tokens: int,
+) -> Iterator[Inputs]:
+    """Make padded batches of queries of similar length.
+
+    Args:
+        sentences, queries: See `make_queries`.
+        mask_token: Put in place of a masked word's subwords.
+        pad: Put after shorter inputs.
+        tokens: Most tokens of a batch, padding included.
+    """
+    from core.vectors.forward import plan_batches
+
+    lengths = [len(sentences[query.sentence].ids) for query in queries]
+    for numbers in plan_batches(lengths, tokens):
+        chosen = [queries[number] for number in numbers]
+        width = max(lengths[number] for number in numbers)
+        ids = np.full((len(chosen), width), pad, dtype=np.int64)
+        mask = np.zeros_like(ids)
+        columns: list[tuple[int, int, int, int, int]] = []
+        for row, query in enumerate(chosen):
+            sentence = sentences[query.sentence]
+            ids[row, : len(sentence.ids)] = sentence.ids
+            mask[row, : len(sentence.ids)] = 1
+            if query.masked >= 0:
+                ids[row, list(query.places)] = mask_token
+            columns += [
+                (row, at - query.shift, sentence.ids[at], query.sentence, sentence.words[at])
+                for at in query.places
+            ]
+        yield Inputs(ids, mask, *np.array(columns, dtype=np.int64).T)

@@ -1,0 +1,221 @@
+"""Output divergence: what two language models predict at the same place, beside their states.
+
+Similarity of states says nothing of what a model would say: a layer can turn without any prediction
+changing, and a small change can turn the most likely word. This study compares the predictions
+themselves, word by word, and asks whether they differ where the states do.
+
+References:
+    Kullback & Leibler 1951; Lin 1991 (the divergences). Salazar et al. 2020, ACL, Masked Language
+    Model Scoring (words masked in turn).
+Deviations: all subwords of a word are masked together, so that no subword gives another away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.models.identity import contents, identity_tasks
+from core.models.loading.language_models import prediction_kind
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.rsa.divergence import PURPOSE, tables
+from core.rsa.divergence.charts import figures
+from core.rsa.divergence.spec import DivergenceSpec
+from core.rsa.divergence.text import (
+    CAVEATS,
+    FORMULAS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
+from core.rsa.layers.tasks import Settings, compare_models
+from core.rsa.prices import divergence_price
+from core.runs.runner import Outputs, Task
+from core.study import Study
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Items, sample_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CITATIONS = ("kullback1951", "lin1991", "salazar2020")
+COMPARED, BASELINE = "compared", "baseline"
+
+
+def prepare(spec: DivergenceSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: read the text, identify the models and their heads."""
+    refs = (spec.base, *_parts(spec))
+    kinds = [
+        Task.of(f"head of {ref}", prediction_kind, role=("kind", ref), fleeting=True, ref=ref)
+        for ref in dict.fromkeys(refs)
+    ]
+    reading = text_task(spec.corpus, spec.genres, spec.sentences, texts)
+    return [reading, *identity_tasks(refs), *kinds]
+
+
+def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
+    """Make three tasks for each model: its predictions, the similarity of its states, and what
+    changes word by word; and one that tags the words.
+
+    Raises:
+        ModelError: If the base model could not be found, or predicts no words.
+        CorpusError: If the text could not be read.
+    """
+    from core.rsa.divergence.tasks import compare_predictions, compare_states, tag_words
+
+    content = contents(ready)
+    base = ready.need(("identity", spec.base)).content
+    ready.need(("kind", spec.base))
+    corpus: Corpus = ready.need("text")
+    text = corpus.words
+    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
+    items = Items(tuple(text[number] for number in used), kept, "words")
+    tasks = []
+    for ref in _parts(spec):
+        if ref not in content or ("kind", ref) not in ready.values:
+            continue
+        pair: dict[str, Any] = {
+            "group": spec.base,
+            "base": spec.base,
+            "other": ref,
+            "base_identity": base,
+            "other_identity": content[ref],
+        }
+        predictions = Task.of(
+            f"predictions of {ref}",
+            compare_predictions,
+            role=("predictions", ref),
+            sentences=text,
+            masking=spec.masking,
+            **pair,
+        )
+        similarity = Task.of(
+            f"states of {ref}",
+            compare_models,
+            role=("states", ref),
+            items=items,
+            how=Settings("rsa"),
+            share=1.0,
+            draws=spec.draws,
+            seed=spec.seed,
+            **pair,
+        )
+        changes = Task.of(
+            f"words of {ref}", compare_states, role=("changes", ref), items=items, **pair
+        )
+        tasks += [predictions, similarity, changes]
+    if tasks and not _own_tags(corpus):
+        tasks.append(Task.of("parts of speech", tag_words, role="tags", sentences=text))
+    return tasks
+
+
+def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods.
+
+    Returns:
+        A result with the tables `divergence` (by model and group of words), `states` (by model and
+        layer), `gaps` (models compared with baselines) and `coloured` (words of the first
+        sentences).
+    """
+    corpus: Corpus = ready.values["text"]
+    values = outputs.values
+    tags = _own_tags(corpus) or tuple(values.get("tags", {}).get("tags", ()))
+    groups = tables.Groups.of(corpus.words, tags)
+    parts = {ref: part for ref, part in _parts(spec).items() if ("predictions", ref) in values}
+    rows: dict[str, list[dict[str, Any]]] = {"divergence": [], "states": [], "coloured": []}
+    for ref, part in parts.items():
+        predictions = values["predictions", ref]
+        rows["divergence"] += tables.divergence_rows(
+            ref, part, predictions, groups, spec.draws, spec.seed
+        )
+        if ("changes", ref) in values:
+            similarity, changes = values.get(("states", ref)), values["changes", ref]
+            rows["states"] += tables.state_rows(
+                ref, part, similarity, changes, predictions, groups, spec.draws, spec.seed
+            )
+        if part == COMPARED:
+            rows["coloured"] += tables.shown_rows(ref, predictions, corpus.words)
+    made: dict[str, pd.DataFrame] = {
+        "divergence": tables.as_table(rows["divergence"], tables.DIVERGENCE),
+        "gaps": tables.as_table(_gaps(spec, outputs, parts), tables.GAPS),
+        "states": tables.as_table(rows["states"], tables.STATES),
+        "coloured": tables.as_table(rows["coloured"], tables.SHOWN),
+    }
+    statements = statements_of(made, spec.base)
+    notices = dict.fromkeys(
+        notice
+        for ref in parts
+        for kind in ("predictions", "changes")
+        for notice in values.get((kind, ref), {}).get("notices", ())
+    )
+    kinds = {ready.values["kind", ref] for ref in parts}
+    return Result(
+        study="divergence",
+        spec=spec.plain(),
+        headline=make_headline(statements),
+        statements=statements,
+        tables=made,
+        notices=(*corpus.notices, *notices),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance((spec.base, *parts), corpus),
+        methods=f"{make_methods(spec, kinds, bool(_own_tags(corpus)))} {spec.settings()}",
+        citations=cite((*CITATIONS, "merchant2020")),
+    )
+
+
+def _parts(spec: DivergenceSpec) -> dict[str, str]:
+    """The models that are compared with the base, and whether each is a baseline."""
+    from core.models.patterns import matching_refs
+
+    compared = {ref: COMPARED for text in spec.compare for ref in matching_refs(text)}
+    parts = compared | {ref: BASELINE for ref in spec.others if ref not in compared}
+    return {ref: part for ref, part in parts.items() if ref != spec.base}
+
+
+def _own_tags(corpus: Corpus) -> tuple[str, ...]:
+    """The text's own parts of speech, word by word; none where a sentence has none."""
+    if any(sentence.upos is None for sentence in corpus.sentences):
+        return ()
+    return tuple(tag for sentence in corpus.sentences for tag in sentence.upos or ())
+
+
+def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Compare each model's divergence with each baseline's."""
+    gaps = [
+        tables.gap_row(
+            ref,
+            other,
+            outputs.values["predictions", ref],
+            outputs.values["predictions", other],
+            spec.draws,
+            spec.seed,
+        )
+        for ref, part in parts.items()
+        if part == COMPARED
+        for other, kind in parts.items()
+        if kind == BASELINE
+    ]
+    return [gap for gap in gaps if gap is not None]
+
+
+STUDY = Study(
+    name="divergence",
+    title="Output divergence",
+    purpose=PURPOSE,
+    Spec=DivergenceSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=divergence_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
+)

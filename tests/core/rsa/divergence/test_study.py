@@ -1,0 +1,115 @@
+"""Output divergence from beginning to end, on included models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import ModelError
+from core.models.identity import content_of
+from core.results.columns import meaning
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+from core.rsa.divergence.charts import figures
+from core.rsa.divergence.spec import DivergenceSpec
+from core.rsa.divergence.study import STUDY
+from core.rsa.divergence.tables import ALL
+from core.rsa.divergence.tasks import compare_predictions
+from core.rsa.divergence.text import CLOSEST, FOLLOWS, GAP, NOTHING, SIMILAR, make_headline
+from tests.core.rsa.facts import stated, unnamed
+from tests.core.tiny_models import SENTENCES, save_tiny
+
+SMALL = {"sentences": 30, "words": 100, "draws": 20}
+
+
+@pytest.mark.slow
+def test_a_later_step_predicts_more_like_the_final_model() -> None:
+    spec = DivergenceSpec(compare=("zoo:seed-0@step-200", "zoo:seed-0@step-3200"), **SMALL)
+    result = STUDY.run(spec)
+    assert not result.failures
+    whole = result.table[result.table["by"] == ALL].set_index("model")
+    assert whole.loc["zoo:seed-0@step-3200", "js"] < whole.loc["zoo:seed-0@step-200", "js"]
+    assert (whole["js"] < whole["chance_js"]).all()
+    assert whole["part"].tolist() == ["compared", "compared", "baseline"]
+    for row in whole.itertuples():
+        assert 0 < row.low <= row.js <= row.high < 1
+    closest = stated(result.statements, CLOSEST)
+    assert (closest.subject, closest.baseline) == ("zoo:seed-0@step-3200", "zoo:seed-0")
+    assert closest.estimate == estimate_of(whole.loc["zoo:seed-0@step-3200"], "js")
+    states = result.tables["states"]
+    assert stated(result.statements, SIMILAR).layers == (int(states["layer"].max()),)
+    assert len(states) == 3 * 7
+    assert not unnamed(result.statements, result.headline)
+    assert set(figures(result)) == {"divergence", "states", "correlation", "coloured"}
+    coloured = result.tables["coloured"]
+    assert coloured["sentence"].max() == 8
+    assert (coloured["base_token"].str.len() > 0).all()
+    assert all(
+        meaning(name, column) for name, table in result.tables.items() for column in table.columns
+    )
+
+
+def test_a_model_predicts_like_itself_and_unmasked_text_is_easier() -> None:
+    twin = content_of("zoo:seed-0")
+    sentences = (("the", "cat", "sat", "on", "the", "mat", "."),)
+    masked, unmasked = (
+        compare_predictions("zoo:seed-0", "zoo:seed-0", twin, twin, sentences, masking)
+        for masking in ("masked", "unmasked")
+    )
+    for value in (masked, unmasked):
+        assert value["js"] == pytest.approx([0.0] * 7, abs=1e-6)
+        assert value["agree"].tolist() == [1.0] * 7
+        assert (value["surprisal"] == value["base_surprisal"]).all()
+    assert unmasked["surprisal"].mean() < masked["surprisal"].mean() / 2
+
+
+def test_causal_models_predict_the_next_token(tmp_path: Path) -> None:
+    refs = [
+        f"path:{save_tiny(tmp_path / str(seed), 'gpt2', head=True, seed=seed)}" for seed in (0, 1)
+    ]
+    value = compare_predictions(*refs, *map(content_of, refs), SENTENCES, "masked")
+    predicted = set(zip(value["sentence"].tolist(), value["word"].tolist(), strict=True))
+    assert len(predicted) >= sum(len(words) - 1 for words in SENTENCES)
+    assert (value["js"] > 0).all()
+
+
+def test_models_of_different_kinds_or_vocabularies_are_refused(tmp_path: Path) -> None:
+    causal = f"path:{save_tiny(tmp_path / 'a', 'gpt2', head=True)}"
+    masked = f"path:{save_tiny(tmp_path / 'b', 'bert', head=True)}"
+
+    def run(first: str, second: str) -> None:
+        compare_predictions(
+            first, second, content_of(first), content_of(second), SENTENCES, "masked"
+        )
+
+    with pytest.raises(ModelError, match="choose two models of one kind"):
+        run(masked, causal)
+    with pytest.raises(ModelError, match="different vocabularies"):
+        run("zoo:seed-0", masked)
+
+
+@pytest.mark.slow
+def test_a_base_without_a_head_ends_the_study_and_a_model_without_one_is_left_out() -> None:
+    with pytest.raises(ModelError, match="predicts no words"):
+        STUDY.run(DivergenceSpec(base="zoo:parse-0", **SMALL))
+    result = STUDY.run(DivergenceSpec(compare=("zoo:parse-0",), others=(), **SMALL))
+    assert result.headline == NOTHING
+    assert any("predicts no words" in sentence for sentence in result.failures.values())
+    assert figures(result) == {}
+
+
+def test_the_headline_follows_its_statements() -> None:
+    js = Estimate(0.2, 0.18, 0.22, kind="amount")
+    statements = [Statement("a", CLOSEST, js, baseline="b")]
+    assert "0.2" in make_headline(statements)
+    for low, words in ((0.1, "more"), (-0.1, "not detectably different")):
+        gap = Estimate(0.15, low, 0.2, kind="amount")
+        said = make_headline([*statements, Statement("a", GAP, gap, baseline="c")])
+        assert words in said
+    for value, words in ((0.3, "differ more"), (-0.3, "differ less")):
+        rho = Estimate(value, value - 0.1, value + 0.1)
+        assert words in make_headline([*statements, Statement("a", FOLLOWS, rho, (6,), "b")])
+    none = Statement("a", FOLLOWS, Estimate(0.0, -0.1, 0.1), (6,), "b")
+    assert "not detectably" in make_headline([*statements, none])
+    assert make_headline([]) == NOTHING
