@@ -173,7 +173,7 @@ def divergence_price(spec: DivergenceSpec) -> Price:
             )  # fmt: skip
     largest = max((size.parameters for size in sizes.values()), default=0)
     memory = TASKS_AT_ONCE * (2 * largest * costs.SINGLE + LOGITS * costs.SINGLE)
-    memory += 4 * items**2 * costs.DOUBLE
+    memory += 4 * 512 * items * costs.DOUBLE
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 

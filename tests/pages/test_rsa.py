@@ -19,7 +19,7 @@ from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
-from ui.views.rsa_experiments import EXPERIMENTS, SWAP, TRAINING, TRUTH
+from ui.views.rsa_experiments import DIVERGENCE, EXPERIMENTS, SWAP, TRAINING, TRUTH
 
 PAGE = "pages/rsa.py"
 pytestmark = pytest.mark.usefixtures("box")
@@ -229,6 +229,16 @@ def test_known_truth_has_a_header_and_options_of_its_own() -> None:
     assert len(charts(app)) == 4
     assert set(app.dataframe[0].value["finder"]) >= {"rsa"}
     assert open_page(PAGE, **SMALL).title[0].value != app.title[0].value
+
+
+def test_output_divergence_colours_words_and_refuses_a_model_that_predicts_none() -> None:
+    asked = {"language_models": ["zoo:seed-0@step-3200", "zoo:parse-0"]}
+    app = start(open_page(PAGE, **SMALL, view=DIVERGENCE, **asked))
+    assert not app.exception
+    assert len(charts(app)) == 4
+    assert "JS divergence" in headline(app)
+    assert app.selectbox(key="divergence_model").options == ["seed-0@step-3200"]
+    assert "predicts no words" in sentences(app)
 
 
 def test_through_training_says_its_own_study_and_disables_what_it_does_not_read() -> None:

@@ -153,7 +153,7 @@ def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
 
     kind = prediction_kind(ref)
     loaded = load_with_head(ref, device=device)
-    head: Any = loaded.model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    head: Any = loaded.model.get_output_embeddings()
     if not isinstance(head, nn.Linear):
         raise ModelError(
             f"{ref} has no last matrix that Palimpsest can read: choose another language model."

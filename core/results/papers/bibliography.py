@@ -169,7 +169,6 @@ PAPERS = (
     Reference(
         "kullback1951", 1951, ARTICLE, ("Kullback, Solomon", "Leibler, Richard A."),
         "On Information and Sufficiency", "The Annals of Mathematical Statistics",
-        doi="10.1214/aoms/1177729694",
     ),
     Reference(
         "lenc2015", 2015, TALK, ("Lenc, Karel", "Vedaldi, Andrea"),
@@ -251,10 +250,8 @@ PAPERS = (
         "Journal of the ACM",
     ),
     Reference(
-        "salazar2020", 2020, TALK,
-        ("Salazar, Julian", "Liang, Davis", "Nguyen, Toan Q.", "Kirchhoff, Katrin"),
-        "Masked Language Model Scoring", "ACL", doi="10.18653/v1/2020.acl-main.240",
-        arxiv="1910.14659",
+        "salazar2020", 2020, TALK, ("Salazar, Julian", "Liang, Davis", "Nguyen, Toan Q.",
+        "Kirchhoff, Katrin"), "Masked Language Model Scoring", "ACL", arxiv="1910.14659",
     ),
     Reference(
         "saphra2019", 2019, TALK, ("Saphra, Naomi", "Lopez, Adam"),

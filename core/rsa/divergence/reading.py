@@ -100,7 +100,7 @@ def batches(
     sentences: Sequence[Subwords],
     queries: Sequence[Query],
     *,
-    mask_token: int | None,
+    mask_token: int,
     pad: int,
     tokens: int,
 ) -> Iterator[Inputs]:

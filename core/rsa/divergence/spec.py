@@ -46,8 +46,8 @@ class DivergenceSpec(options.Spec):
     words: int = options.whole(
         "Words sampled",
         1_000,
-        low=50,
-        high=5_000,
+        low=10,
+        high=20_000,
         help="Words whose states are compared beside the predictions; more words give narrower "
         "bands.",
     )

@@ -190,15 +190,15 @@ def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> l
     gaps = [
         tables.gap_row(
             ref,
-            other,
+            baseline,
             outputs.values["predictions", ref],
-            outputs.values["predictions", other],
+            outputs.values["predictions", baseline],
             spec.draws,
             spec.seed,
         )
         for ref, part in parts.items()
         if part == COMPARED
-        for other, kind in parts.items()
+        for baseline, kind in parts.items()
         if kind == BASELINE
     ]
     return [gap for gap in gaps if gap is not None]

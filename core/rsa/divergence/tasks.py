@@ -11,7 +11,6 @@ from core.models.identity import as_identified
 from core.models.loading.language_models import LanguageModel, load_language_model
 from core.rsa.divergence.reading import COLUMNS, NAMED, Inputs, batches, make_queries
 from core.rsa.measures.divergence import Divergences, divergences
-from core.rsa.measures.kernels import similarity_matrix
 from core.runs.store import Value
 from core.runs.tasks import pure, tick
 from core.vectors.forward import cut_sentences, token_budget
@@ -21,6 +20,7 @@ from core.vectors.pairs import Items, Words, extract_pair
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+BLOCK = 512  # words whose cosines with all words are held at once
 HELD = 2**24  # numbers of a block of logits (position, token) that are held at once
 
 
@@ -79,7 +79,9 @@ def compare_predictions(
     width = max(first.loaded.info.d_model, second.loaded.info.d_model)
     budget = token_budget(first.loaded.device, width)
     read: list[tuple[Inputs, Divergences]] = []
-    made = batches(cut, queries, mask_token=tokenizer.mask, pad=tokenizer.pad or 0, tokens=budget)
+    made = batches(
+        cut, queries, mask_token=tokenizer.mask or 0, pad=tokenizer.pad or 0, tokens=budget
+    )
     total, done = sum(len(cut[query.sentence].ids) for query in queries), 0
     for inputs in made:
         tick(done / total, f"predictions of {base} and {other}")
@@ -133,22 +135,28 @@ def row_changes(x: NDArray[np.float32], y: NDArray[np.float32]) -> NDArray[np.fl
     Args:
         x, y: Vectors (item, d_model) of the same items.
     """
-    rows = []
-    for matrix in (similarity_matrix(x, "cosine"), similarity_matrix(y, "cosine")):
-        others = np.asarray(matrix, dtype=np.float64)
-        np.fill_diagonal(others, 0.0)
-        mean = others.sum(1, keepdims=True) / (len(others) - 1)
-        others -= mean
-        np.fill_diagonal(others, 0.0)
-        rows.append(others)
-    products, first, second = (
-        np.einsum("ij,ij->i", *pair)
-        for pair in ((rows[0], rows[1]), (rows[0], rows[0]), (rows[1], rows[1]))
-    )
-    norms = np.sqrt(first * second)
-    changes: NDArray[np.float64] = np.full(len(norms), np.nan)
-    np.divide(products, norms, out=changes, where=norms > 0)
-    return 1.0 - changes
+    units = [
+        vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
+        for vectors in (x.astype(np.float64), y.astype(np.float64))
+    ]
+    changes: NDArray[np.float64] = np.full(len(x), np.nan)
+    for start in range(0, len(x), BLOCK):
+        rows = np.arange(start, min(start + BLOCK, len(x)))
+        first, second = (_centred_rows(vectors, rows) for vectors in units)
+        norms = np.sqrt((first**2).sum(1) * (second**2).sum(1))
+        inside = norms > 0
+        changes[rows[inside]] = 1.0 - ((first * second).sum(1)[inside] / norms[inside])
+    return changes
+
+
+def _centred_rows(units: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Compute cosines of some items with all others, less their mean; 0 with themselves."""
+    cosines = units[rows] @ units.T
+    itself = (np.arange(len(rows)), rows)
+    cosines[itself] = 0.0
+    cosines -= cosines.sum(1, keepdims=True) / (len(units) - 1)
+    cosines[itself] = 0.0
+    return cosines
 
 
 def _check_pair(first: LanguageModel, second: LanguageModel) -> None:

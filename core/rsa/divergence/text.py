@@ -97,11 +97,11 @@ def make_headline(statements: Sequence[Statement]) -> str:
 
 def _gap(statement: Statement, names: Mapping[str, str]) -> str:
     """Say whether a model's predictions are closer to the base's than a baseline's are."""
-    gap, other = statement.estimate, names[statement.baseline]
+    gap, baseline = statement.estimate, names[statement.baseline]
     assert gap is not None
     if not gap.clear:
-        return f"not detectably different from another training run, {other} ({gap.text})"
-    return f"{gap.direction('more', 'less')} than those of another training run, {other}"
+        return f"not detectably different from another training run, {baseline} ({gap.text})"
+    return f"{gap.direction('more', 'less')} than those of another training run, {baseline}"
 
 
 def _states(facts: Mapping[str, Statement]) -> str:

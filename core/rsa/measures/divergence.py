@@ -95,14 +95,21 @@ def divergences(
         if turn:
             sums[3] += _to_mixture(p, q.roll(turn, 0), likely_p, likely_q.roll(turn, 0))
     kl, reverse_kl, js, chance = (sums / math.log(2)).clamp(min=0.0).cpu().numpy()
-    bits = [
+    surprisals = [
         ((whole - at).double() / math.log(2)).cpu().numpy()
         for whole, at in ((whole_first, at_first), (whole_second, at_second))
     ]
     if not turn:
         chance = np.full(count, np.nan)
     return Divergences(
-        js, kl, reverse_kl, chance, *bits, top_first.cpu().numpy(), top_second.cpu().numpy()
+        js,
+        kl,
+        reverse_kl,
+        chance,
+        first_surprisal=surprisals[0],
+        second_surprisal=surprisals[1],
+        first_top=top_first.cpu().numpy(),
+        second_top=top_second.cpu().numpy(),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from core.rsa.divergence import tasks
 from core.rsa.divergence.tables import (
     ALL,
     COUNTS,
@@ -104,7 +105,10 @@ def test_the_correlation_is_spearmans_and_within_groups_a_difference_of_groups_i
     assert np.isnan(correlate(x, np.zeros(60), sentence, counts)).all()
 
 
-def test_a_words_change_is_that_of_its_similarities_and_ignores_rotations() -> None:
+def test_a_words_change_is_that_of_its_similarities_and_ignores_rotations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, "BLOCK", 4)  # words come in three blocks
     x = RNG.normal(size=(9, 4)).astype(np.float32)
     y = RNG.normal(size=(9, 6)).astype(np.float32)
     turn = np.linalg.qr(RNG.normal(size=(4, 4)))[0].astype(np.float32)

@@ -1,0 +1,37 @@
+"""The part of the data dictionary about whole models: what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MODEL_COLUMNS: Mapping[str, str] = {
+    # output divergence
+    "divergence.part": "compared, or baseline: another training run",
+    "states.part": "compared, or baseline: another training run",
+    "by": "what words are grouped by: all, part of speech, or frequency in the text",
+    "divergence.words": "the group: all, a universal part of speech, or how often a word occurs in "
+    "the text",
+    "divergence.items": "number of words in the group",
+    "js": "Jensen-Shannon divergence of the predictions from the base's, mean over words (bits; 0 "
+    "for equal predictions, 1 for disjoint ones)",
+    "kl": "Kullback-Leibler divergence of the model's predictions from the base's (bits)",
+    "reverse_kl": "Kullback-Leibler divergence of the base's predictions from the model's (bits)",
+    "chance_js": "Jensen-Shannon divergence of the predictions for different words: chance level "
+    "(bits)",
+    "surprisal": "surprisal of the word in the text under the model, per subword (bits)",
+    "base_surprisal": "surprisal of the word in the text under the base, per subword (bits)",
+    "agreement": "share of subwords for which both models find the same token most likely",
+    "gaps.other": "the baseline with which the model is compared",
+    "gaps.difference": "the model's mean Jensen-Shannon divergence minus the baseline's (bits)",
+    "states.correlation": "Spearman correlation, over words, of the divergence of predictions and "
+    "the change of the state at the layer",
+    "correlation_low": "lower end of the 95 % interval of the correlation",
+    "correlation_high": "upper end of the 95 % interval of the correlation",
+    "within": "the same correlation among words of equal part of speech and frequency",
+    "within_low": "lower end of the 95 % interval of that correlation",
+    "within_high": "upper end of the 95 % interval of that correlation",
+    "coloured.sentence": "number of the sentence in the text, from 1",
+    "coloured.position": "position of the word in its sentence, from 1",
+    "predicted_token": "the model's most likely token at the word's first subword",
+    "base_token": "the base's most likely token at the word's first subword",
+}
