@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core.alignment import attention, check, published, seeds, stitching
 from core.probes import edges, trees
 from core.probes import training as probe_training
-from core.rsa import divergence, layers, swap, tokens, training, truth
+from core.rsa import audit, divergence, layers, swap, tokens, training, truth
 from core.weights import clusters, intruders
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ STUDIES = Catalogue(
         "divergence": divergence,
         "truth": truth,
         "training": training,
+        "audit": audit,
         "probe": trees,
         "probe edges": edges,
         "probe training": probe_training,

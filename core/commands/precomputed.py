@@ -120,6 +120,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
         "divergence": {"sentences": rsa.sentences, "words": rsa.words, "base": rsa.base},
         "truth": {},
+        "audit": {},
         "probe edges": {
             name: getattr(probe, name)
             for name in ("models", "sentences", "heads", "untrained", "draws")

@@ -1,4 +1,4 @@
-"""The part of the data dictionary about whole models: what they predict."""
+"""The part of the data dictionary about whole models: their predictions and their files."""
 
 from __future__ import annotations
 
@@ -34,4 +34,14 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "coloured.position": "position of the word in its sentence, from 1",
     "predicted_token": "the model's most likely token at the word's first subword",
     "base_token": "the base's most likely token at the word's first subword",
+    # audit
+    "audit.verdict": "fine, or the fault: identical, missing, missing weights, not finite, "
+    "swapped, out of order, not of this run, or related (of models that should be independent)",
+    "audit.other": "the checkpoint that the fault names: the identical, swapped or related one, or "
+    "the one before which this one belongs; empty without one",
+    "audit.nearest": "the checkpoint with the most similar sampled weights; empty without one",
+    "audit.cosine": "cosine of their sampled weights",
+    "read": "share of the bytes of the weights that was read",
+    "cosines.other": "reference of the other checkpoint",
+    "cosines.cosine": "cosine of the sampled weights of the two checkpoints",
 }

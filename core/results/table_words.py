@@ -25,6 +25,8 @@ TITLES: Mapping[str, str] = {
     "gaps": "Divergence compared with baselines",
     "states": "States beside predictions",
     "coloured": "Words of the first sentences",
+    "audit": "Verdict on each checkpoint",
+    "cosines": "Cosines of the weights",
     "truth": "AUC of each measure",
     "training": "Similarity through training",
     "peaks": "Layer closest to the final model at each step",

@@ -43,6 +43,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     ),
     "divergence": (*SMALL, "--words", "200", "--draws", "20"),
     "truth": SMALL,
+    "audit": (),
     "training": (*SMALL, "--words", "200", "--draws", "20"),
     "probe": (
         "--sentences",

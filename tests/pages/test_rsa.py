@@ -19,7 +19,7 @@ from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
-from ui.views.rsa_experiments import DIVERGENCE, EXPERIMENTS, SWAP, TRAINING, TRUTH
+from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, SWAP, TRAINING, TRUTH
 
 PAGE = "pages/rsa.py"
 pytestmark = pytest.mark.usefixtures("box")
@@ -239,6 +239,13 @@ def test_output_divergence_colours_words_and_refuses_a_model_that_predicts_none(
     assert "JS divergence" in headline(app)
     assert app.selectbox(key="divergence_model").options == ["seed-0@step-3200"]
     assert "predicts no words" in sentences(app)
+
+
+def test_the_audit_of_a_run_names_its_checkpoints() -> None:
+    app = start(open_page(PAGE, **SMALL, view=AUDIT))
+    assert not app.exception
+    assert len(charts(app)) == 1
+    assert "All 6 checkpoints are distinct" in headline(app)
 
 
 def test_through_training_says_its_own_study_and_disables_what_it_does_not_read() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.results.names import short_names
+from core.rsa.audit.study import STUDY as AUDIT_STUDY
 from core.rsa.divergence import charts as divergence_charts
 from core.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.rsa.swap import charts as swap_charts
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ui.frame.links import Address
 
 SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
-DIVERGENCE = DIVERGENCE_STUDY.title
+DIVERGENCE, AUDIT = DIVERGENCE_STUDY.title, AUDIT_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 
@@ -112,5 +113,10 @@ EXPERIMENTS = {
         own={"end": "end", "steps": "steps", "others": "others"},
         shared=("measure", "words", *TEXT),
         models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
+    ),
+    AUDIT: Experiment(
+        AUDIT_STUDY,
+        own={"audited": "models", "audited_end": "end", "audited_as": "kind"},
+        models=lambda asked: asked.refs,
     ),
 }

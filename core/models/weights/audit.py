@@ -1,0 +1,254 @@
+"""What is wrong with a series of checkpoints, from samples of their weights.
+
+Checkpoints of one run share their directions, those of unrelated runs do not. Along a run, a
+checkpoint is farther from those that are farther away in time (distances are a Robinson matrix), so
+that the order can be recovered from the end by going to the nearest one each time. The order is
+judged only where it can be recovered without a contradiction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+FINE, IDENTICAL, FOREIGN = "fine", "identical", "not of this run"
+SWAPPED, MISPLACED, RELATED = "swapped", "out of order", "related"
+INCOMPLETE, BROKEN, UNREADABLE = "missing weights", "not finite", "missing"
+WITH_OTHER = {
+    IDENTICAL: "has the same weights as {}",
+    SWAPPED: "is swapped with {}",
+    MISPLACED: "belongs before {}",
+    RELATED: "is related to {}",
+}
+ALONE = {
+    FOREIGN: "is not of this run",
+    INCOMPLETE: "lacks weights that the others have",
+    BROKEN: "holds numbers that are not finite",
+    UNREADABLE: "cannot be read",
+    MISPLACED: "belongs at the end",
+}
+RELATION = 0.1  # cosine of samples above which two checkpoints share a run
+SLACK = 0.02  # share of a distance by which a later one may be smaller: noise of the sample
+Sample = Mapping[str, Float[ndarray, " number"]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of a checkpoint.
+
+    Attributes:
+        fault: One of the words above.
+        other: The checkpoint that it is identical to, swapped with, or related to; or where it
+            belongs: before this one.
+    """
+
+    fault: str = FINE
+    other: str = ""
+
+
+def fault_in_words(verdict: str, ref: str, other: str, names: Mapping[str, str]) -> str:
+    """Say what is wrong with a checkpoint, such as "step-50 is swapped with step-800".
+
+    Args:
+        verdict: One of the faults.
+        ref, other: References of the checkpoint, and of the one that the fault names.
+        names: What they are called; their references where they are not in it.
+    """
+    words = WITH_OTHER[verdict].format(names.get(other, other)) if other else ALONE[verdict]
+    return f"{names.get(ref, ref)} {words}"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Verdicts on a series.
+
+    Attributes:
+        verdicts: By checkpoint.
+        cosine: Of samples, (checkpoint, checkpoint), in the order of `verdicts`.
+        ordered: Whether the order could be judged.
+    """
+
+    verdicts: dict[str, Verdict]
+    cosine: Float[ndarray, "checkpoint checkpoint"]
+    ordered: bool
+
+
+def audit_run(samples: Mapping[str, Sample]) -> Audit:
+    """Audit the checkpoints of one run.
+
+    Args:
+        samples: Of each checkpoint, in the order that is claimed, the final model last.
+    """
+    refs = list(samples)
+    vectors, complete = _vectors(samples)
+    verdicts = {ref: Verdict() if complete[ref] else Verdict(INCOMPLETE) for ref in refs}
+    for ref, vector in zip(refs, vectors, strict=True):
+        if not np.isfinite(vector).all():
+            verdicts[ref] = Verdict(BROKEN)
+    usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
+    cosine = _cosines(vectors)
+    _mark_identical(refs, vectors, usable, verdicts)
+    distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
+    run = _largest_component(cosine, usable)
+    for n in usable:
+        if n not in run and len(run) > 1:
+            verdicts[refs[n]] = Verdict(FOREIGN)
+    members = [n for n in distinct if n in run]
+    ordered = _mark_order(refs, vectors, members, verdicts)
+    return Audit(verdicts, cosine, ordered)
+
+
+def audit_seeds(samples: Mapping[str, Sample]) -> Audit:
+    """Audit models that should come from independent runs.
+
+    Args:
+        samples: Of each model.
+    """
+    refs = list(samples)
+    vectors, complete = _vectors(samples)
+    verdicts = {ref: Verdict() if complete[ref] else Verdict(INCOMPLETE) for ref in refs}
+    for ref, vector in zip(refs, vectors, strict=True):
+        if not np.isfinite(vector).all():
+            verdicts[ref] = Verdict(BROKEN)
+    usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
+    cosine = _cosines(vectors)
+    _mark_identical(refs, vectors, usable, verdicts)
+    for n in usable:
+        near = [m for m in usable if m != n and cosine[n, m] > RELATION]
+        if near and verdicts[refs[n]].fault == FINE:
+            nearest = max(near, key=lambda m: cosine[n, m])
+            verdicts[refs[n]] = Verdict(RELATED, refs[nearest])
+    return Audit(verdicts, cosine, False)
+
+
+def _vectors(
+    samples: Mapping[str, Sample],
+) -> tuple[Float[ndarray, "checkpoint number"], dict[str, bool]]:
+    """Join each sample to one vector of the matrices that most checkpoints have, without those
+    that are the same in all (tables of positions that are computed, not learned)."""
+    shapes: dict[tuple[str, int], int] = {}
+    for sample in samples.values():
+        for name, numbers in sample.items():
+            shapes[name, len(numbers)] = shapes.get((name, len(numbers)), 0) + 1
+    common = [(name, size) for (name, size), count in shapes.items() if 2 * count > len(samples)]
+    complete = {
+        ref: all(len(sample.get(name, ())) == size for name, size in common)
+        for ref, sample in samples.items()
+    }
+    whole = [sample for ref, sample in samples.items() if complete[ref]]
+    learned = [
+        (name, size)
+        for name, size in common
+        if any(not np.array_equal(sample[name], whole[0][name]) for sample in whole)
+    ]
+    vectors = [
+        np.concatenate(
+            [
+                sample[name] if complete[ref] else np.zeros(size)
+                for name, size in (learned or common)
+            ]
+        )
+        for ref, sample in samples.items()
+    ]
+    return np.stack(vectors), complete
+
+
+def _cosines(vectors: Float[ndarray, "checkpoint number"]) -> Float[ndarray, "a b"]:
+    finite = np.where(np.isfinite(vectors), vectors, 0.0)
+    norms = np.linalg.norm(finite, axis=1)
+    norms[norms == 0] = 1.0
+    cosines: Float[ndarray, "a b"] = finite @ finite.T / np.outer(norms, norms)
+    return cosines
+
+
+def _mark_identical(
+    refs: Sequence[str],
+    vectors: Float[ndarray, "checkpoint number"],
+    usable: Sequence[int],
+    verdicts: dict[str, Verdict],
+) -> None:
+    """Mark checkpoints whose sample equals another's; the last of them, which may be the final
+    model, is only a copy's original."""
+    for place, n in enumerate(usable):
+        for m in usable[place + 1 :]:
+            if np.array_equal(vectors[n], vectors[m]):
+                verdicts[refs[n]] = Verdict(IDENTICAL, refs[m])
+
+
+def _largest_component(
+    cosine: Float[ndarray, "checkpoint checkpoint"], usable: Sequence[int]
+) -> set[int]:
+    """Find the largest set of checkpoints that are joined by cosines above `RELATION`."""
+    left, largest = set(usable), set[int]()
+    while left:
+        component, waiting = set[int](), [min(left)]
+        while waiting:
+            n = waiting.pop()
+            component.add(n)
+            near = {m for m in left if cosine[n, m] > RELATION} - component
+            waiting += [m for m in near if m not in waiting]
+        left -= component
+        largest = max(largest, component, key=len)
+    return largest
+
+
+def _mark_order(
+    refs: Sequence[str],
+    vectors: Float[ndarray, "checkpoint number"],
+    members: Sequence[int],
+    verdicts: dict[str, Verdict],
+) -> bool:
+    """Mark checkpoints whose place in the run is not the claimed one; tell whether the order could
+    be judged."""
+    if len(members) < 3:
+        return False
+    distances = np.linalg.norm(vectors[members][:, None] - vectors[members][None], axis=2)
+    claimed = list(range(len(members)))
+    if _is_robinson(distances, claimed):
+        return True
+    order = _recover(distances)
+    if not _is_robinson(distances, order):
+        return False
+    moved = [n for n in claimed if order[n] != n]
+    if len(moved) == 2:
+        for n, m in (moved, moved[::-1]):
+            verdicts[refs[members[n]]] = Verdict(SWAPPED, refs[members[m]])
+        return True
+    for n in claimed:
+        rest = [m for m in claimed if m != n]
+        if [m for m in order if m != n] == rest:  # the others are in order: only this one moved
+            at = order.index(n)
+            after = refs[members[order[at + 1]]] if at + 1 < len(order) else ""
+            verdicts[refs[members[n]]] = Verdict(MISPLACED, after)
+            return True
+    for n in moved:
+        at = order.index(n)
+        after = refs[members[order[at + 1]]] if at + 1 < len(order) else ""
+        verdicts[refs[members[n]]] = Verdict(MISPLACED, after)
+    return True
+
+
+def _recover(distances: Float[ndarray, "a b"]) -> list[int]:
+    """Order checkpoints from the end, the last one, by going to the nearest one each time."""
+    order = [len(distances) - 1]
+    left = set(range(len(distances) - 1))
+    while left:
+        order.append(min(left, key=lambda n: float(distances[order[-1], n])))
+        left.remove(order[-1])
+    return order[::-1]
+
+
+def _is_robinson(distances: Float[ndarray, "a b"], order: Sequence[int]) -> bool:
+    """Tell whether no checkpoint is nearer to one farther away in this order, but for `SLACK`."""
+    sorted_distances = distances[np.ix_(order, order)]
+    for row in range(len(order)):
+        after = sorted_distances[row, row:]
+        before = sorted_distances[row, : row + 1][::-1]
+        for along in (after, before):
+            if (along[1:] < (1 - SLACK) * np.maximum.accumulate(along)[:-1]).any():
+                return False
+    return True

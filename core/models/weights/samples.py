@@ -1,0 +1,120 @@
+"""A few numbers of a checkpoint's matrices, read in ranges: enough to tell checkpoints apart."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
+from core.models.weights.sources import identify, open_model
+from core.models.weights.tensors import Checkpoint
+from core.runs.store import Value
+from core.runs.tasks import pure
+
+SHARE = 0.005  # of the bytes of the weights, without the header
+MATRICES = 16  # that are sampled, the same ones of every checkpoint
+MOST = 4_096  # numbers of one matrix
+
+
+def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " number"]], float]:
+    """Read consecutive numbers from the middle of a few matrices.
+
+    The matrices are chosen by their names alone, so that checkpoints of one run are read at the
+    same places.
+
+    Returns:
+        The numbers by matrix, and the share of the weights' bytes that was read, headers included.
+
+    Raises:
+        ModelError: If there are no matrices of floats, or a file ends before it should.
+    """
+    entries = {
+        name: entry
+        for name, entry in checkpoint.entries.items()
+        if len(entry.shape) == 2 and min(entry.shape) > 1 and entry.dtype in NUMBERS
+    }
+    if not entries:
+        raise ModelError(
+            f"{checkpoint.ref} has no matrices that could be compared: choose another."
+        )
+    chosen = sorted(entries, key=lambda name: hashlib.sha256(name.encode()).digest())[:MATRICES]
+    whole = sum(entry.stop - entry.start for entry in checkpoint.entries.values())
+    sample, read = {}, _header_bytes(checkpoint)
+    for name in chosen:
+        part = _middle(entries[name], SHARE * whole / len(chosen))
+        sample[name] = part.read().astype(np.float64)
+        read += part.stop - part.start
+    return sample, read / (whole or 1)
+
+
+def _middle(entry: Entry, most: float) -> Entry:
+    """Find the place of numbers in the middle of a matrix, of at most so many bytes."""
+    width = BYTES_PER_NUMBER[entry.dtype]
+    count = min(prod(entry.shape), MOST, max(2, int(most) // width))
+    start = entry.start + (prod(entry.shape) - count) // 2 * width
+    return replace(entry, shape=(count,), start=start, stop=start + count * width)
+
+
+def _header_bytes(checkpoint: Checkpoint) -> int:
+    """Count the bytes of the headers that were read to find the tensors."""
+    files = {entry.file.name: entry.file for entry in checkpoint.entries.values()}
+    return sum(8 + int.from_bytes(file.read(0, 8), "little") for file in files.values())
+
+
+@pure("weights.identify")
+def identify_weights(ref: str) -> str:
+    """Identify a checkpoint's weights without downloading them.
+
+    Raises:
+        ModelError: As `sources.identify`.
+    """
+    return identify(ref)
+
+
+@pure("weights.sample")
+def sample_weights(ref: str, identity: str) -> Value:
+    """Read a sample of a checkpoint's weights.
+
+    Args:
+        ref: Reference.
+        identity: Of the weights; part of the key.
+
+    Returns:
+        `names` of matrices, `sizes` and `numbers` of their parts, and `share` of the bytes read.
+
+    Raises:
+        ModelError: If it cannot be opened or has no matrices.
+    """
+    sample, share = read_sample(open_model(ref, identity))
+    return {
+        "names": list(sample),
+        "sizes": np.array([len(part) for part in sample.values()], dtype=np.int64),
+        "numbers": np.concatenate(list(sample.values())),
+        "share": share,
+    }
+
+
+def sample_of(value: Value) -> dict[str, Float[ndarray, " number"]]:
+    """Cut the output of `sample_weights` into its matrices."""
+    ends = np.cumsum(value["sizes"])
+    parts = np.split(value["numbers"], ends[:-1])
+    return dict(zip(value["names"], parts, strict=True))
+
+
+@pure("weights.look")
+def look_at(ref: str) -> Value:
+    """Sample a checkpoint's weights, or say why that is not possible: `reason`.
+
+    A study whose models can be read in other ways too, such as from pickled weights, goes on
+    without the sample.
+    """
+    try:
+        return sample_weights(ref, identify(ref))
+    except ModelError as error:
+        return {"reason": str(error)}

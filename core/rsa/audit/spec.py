@@ -1,0 +1,43 @@
+"""The options of the audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core import options
+from core.models.patterns import matching_refs
+from core.models.steps import find_steps
+
+KINDS = {
+    "run": "checkpoints of one training run, in order",
+    "seeds": "models of independent training runs",
+}
+
+
+@dataclass(frozen=True)
+class AuditSpec(options.Spec):
+    """One audit: checkpoints of a run with its final model, or models of several seeds."""
+
+    models: tuple[str, ...] = options.models(
+        "Checkpoints",
+        ("zoo:seed-0@step-*",),
+        most=200,
+        patterns=True,
+        help="Steps of one run, or models of several seeds: zoo:seed-0@step-*, or "
+        "hub:NAME@REVISION one by one.",
+    )
+    end: str = options.model(
+        "Final model",
+        "zoo:seed-0",
+        help="The end of the run, from which its order is recovered; a set of seeds has none.",
+    )
+    kind: str = options.choice(
+        "Checked as", "run", KINDS, help="What the models should be: one run, or independent seeds."
+    )
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """List the models in the claimed order; a run's final model is the last."""
+        if self.kind == "run":
+            return (*find_steps(self.models, self.end), self.end)
+        return tuple(dict.fromkeys(ref for text in self.models for ref in matching_refs(text)))

@@ -1,0 +1,160 @@
+"""Audit: what is wrong with the files of a training series, before anything is measured on them.
+
+Public series have had steps that are copies of each other or of the final model, steps without
+weights, steps in the wrong place and steps of another seed. All of that shows in a few numbers of
+the weights.
+
+Reference: none. Deviations: none; the rules are in `core.models.weights.audit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.models import costs
+from core.models.steps import progress_of
+from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
+from core.models.weights.samples import identify_weights, sample_of, sample_weights
+from core.results.export import Result, provenance
+from core.rsa.audit import PURPOSE
+from core.rsa.audit.charts import figures
+from core.rsa.audit.spec import AuditSpec
+from core.rsa.audit.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
+from core.runs.price import Price
+from core.runs.runner import Outputs, Task
+from core.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
+SECONDS = 0.5  # processor seconds to open a checkpoint and to read a few ranges
+
+
+def prepare(spec: AuditSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: identify the weights of each checkpoint."""
+    return [
+        Task.of(ref, identify_weights, role=("weights", ref), fleeting=True, ref=ref)
+        for ref in spec.refs
+    ]
+
+
+def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
+    """Make a task for each checkpoint that was found, which reads a few of its numbers."""
+    return [
+        Task.of(ref, sample_weights, role=("sample", ref), ref=ref, identity=identity)
+        for ref in spec.refs
+        if (identity := ready.values.get(("weights", ref))) is not None
+    ]
+
+
+def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline and methods.
+
+    Returns:
+        A result with the tables `audit` (COLUMNS, one row a checkpoint) and `cosines` (model,
+        other, cosine).
+    """
+    values = {
+        ref: outputs.values["sample", ref] for ref in spec.refs if ("sample", ref) in outputs.values
+    }
+    samples = {ref: sample_of(value) for ref, value in values.items()}
+    judge = audit_run if spec.kind == "run" else audit_seeds
+    audit = judge(samples) if samples else Audit({}, np.zeros((0, 0)), False)
+    tables = {"audit": _rows(spec, audit, values), "cosines": _cosines(audit)}
+    statements = statements_of(tables["audit"])
+    return Result(
+        study="audit",
+        spec=spec.plain(),
+        headline=make_headline(statements, spec.kind, audit.ordered),
+        statements=statements,
+        tables=tables,
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(()) | {"weights": _identities(spec, ready)},
+        methods=f"{make_methods(spec)} {spec.settings()}",
+    )
+
+
+def _identities(spec: AuditSpec, ready: Outputs) -> dict[str, str]:
+    """What the weights of each checkpoint are known by: a hash, or the Hub's commit."""
+    return {
+        ref: str(ready.values["weights", ref])
+        for ref in spec.refs
+        if ("weights", ref) in ready.values
+    }
+
+
+def _rows(spec: AuditSpec, audit: Audit, values: Mapping[str, Any]) -> pd.DataFrame:
+    """Make a row of each checkpoint, those that could not be read included."""
+    import pandas as pd
+
+    places = {ref: number for number, ref in enumerate(audit.verdicts)}
+    rows = []
+    for ref in spec.refs:
+        verdict = audit.verdicts.get(ref, Verdict(UNREADABLE))
+        steps, tokens, _ = progress_of(ref)
+        row: dict[str, Any] = {"model": ref, "steps": steps, "tokens": tokens}
+        row |= {"verdict": verdict.fault, "other": verdict.other, "nearest": ""}
+        row |= {"cosine": np.nan, "read": np.nan}
+        if ref in places:
+            row["read"] = float(values[ref]["share"])
+            others = audit.cosine[places[ref]].copy()
+            others[places[ref]] = -np.inf
+            if len(others) > 1:
+                at = int(others.argmax())
+                row |= {"nearest": list(places)[at], "cosine": float(others[at])}
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype({"steps": "Int64", "tokens": "Int64"})
+
+
+def _cosines(audit: Audit) -> pd.DataFrame:
+    import pandas as pd
+
+    refs = list(audit.verdicts)
+    return pd.DataFrame(
+        [
+            {"model": first, "other": second, "cosine": float(audit.cosine[row, column])}
+            for row, first in enumerate(refs)
+            for column, second in enumerate(refs)
+        ],
+        columns=["model", "other", "cosine"],
+    )
+
+
+def price(spec: AuditSpec) -> Price:
+    """Estimate the price: a few ranges of each checkpoint; nothing is downloaded."""
+    refs = spec.refs
+    return costs.price_of(
+        {},
+        [SECONDS] * len(refs),
+        8.0 * 65_536 * len(refs),
+        libraries=costs.NUMPY,
+        work=costs.counted(len(refs), "checkpoint"),
+    )
+
+
+STUDY = Study(
+    name="audit",
+    title="Audit of checkpoints",
+    purpose=PURPOSE,
+    Spec=AuditSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=price,
+    caveats=CAVEATS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
+)

@@ -1,0 +1,112 @@
+"""The audit in sentences: headline, methods and caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.models.weights.audit import FINE, fault_in_words
+from core.results.estimates import Estimate
+from core.results.names import short_names
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.rsa.audit.spec import AuditSpec
+
+CHECKED = "checkpoints that were checked"
+MOST_NAMED = 4
+
+
+def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State how many checkpoints were checked, and the fault of each that has one.
+
+    Args:
+        table: `audit` of the result.
+    """
+    if table.empty:
+        return ()
+    count = Estimate(float(len(table)), kind="whole")
+    faults = [
+        Statement(str(row.model), str(row.verdict), baseline=str(row.other))
+        for row in table[table["verdict"] != FINE].itertuples()
+    ]
+    return (Statement(str(table["model"].iloc[-1]), CHECKED, count), *faults)
+
+
+def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> str:
+    """Say what is wrong with which checkpoints, or that nothing is.
+
+    Args:
+        statements: Of `statements_of`.
+        kind: "run" or "seeds".
+        ordered: Whether the order of a run could be judged.
+    """
+    checked = next((each for each in statements if each.verdict == CHECKED), None)
+    if checked is None or checked.estimate is None:
+        return "No checkpoint could be checked; the reasons are below."
+    faults = [each for each in statements if each.verdict != CHECKED]
+    count = checked.estimate.value_text
+    if faults:
+        subjects = dict.fromkeys(
+            ref for each in faults for ref in (each.subject, each.baseline) if ref
+        )
+        names = short_names(subjects)
+        said = [fault_in_words(each.verdict, each.subject, each.baseline, names)
+                for each in faults[:MOST_NAMED]]  # fmt: skip
+        more = (
+            f"; {len(faults) - MOST_NAMED} more are in the table" if len(faults) > len(said) else ""
+        )
+        text = f"{len(faults)} of {count} checkpoints cannot be used as they are: "
+        text += f"{'; '.join(said)}{more}."
+    elif kind == "run":
+        text = f"All {count} checkpoints are distinct and belong to one run."
+    else:
+        text = f"All {count} models are distinct and come from independent runs."
+    if kind == "run" and not ordered:
+        return f"{text} Their order could not be judged from so few or such similar checkpoints."
+    return f"{text} They are in the order of training." if kind == "run" and not faults else text
+
+
+def make_methods(spec: AuditSpec) -> str:
+    """Write a methods paragraph, ready to paste."""
+    what = (
+        f"checkpoints of one run and its final model, {spec.end}"
+        if spec.kind == "run"
+        else "models of independent runs"
+    )
+    return (
+        f"The files of {what} were audited from consecutive numbers in the middle of at most 16 "
+        "matrices, less than 1 % of the bytes of most models. Two checkpoints are identical if all "
+        "of these are equal, and of one run if their cosine exceeds .1, directly or through other "
+        "checkpoints; matrices that are equal in all are left out. The order of a run was "
+        "recovered from its end by going to the nearest checkpoint each time, and is reported only "
+        "if distances then grow with time everywhere (a Robinson matrix)."
+    )
+
+
+REASON = (
+    "Run it before anything is measured on a training series: copies, swapped steps and steps of "
+    "another seed look like findings."
+)
+HOW_TO_READ = {
+    "Audit of checkpoints": (
+        "Each cell is the cosine of two checkpoints' sampled weights: 1 means the same direction, "
+        "0 unrelated weights. Along a sound run, cells darken steadily away from the diagonal."
+    ),
+}
+CAVEATS = {
+    "A sample of the weights is read.": (
+        "Checkpoints that differ elsewhere only, for instance in a frozen model's head, count as "
+        "identical."
+    ),
+    "A run that forgets its beginning is still one run.": (
+        "Each checkpoint has to resemble some other one. A first step whose successor is much "
+        "later may resemble none, and is then reported as not of this run."
+    ),
+    "Two faults in one place may be named differently.": (
+        "If steps are swapped and copied at once, the copy is reported first and left out of the "
+        "order."
+    ),
+}

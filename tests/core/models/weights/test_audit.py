@@ -1,0 +1,142 @@
+"""The audit of checkpoints: each planted fault is found and named, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from core.errors import ModelError
+from core.models.weights.audit import (
+    BROKEN,
+    FINE,
+    FOREIGN,
+    IDENTICAL,
+    INCOMPLETE,
+    MISPLACED,
+    RELATED,
+    SWAPPED,
+    Audit,
+    audit_run,
+    audit_seeds,
+    fault_in_words,
+)
+from core.models.weights.samples import look_at, read_sample, sample_of, sample_weights
+from core.models.weights.sources import identify, open_model
+
+STEPS = (*(f"zoo:seed-0@step-{step}" for step in (0, 50, 200, 800, 3200)), "zoo:seed-0")
+SEEDS = tuple(f"zoo:seed-{seed}" for seed in range(5))
+Samples = dict[str, dict[str, np.ndarray]]
+
+
+@pytest.fixture(scope="module")
+def samples() -> Samples:
+    """Samples of included models."""
+    return {ref: sample_of(sample_weights(ref, identify(ref))) for ref in {*STEPS, *SEEDS}}
+
+
+def run(samples: Samples, **planted: str) -> Audit:
+    """Audit the run with other content under some names: `s1="zoo:seed-1"` is step number 1."""
+    served = {f"s{number}": ref for number, ref in enumerate(STEPS)} | planted
+    return audit_run({ref: samples[served[f"s{n}"]] for n, ref in enumerate(STEPS)})
+
+
+def faults(audit: Audit) -> dict[str, tuple[str, str]]:
+    """What is wrong, by checkpoint."""
+    return {
+        ref: (verdict.fault, verdict.other)
+        for ref, verdict in audit.verdicts.items()
+        if verdict.fault != FINE
+    }
+
+
+def test_there_is_no_false_alarm_on_the_included_models(samples: Samples) -> None:
+    audit = run(samples)
+    assert faults(audit) == {}
+    assert audit.ordered
+    assert faults(audit_seeds({ref: samples[ref] for ref in SEEDS})) == {}
+
+
+def test_less_than_one_per_cent_is_read() -> None:
+    sample, share = read_sample(open_model("zoo:seed-0", identify("zoo:seed-0")))
+    assert share < 0.01
+    assert sum(map(len, sample.values())) > 5_000
+
+
+@pytest.mark.parametrize("first", range(5))
+@pytest.mark.parametrize("second", range(5))
+def test_every_swap_of_two_steps_is_found(samples: Samples, first: int, second: int) -> None:
+    audit = run(samples, **{f"s{first}": STEPS[second], f"s{second}": STEPS[first]})
+    expected = {
+        STEPS[first]: (SWAPPED, STEPS[second]),
+        STEPS[second]: (SWAPPED, STEPS[first]),
+    }
+    assert faults(audit) == (expected if first != second else {})
+
+
+@pytest.mark.parametrize("copied", [2, 5])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_copy_is_found_that_of_the_final_model_too(
+    samples: Samples, place: int, copied: int
+) -> None:
+    audit = run(samples, **{f"s{place}": STEPS[copied]})
+    assert faults(audit) == {STEPS[place]: (IDENTICAL, STEPS[copied])}
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_step_of_another_run_is_found(samples: Samples, place: int) -> None:
+    assert faults(run(samples, **{f"s{place}": "zoo:seed-1"})) == {STEPS[place]: (FOREIGN, "")}
+
+
+def test_a_step_in_a_wrong_place_belongs_before_another(samples: Samples) -> None:
+    audit = run(samples, s0=STEPS[1], s1=STEPS[2], s2=STEPS[0])
+    assert faults(audit) == {STEPS[2]: (MISPLACED, STEPS[0])}
+
+
+def test_several_faults_at_once_are_all_found(samples: Samples) -> None:
+    audit = run(samples, s0="zoo:seed-2", s2=STEPS[3], s3=STEPS[2])
+    assert faults(audit) == {
+        STEPS[0]: (FOREIGN, ""),
+        STEPS[2]: (SWAPPED, STEPS[3]),
+        STEPS[3]: (SWAPPED, STEPS[2]),
+    }
+
+
+def test_missing_weights_and_numbers_that_are_not_finite_are_found(samples: Samples) -> None:
+    planted = {ref: dict(samples[ref]) for ref in STEPS}
+    name = next(iter(planted[STEPS[1]]))
+    del planted[STEPS[1]][name]
+    planted[STEPS[2]][name] = np.full_like(planted[STEPS[2]][name], np.nan)
+    assert faults(audit_run(planted)) == {STEPS[1]: (INCOMPLETE, ""), STEPS[2]: (BROKEN, "")}
+    assert faults(audit_seeds(planted))[STEPS[2]] == (BROKEN, "")
+
+
+def test_seeds_of_one_run_are_related(samples: Samples) -> None:
+    audit = audit_seeds({ref: samples[ref] for ref in ("zoo:seed-0", STEPS[4], "zoo:seed-1")})
+    assert faults(audit) == {
+        "zoo:seed-0": (RELATED, STEPS[4]),
+        STEPS[4]: (RELATED, "zoo:seed-0"),
+    }
+    copies = {"a": samples["zoo:seed-0"], "b": samples["zoo:seed-0"], "c": samples["zoo:seed-1"]}
+    assert faults(audit_seeds(copies))["a"] == (IDENTICAL, "b")
+
+
+def test_an_order_with_contradictions_is_not_judged() -> None:
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=400)
+    noise: Mapping[str, dict[str, np.ndarray]] = {
+        name: {"matrix": common + rng.normal(size=400) * scale}
+        for name, scale in zip("abcde", (0.1, 2.0, 0.3, 1.5, 0.2), strict=True)
+    }
+    audit = audit_run(noise)
+    assert not audit.ordered
+    assert faults(audit) == {}
+    assert not audit_run({name: noise[name] for name in "ab"}).ordered
+
+
+def test_what_cannot_be_sampled_is_said() -> None:
+    with pytest.raises(ModelError, match="random weights"):
+        sample_weights("random:zoo:seed-0", "x")
+    assert "random weights" in look_at("random:zoo:seed-0")["reason"]
+    assert fault_in_words(MISPLACED, "a", "", {"a": "step"}) == "step belongs at the end"

@@ -1,0 +1,88 @@
+"""The audit from beginning to end: included models, a stand-in hub with planted faults, and what
+through training leaves out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.models.zoo import zoo_folder
+from core.results.columns import meaning
+from core.rsa.audit.charts import figures
+from core.rsa.audit.spec import AuditSpec
+from core.rsa.audit.study import STUDY
+from core.rsa.training.spec import TrainingSpec
+from core.rsa.training.study import STUDY as TRAINING
+from tests.core.hub_server import HubServer
+
+MODELS = zoo_folder() / "models"
+
+
+def test_the_included_run_and_seeds_are_sound() -> None:
+    result = STUDY.run(AuditSpec())
+    assert set(result.table["verdict"]) == {"fine"}
+    assert "order of training" in result.headline
+    assert (result.table["read"] < 0.01).all()
+    assert set(figures(result)) == {"audit"}
+    assert all(
+        meaning(name, column) for name, table in result.tables.items() for column in table.columns
+    )
+    seeds = AuditSpec(models=tuple(f"zoo:seed-{seed}" for seed in range(5)), kind="seeds")
+    assert "independent runs" in STUDY.run(seeds).headline
+
+
+def test_planted_faults_on_a_hub_are_found_from_ranges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = {
+        "step0": "seed-1",  # of another run
+        "step50": "seed-0@step-200",  # a copy
+        "step200": "seed-0@step-200",
+        "step800": "seed-0@step-3200",  # swapped
+        "step3200": "seed-0@step-800",
+        "final": "seed-0",
+    }
+    with HubServer() as hub:
+        hub.replace_hub(monkeypatch, tmp_path / "cache")
+        for name, folder in served.items():
+            hub.add(f"lab/run-{name}", MODELS / folder)
+        absent = dict(json.loads((MODELS / "seed-0" / "config.json").read_text()))
+        hub.add("lab/run-step1600", {"config.json": json.dumps(absent).encode()})
+        models = tuple(f"hub:lab/run-step{step}" for step in (0, 50, 200, 800, 1600, 3200))
+        result = STUDY.run(AuditSpec(models=models, end="hub:lab/run-final"))
+        weights = [path for path in hub.requests if path.endswith("model.safetensors")]
+    rows = result.table.set_index("model")
+    verdicts = {
+        ref.removeprefix("hub:lab/run-"): verdict for ref, verdict in rows["verdict"].items()
+    }
+    assert verdicts == {
+        "step0": "not of this run",
+        "step50": "identical",
+        "step200": "fine",
+        "step800": "swapped",
+        "step1600": "missing",
+        "step3200": "swapped",
+        "final": "fine",
+    }
+    assert rows.loc["hub:lab/run-step50", "other"] == "hub:lab/run-step200"
+    assert rows["read"].max() < 0.01
+    assert weights, "tensors were read from the hub"
+    assert not list((tmp_path / "cache").rglob("model.safetensors")), "no weights were downloaded"
+    assert "hub:lab/run-step1600" in " ".join(result.failures)
+
+
+@pytest.mark.slow
+def test_through_training_leaves_out_what_the_audit_finds(tmp_path: Path) -> None:
+    for name, folder in {"step-50": "seed-0@step-800", "step-800": "seed-0@step-50"}.items():
+        shutil.copytree(MODELS / folder, tmp_path / name)
+    swapped = tuple(f"path:{tmp_path / name}" for name in ("step-50", "step-800"))
+    spec = TrainingSpec(
+        steps=(*swapped, "zoo:seed-0@step-3200"), others=(), sentences=20, words=100, draws=20
+    )
+    result = TRAINING.run(spec)
+    assert set(result.table["model"]) == {"zoo:seed-0@step-3200"}
+    assert any("2 checkpoints were left out" in notice for notice in result.notices)
+    assert any("is swapped with" in notice for notice in result.notices)
