@@ -42,12 +42,12 @@ class Verdict:
 
     Attributes:
         fault: One of the words above.
-        other: The checkpoint that it is identical to, swapped with, or related to; or where it
+        partner: The checkpoint that it is identical to, swapped with, or related to; or where it
             belongs: before this one.
     """
 
     fault: str = FINE
-    other: str = ""
+    partner: str = ""
 
 
 def fault_in_words(verdict: str, ref: str, other: str, names: Mapping[str, str]) -> str:

@@ -104,7 +104,7 @@ def _rows(spec: AuditSpec, audit: Audit, values: Mapping[str, Any]) -> pd.DataFr
         verdict = audit.verdicts.get(ref, Verdict(UNREADABLE))
         steps, tokens, _ = progress_of(ref)
         row: dict[str, Any] = {"model": ref, "steps": steps, "tokens": tokens}
-        row |= {"verdict": verdict.fault, "other": verdict.other, "nearest": ""}
+        row |= {"verdict": verdict.fault, "other": verdict.partner, "nearest": ""}
         row |= {"cosine": np.nan, "read": np.nan}
         if ref in places:
             row["read"] = float(values[ref]["share"])

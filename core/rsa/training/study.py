@@ -87,7 +87,7 @@ def find_faults(spec: TrainingSpec, ready: Outputs) -> dict[str, str]:
     if len(samples) < 2 or spec.end not in samples:
         return {}
     return {
-        ref: fault_in_words(verdict.fault, ref, verdict.other, {})
+        ref: fault_in_words(verdict.fault, ref, verdict.partner, {})
         for ref, verdict in audit_run(samples).verdicts.items()
         if verdict.fault != FINE and ref != spec.end
     }

@@ -45,7 +45,7 @@ def run(samples: Samples, **planted: str) -> Audit:
 def faults(audit: Audit) -> dict[str, tuple[str, str]]:
     """What is wrong, by checkpoint."""
     return {
-        ref: (verdict.fault, verdict.other)
+        ref: (verdict.fault, verdict.partner)
         for ref, verdict in audit.verdicts.items()
         if verdict.fault != FINE
     }
