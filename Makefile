@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test check unit docs load kills screenshots lint types zoo precomputed clean
+.PHONY: app test check unit docs load kills screenshots lint types zoo precomputed release-check clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
@@ -63,6 +63,14 @@ zoo: $(VENV)/dev.stamp
 # What the pages and the examples show at first, computed unless the store has it; a few minutes on two cores.
 precomputed: $(VENV)/app.stamp
 	$(BIN)/python -m core zoo precompute
+
+# Before a version is published: versions agree; the wheel installs with its dependencies into an environment of its own
+# and runs from another folder, where every included model is verified; precomputed results are those of today's code;
+# the documentation builds. Some minutes; TORCH_INDEX as below.
+release-check: $(VENV)/docs.stamp
+	$(BIN)/python -m tests.release $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
+	$(BIN)/python -m pytest -q -p no:xdist tests/core/commands/test_precomputed.py
+	$(MAKE) --no-print-directory docs
 
 # torch goes first and alone: the version named in requirements.txt, before anything asks for another. On Linux the
 # public index brings CUDA with it, several GB; TORCH_INDEX=https://download.pytorch.org/whl/cpu is without.

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILT_FROM = ("core", "zoo", "pyproject.toml", "requirements.txt", "requirements-dask.txt")
+from tests import ROOT
+from tests.release import link_sources
+
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder where pip has put the package, its dependencies left where they are."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
-    for name in BUILT_FROM:  # so that what setuptools leaves behind is not left in the repository
-        (source / name).symlink_to(ROOT / name)
+    source = link_sources(tmp_path_factory.mktemp("source"))
+    target = tmp_path_factory.mktemp("target")
     how = (
         "--quiet",
         "--disable-pip-version-check",

@@ -22,7 +22,7 @@ from ui.frame.text import plain, quote
 
 PAGE = "page shown"
 MOST_NAMES = 64  # models that a link may rename
-# Views of version 0.4 by their names of today: their links are read until version 0.6.
+# Views of version 0.4 by their names of today: links of that version are still read.
 FORMER_VIEWS: Mapping[str, str] = {
     "Layers exchanged": "Layer swap",
     "Known truth": "Benchmark with known answers",

@@ -171,11 +171,7 @@ def test_palimpsest_cites_itself_with_author_year_and_version() -> None:
     assert fields["year"] == "2026"
     assert __version__ in fields["note"]
     assert r"a\_b" in fields["note"]
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf8")
-    assert re.search(r"^## (\S+)", changes, re.M)[1] == __version__  # type: ignore[index]
-    assert __version__ not in (ROOT / "pyproject.toml").read_text(encoding="utf8")
     card = (ROOT / "CITATION.cff").read_text(encoding="utf8")
-    assert re.search(r"^version: (\S+)", card, re.M)[1] == __version__  # type: ignore[index]
     assert PALIMPSEST.authors[0] in card
 
 
