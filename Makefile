@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test check unit docs load kills screenshots lint types zoo precomputed release-check clean
+.PHONY: app test check unit docs load kills screenshots lint types zoo precomputed release-check image small-host clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
@@ -63,6 +63,14 @@ zoo: $(VENV)/dev.stamp
 # What the pages and the examples show at first, computed unless the store has it; a few minutes on two cores.
 precomputed: $(VENV)/app.stamp
 	$(BIN)/python -m core zoo precompute
+
+# The Dockerfile's steps in a clean root, without Docker: Linux, as root, port 8501 free. Some minutes.
+image: $(VENV)/app.stamp
+	$(BIN)/python -m tests.image
+
+# A walk through all pages with half of a core and 1 GB; the table is in docs/deployment.md.
+small-host: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.load.small_host
 
 # Before a version is published: versions agree; the wheel installs with its dependencies into an environment of its own
 # and runs from another folder, where every included model is verified; precomputed results are those of today's code;

@@ -22,7 +22,7 @@ shell.open_page(
 asking = [entry for entry in shell.PAGES if entry.question]
 for place, entry in zip(st.columns(len(asking), gap="small"), asking, strict=True):
     with place.container(gap="xxsmall"):
-        st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
+        st.page_link(shell.file_of(entry.path), label=f"**{entry.title}**", icon=entry.icon)
         st.caption(entry.question)
 
 if zoo_models():

@@ -28,7 +28,7 @@ with st.container(width=shell.PROSE):
 for lesson in LESSONS.values():
     with st.container(border=True):
         st.page_link(
-            lesson.path,
+            shell.file_of(lesson.path),
             label=f"**{lesson.title}**",
             icon=":material/school:",
             query_params=link_of(lesson),

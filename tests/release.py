@@ -15,10 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import venv
 from pathlib import Path
-
-import tomllib
 
 from tests import ROOT
 

@@ -5,22 +5,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests import ROOT
+from tests.image import ignored, steps
+
 NEEDED = ("app.py", "pages", "ui", "core", "zoo", ".streamlit/config.toml", "requirements.txt")
 RECORDS = "zoo/work"  # how the box was made; the app reads none of it
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf8")
-
-
-def ignored(path: str) -> bool:
-    """Whether .dockerignore keeps a file, or a folder above it, out of the image."""
-    patterns = (ROOT / ".dockerignore").read_text(encoding="utf8").split()
-    above = [path, *(str(folder) for folder in Path(path).parents)]
-    return any(fnmatch(one, pattern.removeprefix("**/")) for one in above for pattern in patterns)
 
 
 def test_everything_that_the_app_reads_is_copied() -> None:
@@ -56,3 +49,17 @@ def test_health_is_asked_for_at_the_port_that_is_served() -> None:
     }
     assert ports == set(re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE))
     assert re.search(r"^USER (?!root)", DOCKERFILE, re.MULTILINE)
+
+
+def test_steps_are_split_as_docker_splits_them() -> None:
+    text = "# why\nFROM a\n\nRUN one \\\n    && two\nCMD x\n"
+    assert steps(text) == [("FROM", "a"), ("RUN", "one  && two"), ("CMD", "x")]
+    names = [name for name, _ in steps(DOCKERFILE)]
+    assert names.index("USER") < names.index("COPY") < names.index("CMD")
+    assert {"FROM", "RUN", "USER", "WORKDIR", "ENV", "COPY", "VOLUME", "EXPOSE"} <= {*names}
+
+
+def test_what_docker_ignores_is_left_out() -> None:
+    assert ignored("tests/image.py")
+    assert ignored("core/__pycache__/study.pyc")
+    assert not ignored("core/study.py")

@@ -14,7 +14,6 @@ from tests import ROOT
 from tests.release import link_sources
 
 
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder where pip has put the package, its dependencies left where they are."""

@@ -117,7 +117,7 @@ def _draw() -> None:
     place = st.session_state.get(PLACE)
     if not kept or place is None:
         return
-    from ui.frame.shell import PAGES
+    from ui.frame.shell import PAGES, file_of
 
     titles = {entry.path: entry for entry in PAGES}
     with place.container(gap="xxsmall"):
@@ -130,7 +130,7 @@ def _draw() -> None:
                 "`", "'"
             )  # one line
             st.page_link(
-                page,
+                file_of(page),
                 label=plain(line),
                 icon=titles[page].icon,
                 help=plain(line),

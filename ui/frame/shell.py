@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 IMAGES = Path(__file__).parents[1] / "images"
+ROOT = Path(__file__).parents[2]
 STYLE = Path(__file__).parent / "page.css"
 HOVER = Path(__file__).parent / "hover.js"
 PROSE = 720  # pixels: lines of about ninety characters
@@ -28,8 +29,8 @@ WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow en
 
 @dataclass(frozen=True)
 class PageEntry:
-    """A page: its file, its name in the navigation, a Material icon, and the question that it
-    answers."""
+    """A page: its file below the root, its name in the navigation, a Material icon, and the
+    question that it answers."""
 
     path: str
     title: str
@@ -68,6 +69,11 @@ PAGES = (
 )
 
 
+def file_of(path: str) -> Path:
+    """Return a page's file for links: a relative one would be looked for beside the entry."""
+    return ROOT / path
+
+
 def navigation() -> Page:
     """Return the requested page.
 
@@ -78,7 +84,7 @@ def navigation() -> Page:
     st.set_page_config(
         page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide"
     )
-    pages = [st.Page(entry.path, title=entry.title, icon=entry.icon) for entry in PAGES]
+    pages = [st.Page(file_of(entry.path), title=entry.title, icon=entry.icon) for entry in PAGES]
     return st.navigation(pages + [_with_hyphens(entry) for entry in PAGES if "_" in entry.path])
 
 
@@ -99,7 +105,7 @@ def _with_hyphens(entry: PageEntry) -> Page:
 
     def lead() -> None:
         st.switch_page(
-            entry.path,
+            file_of(entry.path),
             query_params={name: st.query_params.get_all(name) for name in st.query_params},
         )
 

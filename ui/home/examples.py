@@ -54,7 +54,7 @@ def show_examples() -> None:
         for place, example in zip(places, EXAMPLES[start : start + ACROSS], strict=False):
             with place.container(border=True, height="stretch", gap="small"):
                 st.page_link(
-                    example.page,
+                    shell.file_of(example.page),
                     label=f"**{plain(example.title)}**",
                     icon=icons[example.page],
                     icon_position="right",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from ui.frame.links import Address
+from ui.frame.shell import file_of
 from ui.lessons.alignment import ALIGNMENT
 from ui.lessons.evidence import EVIDENCE
 from ui.lessons.guess import Mark
@@ -106,7 +107,7 @@ def conclude(address: Address, result: Result) -> None:
         st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")
         for attempt in lesson.tries:
             st.page_link(
-                lesson.path,
+                file_of(lesson.path),
                 label=f"**{attempt.label}.** {attempt.look_for}",
                 query_params=cast(Any, attempt.options),
             )

@@ -325,7 +325,12 @@ def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
             ("pages/probe_trees.py", "Draw its trees (probes)", {"models": [base, model]}),
         ):
             if any(entry.path == path for entry in shell.PAGES):
-                st.page_link(path, label=label, icon=":material/arrow_forward:", query_params=link)
+                st.page_link(
+                    shell.file_of(path),
+                    label=label,
+                    icon=":material/arrow_forward:",
+                    query_params=link,
+                )
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
     of = kinds[0]
     if len(kinds) > 1:
