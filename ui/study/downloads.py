@@ -23,7 +23,16 @@ from core.catalogue import STUDIES
 from core.commands.study import command_line
 from core.errors import PalimpsestError
 from core.results.bundle import Say, zip_result
-from core.results.drawing.paper import INCHES, Drawing, Paper, caption, one_chart, paper_file
+from core.results.drawing.palettes import PALETTES
+from core.results.drawing.paper import (
+    HEIGHTS,
+    INCHES,
+    Drawing,
+    Paper,
+    caption,
+    one_chart,
+    paper_file,
+)
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
 from core.results.report import report_html
@@ -34,6 +43,8 @@ from ui.frame.shell import in_bytes
 from ui.frame.text import plain
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.results.drawing.vega import Chart
 
 HELP = {
@@ -50,8 +61,8 @@ REPORT_HELP = (
     "methods paragraph."
 )
 FIGURE_HELP = (
-    "Makes a figure for a paper: one or two columns wide, as PDF, SVG or PNG (300 dpi), with "
-    "caption and BibTeX."
+    "Makes a figure for a paper: width, height and colours, as PDF, SVG or PNG (300 dpi), with "
+    "caption, methods and BibTeX."
 )
 MIME = {
     "pdf": "application/pdf",
@@ -185,8 +196,8 @@ def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -
 
 @st.dialog("Figure for a paper", width="large")
 def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> None:
-    """Offer what the page shows as a figure for a journal: width, title, legend, files, caption and
-    BibTeX.
+    """Offer what the page shows as a figure for a journal: width, height, colours, title, legend,
+    files, caption, methods and BibTeX.
 
     Args:
         result: What the study returned.
@@ -195,6 +206,36 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
         stem: Beginning of the files' names.
     """
     left, right = st.columns([2, 3])
+    paper = _paper(left, right)
+
+    def made(suffix: str) -> bytes:
+        return made_once().get(
+            result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix)
+        )
+
+    pixels = round(CSS_DPI * INCHES[paper.columns])
+    st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
+    with st.container(horizontal=True):
+        for suffix, mime in MIME.items():
+            called = f"{stem}-{paper.columns}col.{suffix}"
+            st.download_button(
+                suffix.upper(),
+                held(partial(made, suffix), called, mime),
+                called,
+                mime,
+                key=f"figure/{suffix}",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+    for label, text in (("Caption", caption(draw)), ("Methods", result.methods)):
+        st.caption(label)
+        st.code(text, language=None, wrap_lines=True)
+    st.caption("BibTeX")
+    st.code(bibtex(result.citations, result.study), language=None, wrap_lines=True)
+
+
+def _paper(left: DeltaGenerator, right: DeltaGenerator) -> Paper:
+    """Draw the controls of a figure for a paper in two columns; return what they say."""
     widths = {
         count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches"
         for count, inches in INCHES.items()
@@ -219,31 +260,21 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
             key="figure/grey",
             help="Gives every line its own dash pattern.",
         )
-    paper = Paper(int(columns or 1), titled, legend, grey)
-
-    def made(suffix: str) -> bytes:
-        return made_once().get(
-            result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix)
-        )
-
-    pixels = round(CSS_DPI * INCHES[paper.columns])
-    st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
-    with st.container(horizontal=True):
-        for suffix, mime in MIME.items():
-            called = f"{stem}-{paper.columns}col.{suffix}"
-            st.download_button(
-                suffix.upper(),
-                held(partial(made, suffix), called, mime),
-                called,
-                mime,
-                key=f"figure/{suffix}",
-                on_click="ignore",
-                icon=":material/download:",
-            )
-    st.caption("Caption")
-    st.code(caption(draw, result), language=None, wrap_lines=True)
-    st.caption("BibTeX")
-    st.code(bibtex(result.citations, result.study), language=None, wrap_lines=True)
+    height = left.radio(
+        "Height",
+        list(HEIGHTS),
+        index=list(HEIGHTS).index("Usual"),
+        horizontal=True,
+        key="figure/height",
+        help="Makes the plots lower or higher; letters keep their size.",
+    )
+    palette = left.selectbox(
+        "Colours",
+        PALETTES,
+        key="figure/palette",
+        help="Replaces the colours of models and methods. Greys keep only how light a colour is.",
+    )
+    return Paper(int(columns or 1), titled, legend, grey, HEIGHTS[height], palette)
 
 
 def command_of(result: Result) -> str:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from core.results.drawing.context import PAGE
 from core.results.drawing.files import title_of, words_of
+from core.results.drawing.palettes import replaced
 from core.results.drawing.panels import Panels
 from core.results.names import renamed
 from ui.frame.naming import names_here
@@ -212,7 +213,7 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
         colours: Colours to replace, in lower case.
     """
     faint, ink = FAINT[theme], INK[theme]
-    recoloured: dict[str, Any] = _recoloured(spec, colours)
+    recoloured: dict[str, Any] = replaced(spec, lambda text: colours.get(text.lower(), text))
     # Streamlit's own "fit" would shrink the plot to make room for the legend below it.
     return {
         **recoloured,
@@ -244,17 +245,3 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
             "text": {"color": ink},
         },
     }
-
-
-def _recoloured(part: Any, colours: Mapping[str, str]) -> Any:
-    """Replace the colours in a part of a specification, but not in its data."""
-    if isinstance(part, str):
-        return colours.get(part.lower(), part)
-    if isinstance(part, list):
-        return [_recoloured(each, colours) for each in part]
-    if isinstance(part, Mapping):
-        return {
-            name: each if name in ("data", "datasets") else _recoloured(each, colours)
-            for name, each in part.items()
-        }
-    return part

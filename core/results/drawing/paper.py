@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from core.results.drawing import files as drawn
 from core.results.drawing.context import PAGE, Context
+from core.results.drawing.palettes import USUAL, in_palette
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
 
-if TYPE_CHECKING:
-    from core.results.export import Result
-
+HEIGHTS = {"Low": 0.75, "Usual": 1.0, "High": 1.4}
 INCHES = {1: 3.3, 2: 6.9}  # columns -> width
 LETTER = 8.0  # points
 DPI = 300.0
@@ -42,12 +41,16 @@ class Paper:
         titled: Whether it has its title above; a caption says it too.
         legend: Whether lines are named in a legend rather than at their ends.
         grey: Whether every line has a dash of its own, to be told apart without colour.
+        height: What the heights of plots are multiplied by: one of `HEIGHTS`.
+        palette: One of `core.results.drawing.palettes.PALETTES`.
     """
 
     columns: int = 1
     titled: bool = False
     legend: bool = False
     grey: bool = True
+    height: float = 1.0
+    palette: str = USUAL
 
     @property
     def context(self) -> Context:
@@ -55,7 +58,7 @@ class Paper:
         stretch = 0.56 if self.columns == 1 else 0.62
         return Context(
             LETTER,
-            stretch,
+            stretch * self.height,
             THIN,
             legend=self.legend,
             dashed=self.grey,
@@ -78,19 +81,24 @@ def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
     inches = INCHES[paper.columns]
     chart = one_chart(draw, paper.context)
     spec = drawn.sheet(chart, 72 * inches, LETTER, titled=paper.titled, thin=THIN, padding=PADDING)
+    spec = in_palette(spec, paper.palette)
     if suffix == "svg":
         return drawn.svg(spec, inches)
     return drawn.pdf(spec) if suffix == "pdf" else drawn.png(spec, 1.0, DPI)
 
 
-def caption(draw: Drawing, result: Result) -> str:
-    """Title, what stands below it, and how the numbers were made."""
+def caption(draw: Drawing) -> str:
+    """Say what the figure shows, in a line or two: its titles and what stands below them.
+
+    How the numbers were made is in the result's methods paragraph.
+    """
     spec = one_chart(draw).to_dict()
     parts = [
         drawn.title_of(each) for each in (spec, *drawn.panels_of(spec)) if any(drawn.title_of(each))
     ]
     titles = "; ".join(dict.fromkeys(title for title, _ in parts if title))
     below = "; ".join(dict.fromkeys(text for _, text in parts if text))
-    begun = f"{titles}. " if titles else ""
-    explained = f"{below[0].upper()}{below[1:]}. " if below else ""
-    return f"{begun}{explained}{result.methods}".strip()
+    sentences = (titles, below[:1].upper() + below[1:])
+    return " ".join(
+        sentence if sentence[-1] in ".?!" else f"{sentence}." for sentence in sentences if sentence
+    )

@@ -19,7 +19,7 @@ from core.results.drawing.description import lines_in_words, points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import coinciding, crossings, dodge, free_labels
 from core.results.drawing.panels import Panels, legend_strip
-from core.results.drawing.paper import Paper, caption, paper_file
+from core.results.drawing.paper import HEIGHTS, Paper, caption, paper_file
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.numbers import Kind, Tip, text_of, told
@@ -188,11 +188,32 @@ def test_the_report_is_short_and_says_how_to_reproduce_it() -> None:
     assert 'href="javascript' not in report_html(result, {}, link="javascript:x").decode()
 
 
-def test_a_caption_has_the_title_and_the_method() -> None:
-    result = Result("rsa", {}, "h", {"main": pd.DataFrame()}, methods="We did it.")
-    assert caption(partial(chart, lines(a=[1, 0.5, 0.2])), result).endswith(
-        "one column. We did it."
-    )
+def test_a_caption_says_what_is_shown_and_leaves_the_methods_out() -> None:
+    said = caption(partial(chart, lines(a=[1, 0.5, 0.2])))
+    assert said.endswith("one column.")
+    assert ".." not in said
+
+
+def test_a_title_that_asks_keeps_its_question_mark() -> None:
+    asking = chart(lines(a=[1, 0.5, 0.2])).properties(title="Do neighbours share a label?")
+    assert caption(lambda *, context: asking) == "Do neighbours share a label?"
+
+
+def test_a_higher_figure_is_higher_and_as_wide() -> None:
+    def draw(*, context: Context) -> Chart:
+        made = chart(lines(a=[1, 0.5, 0.2]), context=context)
+        return made.properties(height=context.height(200))
+
+    def size(paper: Paper) -> list[float]:
+        text = paper_file(draw, paper, "svg").decode("utf8")
+        box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', text)
+        assert box is not None
+        return [float(box[1]), float(box[2])]
+
+    sizes = [size(Paper(height=height)) for height in HEIGHTS.values()]
+    assert len({width for width, _ in sizes}) == 1
+    assert sizes == sorted(sizes, key=lambda pair: pair[1])
+    assert sizes[2][1] > 1.2 * sizes[1][1] > 1.3 * sizes[0][1]
 
 
 def test_lines_in_an_order_differ_in_more_than_hue() -> None:
