@@ -24,5 +24,5 @@ VOLUME /store
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
     CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"
-CMD ["python", "-m", "ui.frame.start", "app.py", "--server.address=0.0.0.0", "--server.port=8501", \
+CMD ["python", "-m", "ui.frame.start", "deploy/server.py", "--server.address=0.0.0.0", "--server.port=8501", \
      "--server.headless=true", "--server.fileWatcherType=none"]

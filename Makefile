@@ -8,9 +8,11 @@ export TOKENIZERS_PARALLELISM := false
 .PHONY: app test check unit docs load kills screenshots lint types zoo precomputed release-check image small-host clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
+# On localhost it answers to no other name, so that a page elsewhere cannot reach it; HOST=name adds one, as for a tunnel.
 ADDRESS ?= localhost
+NAMES = $(if $(filter localhost,$(ADDRESS)),$(foreach name,localhost 127.0.0.1 $(HOST),--server.allowedHosts=$(name)))
 app: $(VENV)/app.stamp
-	$(BIN)/python -m ui.frame.start app.py --server.address=$(ADDRESS)
+	$(BIN)/python -m ui.frame.start deploy/server.py $(NAMES) --server.address=$(ADDRESS)
 
 # Every test, a browser's included, in six minutes on two quiet cores. Two workers, each with whole folders of tests
 # (tests/conftest.py). WORKERS=0 is one after another.

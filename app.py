@@ -8,10 +8,13 @@ import streamlit as st
 from core.limits import current_limits, share_beyond_loopback
 from core.runs.process.cores import share_cores
 from core.runs.process.memory import give_back_large_blocks
+from ui.browser.guide import show_guide
+from ui.browser.saved import show_saved
 from ui.frame.errors import errors_shown
 from ui.frame.heavy import freeze_heavy_imports
+from ui.frame.presenting import show_present_button
 from ui.frame.recent import show_links
-from ui.frame.shell import WIDTH, entry_of, navigation, show_logo, show_sidebar
+from ui.frame.shell import WIDTH, asks, entry_of, navigation, show_logo, show_sidebar
 from ui.frame.uploads import limit_uploads
 
 
@@ -32,5 +35,9 @@ page = navigation()
 show_logo()
 show_sidebar()
 show_links(entry_of(page))
+if asks(entry_of(page)):
+    show_present_button()
+    show_saved()
+    show_guide()
 with st.container(horizontal_alignment="center"), st.container(width=WIDTH), errors_shown():
     page.run()

@@ -11,7 +11,16 @@ import pytest
 from tests import ROOT
 from tests.image import ignored, steps
 
-NEEDED = ("app.py", "pages", "ui", "core", "zoo", ".streamlit/config.toml", "requirements.txt")
+NEEDED = (
+    "app.py",
+    "deploy",
+    "pages",
+    "ui",
+    "core",
+    "zoo",
+    ".streamlit/config.toml",
+    "requirements.txt",
+)
 RECORDS = "zoo/work"  # how the box was made; the app reads none of it
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf8")
 

@@ -11,6 +11,7 @@ import pytest
 
 from core.models import zoo_models
 from tests.browser.server import serve
+from ui.browser.guide import KEY
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
@@ -19,6 +20,8 @@ ARGUMENTS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+FIRST_VISIT = "first visit"  # in a tab's storage, where the guide of a first visit is wanted
+GUIDED = f"""if (!sessionStorage.getItem("{FIRST_VISIT}")) localStorage.setItem("{KEY}", "shown")"""
 PATIENCE = 120_000  # milliseconds; a slow machine is no fault of the app
 
 
@@ -46,6 +49,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sync_api.Brow
             args=list(ARGUMENTS),
             viewport={"width": 1280, "height": 900},
         )
+        context.add_init_script(GUIDED)
         context.set_default_timeout(PATIENCE)
         sync_api.expect.set_options(timeout=PATIENCE)
         yield context

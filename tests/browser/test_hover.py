@@ -72,3 +72,26 @@ def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "4")
     assert "view=The+space" in page.url
     assert "layer=4" in page.url
+
+
+def test_a_click_on_a_name_switches_its_line_off_in_every_panel_and_on_again(
+    page: Page, app_url: str
+) -> None:
+    page.goto(f"{app_url}/probe_trees")
+    charts = page.locator(f"{CHART} svg")
+    expect(charts).to_have_count(2)
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    name = charts.first.get_by_text("parse-0", exact=True)
+    marks = [mark_of(chart, "parse-0", 3) for chart in charts.all()]
+    name.click(force=True)
+    for mark in marks:
+        expect(mark).to_have_css("visibility", "hidden")
+    expect(name).to_have_css("text-decoration-line", "line-through")
+    expect(mark_of(charts.first, "seed-0", 3)).to_have_css("visibility", "visible")
+    assert "layer" not in page.url  # no point was clicked
+    page.set_viewport_size({"width": 1100, "height": 900})  # the chart is drawn again
+    for mark in marks:
+        expect(mark).to_have_css("visibility", "hidden")
+    name.click(force=True)
+    for mark in marks:
+        expect(mark).to_have_css("visibility", "visible")

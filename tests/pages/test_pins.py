@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.pages.conftest import SMALL, open_page, sentences, settle
+from ui.study import pins
 
 
 @pytest.mark.usefixtures("box")
@@ -23,3 +24,30 @@ def test_a_pinned_result_is_shown_beside_the_next_one_until_it_is_unpinned() -> 
     assert "Table of differences" not in [expander.label for expander in app.expander]
     next(button for button in app.button if button.label == "Unpin").click()
     assert len(settle(app.run()).get("vega_lite_chart")) == 1
+
+
+@pytest.mark.usefixtures("box")
+def test_several_results_are_pinned_and_the_chosen_one_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pins, "MOST", 2)
+    app = open_page("pages/rsa.py", **SMALL)
+    for measure in ("cka", "procrustes"):
+        next(button for button in app.button if button.label == "Pin").click()
+        app = settle(app.run())
+        app.selectbox(key="rsa/measure").set_value(measure)
+        next(button for button in app.button if button.label == "Run").click()
+        app = settle(app.run())
+    assert not app.exception
+    assert next(button for button in app.button if button.label == "Pin").disabled  # two are enough
+    chosen = next(box for box in app.selectbox if box.label == "Pinned result")
+    assert [line[:2] for line in chosen.options] == ["1.", "2."]
+    assert r"measure\: cka and procrustes" in sentences(app)
+    chosen.set_value(0)
+    app = settle(app.run())
+    assert r"measure\: rsa and procrustes" in sentences(app)
+    next(button for button in app.button if button.label == "Unpin").click()
+    app = settle(app.run())
+    assert r"measure\: cka and procrustes" in sentences(app)  # the second is left
+    assert not [box for box in app.selectbox if box.label == "Pinned result"]
+    assert not next(button for button in app.button if button.label == "Pin").disabled

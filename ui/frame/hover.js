@@ -1,5 +1,7 @@
 // Highlights what is under the pointer in every chart of the page: marks of the same `who` stay, the others fade.
 //
+// A click on a name, beside a line or in a legend, switches its marks off, and on again, in every chart of the page.
+//
 // Each chart is a separate Vega view, so a selection of Vega would not reach the others, and it would also be in the
 // downloaded files. Every mark drawn as SVG has its row of data (`__data__`), so the marks themselves are faded: no
 // chart is drawn again, and nothing is sent to the server.
@@ -10,7 +12,8 @@
   const FADED = 0.18, LIFTED = 0.85;
   const NEAR = [0, 4, 8]; // pixels around the pointer: a line is two pixels wide
   const LINES = new Set(["line", "symbol", "rule"]);
-  let shown = "", touched = [], asked = null;
+  const off = new Set(); // names that are switched off
+  let shown = "", touched = [], asked = null, page = window.location.pathname, faint = [];
 
   const item = (node) => (node && node.__data__ && node.__data__.mark ? node.__data__ : null);
   const kind = (node) => item(node)?.mark.marktype ?? "";
@@ -54,7 +57,7 @@
     const wanted = new Set(who.split("\n"));
     const same = (node) => whose(node).split("\n").some((one) => wanted.has(one));
     for (const chart of document.querySelectorAll(CHART)) {
-      const all = [...chart.querySelectorAll("svg :is(path, text, line)")].filter(whose);
+      const all = marksOf(chart);
       const marks = all.filter((node) => !legend(node));
       if (!marks.some(same)) continue; // another kind of chart
       const known = new Set(marks.flatMap((node) => whose(node).split("\n")));
@@ -67,11 +70,50 @@
     }
   }
 
+  // A line's own name comes first, then the model's; a number in brackets belongs to one chart.
+  const series = (who) => who.split("\n")[0].replace(/ \([^)]*\)$/, "");
+  const marksOf = (chart) => [...chart.querySelectorAll("svg :is(path, text, line)")].filter(whose);
+
+  function switchable(chart, x, y) { // the name of a line, where the pointer is on it
+    const node = document.elementFromPoint(x, y);
+    const who = series(named(chart, x, y) || (node && item(node) && legend(node) ? whose(node) : ""));
+    const drawn = (mark) => kind(mark) === "line" && !legend(mark) && series(whose(mark)) === who;
+    return who && marksOf(chart).some(drawn) ? who : "";
+  }
+
+  function hide() { // names stay, struck through, to be clicked again
+    if (page !== window.location.pathname) off.clear();
+    page = window.location.pathname;
+    faint.forEach((node) => ["visibility", "text-decoration"].forEach((name) => node.style.removeProperty(name)));
+    faint = [];
+    if (!off.size) return;
+    for (const node of [...document.querySelectorAll(CHART)].flatMap(marksOf)) {
+      if (!off.has(series(whose(node)))) continue;
+      if (kind(node) === "text") node.style.textDecoration = "line-through";
+      else if (!legend(node)) node.style.visibility = "hidden";
+      faint.push(node);
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const chart = event.target.closest?.(CHART);
+    const who = chart ? switchable(chart, event.clientX, event.clientY) : "";
+    if (!who) return;
+    event.stopPropagation(); // no click on a point
+    if (!off.delete(who)) off.add(who);
+    hide();
+  }, true);
+  new MutationObserver(() => { // a chart that is drawn again has lost its styles
+    if (off.size) requestAnimationFrame(hide);
+  }).observe(document.body, { childList: true, subtree: true });
+
   document.addEventListener("pointermove", (event) => {
     if (asked === null) requestAnimationFrame(() => {
       const [x, y] = asked;
       asked = null;
-      show(document.elementFromPoint(x, y)?.closest(CHART) ? pointed(x, y) : "");
+      const chart = document.elementFromPoint(x, y)?.closest(CHART);
+      show(chart ? pointed(x, y) : "");
+      if (chart) chart.style.cursor = switchable(chart, x, y) ? "pointer" : "";
     });
     asked = [event.clientX, event.clientY];
   }, { passive: true });

@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from core.results.drawing.context import Context
-from ui.frame.links import Address
+from ui.frame.links import PAGE, Address
 
 PRESENT = "present"
 LETTERS, USUAL = 18.0, 12.0  # font size in charts, here and on a page, in pixels
@@ -119,6 +119,21 @@ def show_keys(address: Address, *, leave_only: bool = False) -> None:
             on_click=_leave,
             args=(address,),
         )
+
+
+def show_present_button() -> None:
+    """Draw the sidebar's button that starts presentation mode on the present page."""
+    st.sidebar.button(
+        "Present",
+        key="start presenting",
+        icon=":material/slideshow:",
+        help="Shows the figure and its headline in large letters; Escape leaves.",
+        on_click=_present,
+    )
+
+
+def _present() -> None:
+    st.session_state[f"{st.session_state[PAGE]}/{PRESENT}"] = True
 
 
 def _step(address: Address, name: str, by: int) -> None:

@@ -100,6 +100,11 @@ def entry_of(page: Page) -> str:
     )
 
 
+def asks(path: str) -> bool:
+    """Whether the page of this file answers a question with a study."""
+    return any(entry.path == path and entry.question for entry in PAGES)
+
+
 def _with_hyphens(entry: PageEntry) -> Page:
     """Make the page's second address, which redirects: `/probe-trees` for `/probe_trees`."""
 

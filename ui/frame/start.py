@@ -1,4 +1,4 @@
-"""`python -m ui.frame.start app.py`: runs the app and imports ahead in the background."""
+"""`python -m ui.frame.start deploy/server.py`: runs the app and imports ahead in the background."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ from core.results.drawing.paper import (
 )
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
+from core.results.permanent import address_of, keep_report, serves_reports
 from core.results.report import report_html
 from ui.frame.naming import in_names, models_in, names_control, names_here
 from ui.frame.presenting import presenting
@@ -48,9 +49,10 @@ if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
 
 HELP = {
-    "SVG": "Downloads the figure as shown, on a white background.",
-    "PNG": "Downloads the figure as shown, on a white background, at twice the screen's "
-    "resolution.",
+    "SVG": "Downloads the figure as shown, with lines that are switched off, on a white "
+    "background.",
+    "PNG": "Downloads the figure as shown, with lines that are switched off, on a white "
+    "background, at twice the screen's resolution.",
 }
 ALL_HELP = (
     "Downloads one zip file with every table as CSV, the data dictionary, every figure as SVG and "
@@ -59,6 +61,10 @@ ALL_HELP = (
 REPORT_HELP = (
     "Makes one HTML file with the figures, numbers, settings, versions, references, caveats and a "
     "methods paragraph."
+)
+KEEP_HELP = (
+    "Keeps this report on the server. Everybody who has its address can read it until the store is "
+    "full."
 )
 FIGURE_HELP = (
     "Makes a figure for a paper: width, height and colours, as PDF, SVG or PNG (300 dpi), with "
@@ -140,6 +146,7 @@ def show_downloads(
             lambda say: made_once().get(
                 result, ("report", link, called_so), lambda: _report(result, figures(), link, say)
             ),
+            keep=True,
         )
     elif everything:
         make = partial(
@@ -163,13 +170,14 @@ def _file_button(study: str, label: str, make: Callable[[], bytes], called: str,
 
 
 @st.dialog("Download")
-def file_dialog(called: str, make: Callable[..., bytes]) -> None:
+def file_dialog(called: str, make: Callable[..., bytes], *, keep: bool = False) -> None:
     """Make a file that may take long, with a progress bar, and offer it for download.
 
     Args:
         called: The file's name.
         make: Makes the file's content; its argument `say` takes the progress as a share and in
             words.
+        keep: Whether the file is a report, which a server may keep at an address of its own.
     """
     bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)
@@ -185,6 +193,13 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
         on_click="ignore",
         icon=":material/download:",
     )
+    if (
+        keep
+        and serves_reports()
+        and st.button("Keep at an address", key="made/keep", icon=":material/link:", help=KEEP_HELP)
+    ):
+        address = address_of(keep_report(content))
+        st.markdown(f"[{address}]({address})")
 
 
 def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:

@@ -196,12 +196,8 @@ class Jobs:
             return left + before * (sum(self._took) / len(self._took) if self._took else 0.0)
 
     def leave(self, job: Job, watcher: str = "") -> bool:
-        """Cancel the job for this watcher: it stops unless another session has asked for it in the
-        last ten seconds.
-
-        Returns:
-            True if the job is being stopped, False if it goes on for others.
-        """
+        """Cancel the job for this watcher; return whether it is being stopped. It goes on if
+        another session has asked for it in the last ten seconds."""
         with self._change:
             job.watchers.pop(watcher, None)
             if self._watched(job):
@@ -222,7 +218,7 @@ class Jobs:
         Waiting jobs that nobody watches are dropped first: this watcher's, and if the queue is full
         anybody's, the oldest first.
         """
-        theirs = [job for job in self._unfinished() if job.owner == watcher]
+        theirs = [job for job in self.unfinished() if job.owner == watcher]
         each = max(2, most // 4)
         for job in theirs:
             if len(theirs) >= each and self._abandoned(job):
@@ -234,9 +230,9 @@ class Jobs:
                 "Cancel one, or wait until one has ended."
             )
         waiting = [job for job in (*self._looks, *self._queue) if self._abandoned(job)]
-        for job in waiting[: max(0, len(self._unfinished()) + 1 - most)]:
+        for job in waiting[: max(0, len(self.unfinished()) + 1 - most)]:
             self._stop(job)
-        if (count := len(self._unfinished())) >= most:
+        if (count := len(self.unfinished())) >= most:
             raise QueueFullError(
                 f"{count} studies are waiting or running, which is the limit of this instance. "
                 "Try again in a minute, or run the app on your own computer."
@@ -249,11 +245,13 @@ class Jobs:
         """Whether the job waits and nobody watches it."""
         return (job in self._queue or job in self._looks) and not self._watched(job)
 
-    def _unfinished(self) -> list[Job]:
-        return [job for job in self._jobs.values() if not job.over]
+    def unfinished(self) -> list[Job]:
+        """Return the jobs that wait or run."""
+        with self._change:
+            return [job for job in self._jobs.values() if not job.over]
 
     def _running(self) -> Job | None:
-        computing = (job for job in self._unfinished() if not job.looking)
+        computing = (job for job in self.unfinished() if not job.looking)
         return next((job for job in computing if job.state is State.RUNNING), None)
 
     def _in_order(self) -> list[Job]:

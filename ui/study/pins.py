@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 NEXT = "This result is pinned. Change a setting and run: the next result is shown beside it."
+MOST = 4  # pinned results of a page: each keeps its tables in memory
+FULL = f"{MOST} results are pinned already. Unpin one first."
 S = TypeVar("S", bound=Spec)
 Figures = Callable[["Result", "Context"], Mapping[str, "Chart"]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pinned:
     """A result that the user has pinned, with a line that summarises its study."""
 
@@ -35,7 +37,7 @@ class Pinned:
 
 
 def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
-    """Draw the button that pins this result; show the pinned result beside this one, with their
+    """Draw the button that pins this result; show a pinned result beside this one, with their
     differences.
 
     Args:
@@ -44,36 +46,59 @@ def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
         result: What the page shows.
         figures: Draws the figures of a result; the first is shown.
     """
-    key, line = form.address.key("pinned"), summary(spec, result.sentences_read)
-    pinned: Pinned | None = st.session_state.get(key)
-    if pinned is None or pinned.result is not result:
-        with form.bar:
-            if st.button(
-                "Pin",
-                key=form.address.key("pin"),
-                icon=":material/keep:",
-                type="tertiary",
-                help="Keeps this result on the page and shows the next one beside it, with the "
-                "difference of the two.",
-            ):
-                st.session_state[key] = Pinned(result, line)
-                st.rerun()
-    else:
-        key = form.address.key("is pinned")
-        form.bar.button(
-            "Pinned", key=key, icon=":material/keep:", type="tertiary", disabled=True, help=NEXT
-        )
-    if pinned is not None and pinned.result is not result:
+    this = Pinned(result, summary(spec, result.sentences_read))
+    pins: list[Pinned] = st.session_state.setdefault(form.address.key("pins"), [])
+    _pin_button(form, pins, this)
+    others = [pin for pin in pins if pin.result is not result]
+    if others:
         with st.container(border=True, key=form.address.key("beside")):
-            _show(form, pinned, Pinned(result, line), figures)
+            _show(form, pins, _chosen(form, others), this, figures)
 
 
-def _show(form: Form[S], pinned: Pinned, this: Pinned, figures: Figures) -> None:
+def _pin_button(form: Form[S], pins: list[Pinned], this: Pinned) -> None:
+    """Draw the button that pins this result; it says so once the result is pinned."""
+    is_pinned = any(pin.result is this.result for pin in pins)
+    full = len(pins) >= MOST
+    help_text = (
+        "Keeps this result on the page and shows the next one beside it, with the difference of "
+        f"the two. You can pin up to {MOST} results."
+    )
+    pressed = form.bar.button(
+        "Pinned" if is_pinned else "Pin",
+        key=form.address.key("is pinned" if is_pinned else "pin"),
+        icon=":material/keep:",
+        type="tertiary",
+        disabled=is_pinned or full,
+        help=NEXT if is_pinned else FULL if full else help_text,
+    )
+    if pressed:
+        pins.append(this)
+        st.rerun()
+
+
+def _chosen(form: Form[S], others: list[Pinned]) -> Pinned:
+    """Return the pinned result that is compared; with several, the one that the user chooses."""
+    if len(others) == 1:
+        return others[0]
+    chosen = st.selectbox(
+        "Pinned result",
+        range(len(others)),
+        index=len(others) - 1,  # the latest
+        format_func=lambda place: f"{place + 1}. {others[place].line}",
+        key=f"{form.address.key('compared')} of {len(others)}",
+        help="Chooses the pinned result that is shown beside this one.",
+    )
+    return others[chosen]
+
+
+def _show(
+    form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, figures: Figures
+) -> None:
     left, right = st.columns([6, 1], vertical_alignment="center")
     left.markdown("**Pinned result and this result**")
     key = form.address.key("unpin")
     if right.button("Unpin", key=key, icon=":material/close:", type="tertiary"):
-        del st.session_state[form.address.key("pinned")]
+        pins.remove(pinned)
         st.rerun()
     table, why = result_differences(pinned.result, this.result), unlike(pinned.result, this.result)
     sentence = differences_sentence(table, this.result.study)

@@ -11,6 +11,7 @@ import logging
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
     from core.runs.tasks import Signal
     from ui.study.jobs import Work
 
+TOTALS: Counter[str] = (
+    Counter()
+)  # of this process: studies by outcome, tasks run and found, seconds
 LOGGER = logging.getLogger("palimpsest.studies")
+COUNTED = ("run", "found", "seconds")
 FREE_TEXT = ("line", "passage", "words", "names")  # kinds of options that hold typed text
 PUBLIC = re.compile(
     r"(random:)*(zoo|hub|demo|demo-gold)(:[\w./@,-]{0,200})?"
@@ -51,6 +56,7 @@ def log_study(
         "peak_mb": peak_megabytes(),
         "spec": described(spec),
     }
+    TOTALS.update({outcome: 1, **{name: record[name] for name in COUNTED}})
     _with_handler().info(
         "%s", json.dumps(record)
     )  # JSON keeps a line break in a value from making another line

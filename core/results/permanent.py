@@ -1,0 +1,50 @@
+"""Reports kept in the store under the hash of their content, to be read at an address of their own.
+
+A kept report needs no study to be run again. It is dropped as other values are: the least recently
+read go first when the store is full.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from core.errors import NotStoredError
+from core.runs.store import default_store, key_of
+
+KIND = "report page"
+SERVED = "PALIMPSEST_REPORTS"  # set to 1 by a server that has an address for reports
+KEY = re.compile(r"[0-9a-f]{64}")
+
+
+def serves_reports() -> bool:
+    """Whether this server has addresses for reports."""
+    return os.environ.get(SERVED) == "1"
+
+
+def address_of(key: str) -> str:
+    """Return a kept report's address, below the server's."""
+    return f"/r/{key}"
+
+
+def keep_report(page: bytes) -> str:
+    """Keep a report; return its key, which only its content decides.
+
+    Args:
+        page: HTML, as `core.results.report.report_html` makes it.
+
+    Raises:
+        NotStoredError: If the store could not keep it.
+    """
+    text = page.decode("utf8")
+    key = key_of(KIND, text)
+    if not default_store().put(key, {KIND: text}):
+        raise NotStoredError("The store could not keep the report. Increase its size limit.")
+    return key
+
+
+def read_report(key: str) -> bytes | None:
+    """Read a kept report; None if the key is malformed, or there is no report under it."""
+    value = default_store().get(key) if KEY.fullmatch(key) else None
+    text = (value or {}).get(KIND)
+    return text.encode("utf8") if isinstance(text, str) else None

@@ -1,0 +1,12 @@
+"""The app with the addresses of `ui.server.routes`: `make app` and the image start it."""
+
+import os
+from pathlib import Path
+
+import streamlit as st
+
+from core.results.permanent import SERVED
+from ui.server.routes import ROUTES
+
+os.environ[SERVED] = "1"
+app = st.App(Path(__file__).resolve().parents[1] / "app.py", routes=ROUTES)

@@ -1,0 +1,33 @@
+"""A report is kept at an address of its own, where it is read without the app."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.server import started
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_a_report_is_kept_and_read_at_its_address(chromium: BrowserContext, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ui.frame.start", "deploy/server.py", "--server.headless=true"]
+    with started(command, tmp_path) as (_, address):
+        page = chromium.new_page()
+        page.goto(f"{address}/rsa")
+        page.get_by_role("button", name="Report", exact=True).click()
+        page.get_by_role("button", name="Keep at an address").click()
+        link = page.get_by_role("link", name="/r/")
+        expect(link).to_be_visible()
+        problems: list[str] = []
+        page.on("console", lambda said: problems.append(said.text))  # what the policy refuses
+        page.goto(f"{address}{link.get_attribute('href')}")
+        expect(page.locator("svg, img").first).to_be_visible()
+        expect(
+            page.get_by_text("Caveats", exact=False).or_(page.locator("h1")).first
+        ).to_be_visible()
+        assert problems == []
+        page.close()

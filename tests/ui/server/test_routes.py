@@ -1,0 +1,105 @@
+"""The server's own addresses: what they answer, and to whom."""
+
+from __future__ import annotations
+
+import re
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from core.results.permanent import address_of, keep_report
+from tests.browser.server import started
+from tests.load.tab import Tab, run_alone
+from ui.server.metrics import VARIABLE
+from ui.server.routes import ROUTES
+from ui.study import studylog
+
+SAMPLE = re.compile(r"palimpsest_[a-z_]+(\{[a-z]+=\"[a-z]+\"\})? [\d.e+]+")
+PAGE = b"<!doctype html><p>kept</p>"
+
+
+@pytest.fixture
+def client() -> TestClient:
+    return TestClient(Starlette(routes=list(ROUTES)))
+
+
+def test_metrics_are_in_the_format_of_prometheus(client: TestClient) -> None:
+    answer = client.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = answer.text.splitlines()
+    samples = [line for line in lines if not line.startswith("#")]
+    assert all(SAMPLE.fullmatch(line) for line in samples), samples
+    typed = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+    assert {line.partition(" ")[0].partition("{")[0] for line in samples} == {*typed}
+
+
+def test_ended_studies_are_counted(client: TestClient) -> None:
+    before = _samples(client)
+    studylog.log_study("RSA", None, [], outcome="failed", seconds=2.5)
+    after = _samples(client)
+    outcome = 'palimpsest_studies_ended_total{outcome="failed"}'
+    assert after[outcome] == before[outcome] + 1
+    seconds = "palimpsest_study_seconds_total"
+    assert after[seconds] == pytest.approx(before[seconds] + 2.5)
+
+
+def _samples(client: TestClient) -> dict[str, float]:
+    lines = client.get("/metrics").text.splitlines()
+    pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, _, value in pairs}
+
+
+def test_a_shared_instance_shows_no_metrics_unless_it_is_told_to(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    assert client.get("/metrics").status_code == 404
+    monkeypatch.setenv(VARIABLE, "yes please")
+    assert client.get("/metrics").status_code == 404
+    monkeypatch.setenv(VARIABLE, "1")
+    assert client.get("/metrics").status_code == 200
+
+
+def test_a_kept_report_is_a_page_that_runs_nothing(client: TestClient) -> None:
+    answer = client.get(address_of(keep_report(PAGE)))
+    assert (answer.status_code, answer.content) == (200, PAGE)
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "script-src" not in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("key", ["0" * 64, "x", "..%2F..%2Fetc%2Fpasswd"])
+def test_no_report_is_a_sentence(client: TestClient, key: str) -> None:
+    answer = client.get(f"/r/{key}")
+    assert answer.status_code == 404
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.slow
+def test_the_server_has_the_pages_and_its_own_addresses(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ui.frame.start", "deploy/server.py", "--server.headless=true"]
+    allowed = ["--server.allowedHosts=localhost", "--server.allowedHosts=127.0.0.1"]
+    with started([*command, *allowed], tmp_path) as (_, address):
+        run_alone(_look(address))
+        with urllib.request.urlopen(f"{address}/metrics", timeout=30) as answer:
+            assert b'palimpsest_studies_ended_total{outcome="done"} 1' in answer.read()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"{address}/r/{'0' * 64}", timeout=30)
+    log = (tmp_path / "log.txt").read_text(encoding="utf8", errors="replace")
+    assert "Traceback" not in log
+
+
+async def _look(address: str) -> None:
+    """Open the RSA page, and ask for its report, which this server offers to keep."""
+    async with Tab(address) as tab:
+        await tab.open("rsa")
+        await tab.until(lambda tab: tab.settled and tab.charts())
+        await tab.press("Report")
+        await tab.until(lambda tab: tab.offers("Save"))
+        assert "Keep at an address" in [button.label for button in tab.of_type("button")]

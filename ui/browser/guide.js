@@ -1,0 +1,82 @@
+// The guide of a first visit: callouts at the form, the figure and the views of the first figure that is shown.
+//
+// Whether it has been shown is kept in the browser (localStorage); a browser that keeps nothing is not guided, because it
+// would be at every visit. Nothing is sent to the server.
+(() => {
+  if (window.palimpsestGuide) return;
+  window.palimpsestGuide = true;
+  const KEY = __KEY__;
+  const STEPS = __STEPS__; // [selector, sentence]
+  const FIGURE = "[data-testid='stVegaLiteChart'] svg", VIEWS = ".st-key-views";
+  const EDGE = 16, GAP = 8; // pixels
+  const asked = () => new URLSearchParams(window.location.search);
+
+  try {
+    if (window.localStorage.getItem(KEY)) return;
+  } catch {
+    return;
+  }
+
+  function guide() {
+    const box = document.createElement("div");
+    box.className = "guide";
+    box.setAttribute("role", "dialog");
+    const text = box.appendChild(document.createElement("p"));
+    const row = box.appendChild(document.createElement("div"));
+    const count = row.appendChild(document.createElement("span"));
+    const skip = row.appendChild(document.createElement("button"));
+    const next = row.appendChild(document.createElement("button"));
+    skip.textContent = "Skip";
+    let step = 0, target = null;
+
+    function place() {
+      if (!target?.isConnected) target = document.querySelector(STEPS[step][0]);
+      if (!target || !document.querySelector(VIEWS)) return end(); // the reader went to another page
+      const at = target.getBoundingClientRect(), own = box.getBoundingClientRect();
+      const below = Math.min(at.bottom + GAP, window.innerHeight - own.height - EDGE);
+      const left = Math.min(at.left, window.innerWidth - own.width - EDGE);
+      box.style.top = `${Math.max(EDGE, below)}px`;
+      box.style.left = `${Math.max(EDGE, left)}px`;
+    }
+
+    function show() {
+      target = document.querySelector(STEPS[step][0]);
+      text.textContent = STEPS[step][1];
+      count.textContent = `${step + 1} of ${STEPS.length}`;
+      box.setAttribute("aria-label", `Guide, ${count.textContent}`);
+      skip.hidden = step + 1 === STEPS.length;
+      next.textContent = skip.hidden ? "Done" : "Next";
+      place();
+    }
+
+    function end() {
+      box.remove();
+      window.clearInterval(clock);
+      document.removeEventListener("keydown", leave);
+    }
+
+    function leave(event) {
+      if (event.key === "Escape") end();
+    }
+
+    skip.onclick = end;
+    next.onclick = () => {
+      step += 1;
+      if (step === STEPS.length) end();
+      else show();
+    };
+    document.addEventListener("keydown", leave);
+    document.body.appendChild(box);
+    const clock = window.setInterval(place, 250); // the page grows while it is drawn, and scrolls within itself
+    show();
+  }
+
+  const watch = new MutationObserver(() => {
+    if (!document.querySelector(FIGURE) || !document.querySelector(VIEWS)) return;
+    if (asked().has("present") || asked().has("lesson")) return;
+    watch.disconnect();
+    window.localStorage.setItem(KEY, "shown");
+    guide();
+  });
+  watch.observe(document.body, { childList: true, subtree: true });
+})();
