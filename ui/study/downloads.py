@@ -77,6 +77,7 @@ MIME = {
     "html": "text/html",
     "zip": "application/zip",
 }
+REPORT = ".html"
 AS_SHOWN = "as-shown"  # in the zip: what the view draws, as one figure
 CSS_DPI = 96  # pixels per inch: the preview has the size of the printed figure
 
@@ -142,11 +143,10 @@ def show_downloads(
     elif report:
         link = _link()
         file_dialog(
-            f"palimpsest-{slug(result.study)}.html",
+            f"palimpsest-{slug(result.study)}{REPORT}",
             lambda say: made_once().get(
                 result, ("report", link, called_so), lambda: _report(result, figures(), link, say)
             ),
-            keep=True,
         )
     elif everything:
         make = partial(
@@ -170,14 +170,14 @@ def _file_button(study: str, label: str, make: Callable[[], bytes], called: str,
 
 
 @st.dialog("Download")
-def file_dialog(called: str, make: Callable[..., bytes], *, keep: bool = False) -> None:
-    """Make a file that may take long, with a progress bar, and offer it for download.
+def file_dialog(called: str, make: Callable[..., bytes]) -> None:
+    """Make a file that may take long, with a progress bar, and offer it for download; a report
+    can be kept at an address, too.
 
     Args:
         called: The file's name.
         make: Makes the file's content; its argument `say` takes the progress as a share and in
             words.
-        keep: Whether the file is a report, which a server may keep at an address of its own.
     """
     bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)
@@ -194,12 +194,15 @@ def file_dialog(called: str, make: Callable[..., bytes], *, keep: bool = False) 
         icon=":material/download:",
     )
     if (
-        keep
+        called.endswith(REPORT)
         and serves_reports()
         and st.button("Keep at an address", key="made/keep", icon=":material/link:", help=KEEP_HELP)
     ):
-        address = address_of(keep_report(content))
-        st.markdown(f"[{address}]({address})")
+        try:
+            address = address_of(keep_report(content))
+            st.markdown(f"[{address}]({address})")
+        except PalimpsestError as error:  # the store is full, or its disk
+            st.error(plain(str(error)), icon=":material/error:")
 
 
 def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:

@@ -36,8 +36,8 @@ def in_palette(spec: Mapping[str, Any], palette: str) -> dict[str, Any]:
 
     Args:
         spec: Vega-Lite; it is not changed.
-        palette: One of `PALETTES`. In greys a colour keeps its luminance, so that only lines of
-            unlike luminance, dash or shape can be told apart.
+        palette: One of `PALETTES`. In greys a colour keeps its luminance, so that lines
+            differ by luminance, dash and shape alone.
 
     Raises:
         KeyError: If there is no such palette.
