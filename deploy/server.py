@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.results.permanent import SERVED
+from ui.archive.reports import SERVED
 from ui.server.routes import ROUTES
 
 os.environ[SERVED] = "1"

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.results.permanent import read_report
+from ui.archive.reports import read_report
 from ui.server.metrics import metrics_text, served
 
 FORMAT = "text/plain; version=0.0.4; charset=utf-8"

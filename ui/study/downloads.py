@@ -35,8 +35,8 @@ from core.results.drawing.paper import (
 )
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
-from core.results.permanent import address_of, keep_report, serves_reports
 from core.results.report import report_html
+from ui.archive.reports import address_of, keep_report, serves_reports
 from ui.frame.naming import in_names, models_in, names_control, names_here
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once

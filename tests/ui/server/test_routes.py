@@ -12,9 +12,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from core.results.permanent import address_of, keep_report
 from tests.browser.server import started
 from tests.load.tab import Tab, run_alone
+from ui.archive.reports import address_of, keep_report
 from ui.server.metrics import VARIABLE
 from ui.server.routes import ROUTES
 from ui.study import studylog

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.errors import NotStoredError
-from core.results import permanent
-from core.results.permanent import address_of, keep_report, read_report, serves_reports
 from core.runs.store import Store, default_store
+from ui.archive import reports
+from ui.archive.reports import address_of, keep_report, read_report, serves_reports
 
 PAGE = "<!doctype html><p>Größe × 2 − 1</p>".encode()
 
@@ -30,7 +30,7 @@ def test_another_key_reads_nothing(key: str) -> None:
 
 def test_a_stored_value_that_is_no_report_is_not_read() -> None:
     key = "a" * 64
-    for value in ({"headline": "secret"}, {permanent.KIND: 3}):
+    for value in ({"headline": "secret"}, {reports.KIND: 3}):
         default_store().put(key, value)
         assert default_store().get(key) is not None
         assert read_report(key) is None
@@ -43,7 +43,7 @@ def test_a_store_that_keeps_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_reports_are_offered_where_the_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(permanent.SERVED, raising=False)
+    monkeypatch.delenv(reports.SERVED, raising=False)
     assert not serves_reports()
-    monkeypatch.setenv(permanent.SERVED, "1")
+    monkeypatch.setenv(reports.SERVED, "1")
     assert serves_reports()

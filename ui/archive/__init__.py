@@ -1,0 +1,1 @@
+"""What outlives the page that made it: reports kept at an address."""
