@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from core.alignment import attention, check, published, seeds, stitching
-from core.probes import edges, trees
+from core.probes import behaviour, edges, trees
 from core.probes import training as probe_training
 from core.rsa import audit, divergence, layers, swap, tokens, training, truth
 from core.weights import clusters, intruders
@@ -70,6 +70,7 @@ STUDIES = Catalogue(
         "probe": trees,
         "probe edges": edges,
         "probe training": probe_training,
+        "probe behaviour": behaviour,
         "weights": clusters,
         "weights intruders": intruders,
         "align": seeds,

@@ -128,6 +128,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         "probe training": {
             name: getattr(probe, name) for name in ("rank", "sentences", "heads", "seeds", "draws")
         },
+        "probe behaviour": {"sentences": probe.sentences, "draws": probe.draws},
         "weights intruders": {},
         "align check": {
             "sentences": align.sentences,

@@ -11,6 +11,7 @@ from core.probes.trees.spec import WINDOW_REACH
 from core.runs.price import Price
 
 if TYPE_CHECKING:
+    from core.probes.behaviour.spec import BehaviourSpec
     from core.probes.edges.spec import EdgeSpec
     from core.probes.training.spec import ProbeTrainingSpec
     from core.probes.trees.spec import ProbeSpec
@@ -23,6 +24,7 @@ DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
+PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
 HALF = 2.0  # bytes per number of the vectors that probes read
 WORKING, PARSER = 2.5, 0.12  # copies of one model's vectors; gigabytes of the parser and its trees
 
@@ -61,14 +63,47 @@ def edges_price(spec: EdgeSpec) -> Price:
     for ref, size in sizes.items():
         tasks.append(costs.vectors(size, sentences))
         sets = 1 + (spec.controls if not parse_ref(ref).random else 0)
-        states = len(spec.layers) or size.layers + 1
-        for target in spec.targets:
-            width = size.d_model * (2 if target == "label" else 1)
-            classes = CLASSES[target]
-            tasks.append(states * (FITTED * words * width * classes * sets + BOUND * 10 * width**3))
+        tasks += _classifiers(spec, size, sets, words)
     memory = _held(sizes.values(), spec.layers, words)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def behaviour_price(spec: BehaviourSpec) -> Price:
+    """The price of minimal pairs, a pass for each token of each sentence, and of probes beside."""
+    refs = spec.refs
+    sizes = costs.sizes_of(refs)
+    sentences = 2 * spec.pairs * len(spec.kinds)
+    passes = (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
+    tasks = [costs.STARTING]
+    tasks += [
+        costs.opening(size) * len(spec.kinds) + costs.passing(size, sentences, passes)
+        for size in sizes.values()
+    ]
+    memory = costs.resident(sizes)
+    if spec.probes:
+        words = costs.WORDS * costs.sentences_of(spec)
+        memory = max(memory, _held(sizes.values(), (), words))
+        tasks.append(PARSING * costs.sentences_of(spec))
+        for ref, size in sizes.items():
+            tasks += _classifiers(spec.as_edges(ref), size, 1, words)
+            probes = spec.as_probes(ref)
+            bank = _bank(probes, "distance", min(probes.rank, size.d_model), size.d_model, words)
+            drawn = DRAWN * 0.1 * costs.sentences_of(spec) * spec.draws
+            tasks.append(costs.vectors(size, costs.sentences_of(spec)))
+            tasks.append((size.layers + 1) * spec.seeds * (bank + drawn))
+    return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
+
+
+def _classifiers(spec: EdgeSpec, size: Size, sets: int, words: float) -> list[float]:
+    """Processor seconds of the classifiers of each target, on every layer and set of labels."""
+    states = len(spec.layers) or size.layers + 1
+    seconds = []
+    for target in spec.targets:
+        width = size.d_model * (2 if target == "label" else 1)
+        fitted = FITTED * words * width * CLASSES[target] * sets
+        seconds.append(states * (fitted + BOUND * 10 * width**3))
+    return seconds
 
 
 def _priced(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from core.results.dictionary import behaviour
 from core.results.model_columns import MODEL_COLUMNS
 
 if TYPE_CHECKING:
@@ -328,6 +329,7 @@ COLUMNS: Mapping[str, str] = {
     "explained": "share of the variance of all vectors along the axis",
     "tokens.x": "first principal component (units of scaled layers)",
     "tokens.y": "second principal component (units of scaled layers)",
+    **behaviour.COLUMNS,
 }
 
 

@@ -58,6 +58,7 @@ BANDED = (
     "auc",
     "distance",
     "js",
+    "correlation",
 )  # columns to which `low` and `high` may belong: the first of these in a table
 
 

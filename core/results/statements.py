@@ -7,7 +7,7 @@ can be improved without changing a test.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -65,6 +65,21 @@ class Statement:
                 "layers": tuple(record["layers"]),
             }
         )
+
+
+def leading(sentences: Iterable[str], letters: int) -> str:
+    """Join the first sentences, as many as `letters` hold, and the first of all in any case.
+
+    Example:
+        >>> leading(["It rises.", "By 2.", "Slowly."], 15)
+        'It rises. By 2.'
+    """
+    shown = ""
+    for sentence in sentences:
+        if shown and len(f"{shown} {sentence}") > letters:
+            break
+        shown = f"{shown} {sentence}".strip()
+    return shown
 
 
 def _number(part: Any) -> Any:

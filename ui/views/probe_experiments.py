@@ -1,4 +1,4 @@
-"""Experiments of the probe page: tags and labels, and probes through training."""
+"""Experiments of the probe page: tags and labels, probes through training, minimal pairs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
+from core.probes.behaviour import charts as behaviour_charts
+from core.probes.behaviour.study import STUDY as BEHAVIOUR_STUDY
+from core.probes.behaviour.tables import longest_run
+from core.probes.behaviour.text import pairs_sentence
 from core.probes.edges import charts as edge_charts
 from core.probes.edges.study import STUDY as EDGE_STUDY
 from core.probes.edges.tables import ACCURACY
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.frame.links import Address
 
-EDGES, TRAINING = EDGE_STUDY.title, TRAINING_STUDY.title
+EDGES, TRAINING, BEHAVIOUR = EDGE_STUDY.title, TRAINING_STUDY.title, BEHAVIOUR_STUDY.title
 MEASURES = {
     "Accuracy": "accuracy",
     "Code length": "bits",
@@ -104,6 +108,26 @@ def training_shown(address: Address, result: Result) -> Shown:
     return Shown(charts, tables, view_sentence(result.tables, metric), metric)
 
 
+def behaviour_shown(address: Address, result: Result) -> Shown:
+    """Accuracy through training and by kind of pairs, and beside each probe's score."""
+
+    def charts(*, context: Context) -> Panels:
+        steps = (
+            [behaviour_charts.steps_chart(result, context=context)]
+            if longest_run(result.table["model"])
+            else []
+        )
+        beside = [
+            behaviour_charts.beside_chart(result, metric, probe, context=context)
+            for metric, probe in behaviour_charts.panels(result)
+        ]
+        return Panels(
+            [*steps, behaviour_charts.kinds_chart(result, context=context), *beside], across=2
+        )
+
+    return Shown(charts, result.tables, pairs_sentence(result.statements))
+
+
 EXPERIMENTS = {
     EDGES: Experiment(
         EDGE_STUDY,
@@ -119,5 +143,12 @@ EXPERIMENTS = {
         display=[replace(option, name=SCORE) for option in options_of(Display)],
         shown=training_shown,
         models=lambda asked: (asked.end, *asked.checkpoints),
+    ),
+    BEHAVIOUR: Experiment(
+        BEHAVIOUR_STUDY,
+        own={"scored": "models", "pairs": "pairs", "pair_kinds": "kinds"},
+        shared=TEXT,
+        shown=behaviour_shown,
+        models=lambda asked: asked.refs,
     ),
 }

@@ -66,8 +66,8 @@ class Tokenizer:
         rows: Tokens that the model has vectors of; None does not look.
 
     Attributes:
-        pad, cls, unk, mask: Ids of these tokens; None where there is none, or no vector of the one
-            that pads.
+        pad, cls, unk, mask, bos: Ids of these tokens; None where there is none, or no vector of the
+            one that pads.
         longest: Subwords that a text may have, by the model and by the tokenizer.
 
     Raises:
@@ -82,6 +82,7 @@ class Tokenizer:
         self.cls: int | None = settings["cls"]
         self.unk: int | None = settings["unk"]
         self.mask: int | None = settings["mask"]
+        self.bos: int | None = settings["bos"]
         self.longest = min(longest, settings["longest"])
 
     @cached_property

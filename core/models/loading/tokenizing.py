@@ -111,7 +111,8 @@ def first_line(error: Exception) -> str:
 def _settings(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | None]:
     longest = tokenizer.model_max_length
     usable = isinstance(longest, int | float) and 0 < longest < MAX_SUBWORDS
-    ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("pad", "cls", "unk", "mask")}
+    names = ("pad", "cls", "unk", "mask", "bos")
+    ids = {name: getattr(tokenizer, f"{name}_token_id") for name in names}
     return {**ids, "longest": int(longest) if usable else MAX_SUBWORDS}
 
 

@@ -15,7 +15,7 @@ from core.probes.trees.text import make_methods as probes_methods
 from core.results.drawing.training import progress_notices
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
-from core.results.statements import Statement
+from core.results.statements import Statement, leading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,12 +95,7 @@ def make_headline(statements: Sequence[Statement], metric: str = METRIC) -> str:
 
 def view_sentence(tables: Mapping[str, pd.DataFrame], metric: str) -> str:
     """As many sentences of one metric's headline as two lines hold; "" without scores."""
-    shown = ""
-    for sentence in _sentences(statements_of(tables, metric), metric):
-        if shown and len(f"{shown} {sentence}") > TWO_LINES:
-            break
-        shown = f"{shown} {sentence}".strip()
-    return shown
+    return leading(_sentences(statements_of(tables, metric), metric), TWO_LINES)
 
 
 def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:

@@ -52,11 +52,11 @@ def pipeline_option() -> str:
     return pipeline
 
 
-def seeds_option() -> int:
-    """Return the option `seeds`, the same in every study of trees."""
+def seeds_option(default: int = 3) -> int:
+    """Return the option `seeds`, the same in every study of trees but for its default."""
     seeds: int = options.whole(
         "Probes per layer",
-        3,
+        default,
         low=1,
         high=10,
         help="Probes with different initial maps; a score is their mean.",

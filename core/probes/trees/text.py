@@ -22,7 +22,7 @@ from core.probes.trees.statements import (
 from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, WINDOW
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
-from core.results.statements import Statement
+from core.results.statements import Statement, leading
 
 if TYPE_CHECKING:
     from core.probes.trees.data import Treebank
@@ -55,13 +55,8 @@ def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool)
 
 def scores_sentence(result: ProbeResult, metric: str) -> str:
     """As many sentences of one metric's headline as two lines hold; "" without scores."""
-    shown = ""
     statements = statements_of(result.tables, list(result.probes), metric)
-    for sentence in _sentences(statements, metric, result.parsed):
-        if shown and len(f"{shown} {sentence}") > TWO_LINES:
-            break
-        shown = f"{shown} {sentence}".strip()
-    return shown
+    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
 
 
 def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:

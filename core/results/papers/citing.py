@@ -6,14 +6,18 @@ from collections.abc import Iterable
 from functools import cache
 
 from core.errors import PalimpsestError
-from core.results.papers.bibliography import PAPERS
+from core.results.papers import bibliography, language_models
 from core.results.papers.reference import PALIMPSEST, Reference
+
+PAPERS = (*bibliography.PAPERS, *language_models.PAPERS)
 
 
 @cache
 def registry() -> dict[str, Reference]:
     """Map every key to its reference."""
-    return {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
+    return {
+        reference.key: reference for reference in (PALIMPSEST, *PAPERS, *language_models.PAPERS)
+    }
 
 
 def cite(keys: Iterable[str]) -> tuple[Reference, ...]:

@@ -10,8 +10,7 @@ import pytest
 
 from core import __version__
 from core.errors import PalimpsestError
-from core.results.papers.bibliography import PAPERS
-from core.results.papers.citing import cite, registry
+from core.results.papers.citing import PAPERS, cite, registry
 from core.results.papers.reference import PALIMPSEST, VENUE, Reference, bibtex
 from tests import ROOT
 

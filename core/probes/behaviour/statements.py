@@ -1,0 +1,125 @@
+"""What the study of behaviour shows, as facts: the statements of its headline and notices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.models import parse_ref
+from core.probes.behaviour.tables import ALL, EVERY, RUN, longest_run, whole_kind
+from core.probes.trees.statements import verdict_of
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OVERALL, HIGHEST, LOWEST = "accuracy", "highest accuracy", "lowest accuracy"
+CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectably"
+TOO_FEW = "too few models to tell"
+SIGNIFICANT = 0.05
+BELOW_CHANCE = "accuracy below chance"
+UNSCORED = "no language-model head"
+CHANCE = 50.0  # per cent
+OF = " of "  # between the kind of pairs and the model of a statement's subject
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """State what the tables show; empty where no model was scored.
+
+    Args:
+        tables: The study's `behaviour`, `behaviour_margins` and, with probes, `rank_correlations`.
+        models: Those that were scored; the first trained one leads.
+
+    Returns:
+        The first model's accuracy and its margins over the bigrams and over the first step of its
+        run; its highest and its lowest accuracy on a kind; and the correlation of each probe's
+        score with accuracy, over all models.
+    """
+    table = tables["behaviour"]
+    if not models:
+        return ()
+    first = next((ref for ref in models if not parse_ref(ref).random), models[0])
+    mine = table[table["model"] == first]
+    kind = whole_kind(mine)
+    whole = mine[mine["kind"] == kind].iloc[0]
+    statements = [Statement(first, OVERALL, estimate_of(whole, "value"))]
+    margins = tables["behaviour_margins"]
+    for _, row in margins[(margins["model"] == first) & (margins["kind"] == kind)].iterrows():
+        margin = estimate_of(row, "margin")
+        statements.append(Statement(first, verdict_of(margin), margin, (), str(row["rival"])))
+    kinds = mine[mine["kind"] != ALL]
+    if len(kinds) > 1:
+        for verdict, place in (
+            (HIGHEST, kinds["value"].idxmax()),
+            (LOWEST, kinds["value"].idxmin()),
+        ):
+            row = kinds.loc[place]
+            subject = f"{row['kind']}{OF}{first}"
+            statements.append(Statement(subject, verdict, estimate_of(row, "value")))
+    return (*statements, *_correlations(tables, kind))
+
+
+def _correlations(tables: Mapping[str, pd.DataFrame], kind: str) -> list[Statement]:
+    """State the correlation of each probe's score with accuracy, over all models and final ones."""
+    if "rank_correlations" not in tables:
+        return []
+    table = tables["rank_correlations"]
+    return [
+        Statement(
+            f"{row['metric']} of {row['probe']}",
+            _verdict(row),
+            estimate_of(row, "correlation", "share"),
+            (),
+            among_models(str(row["among"]), int(row["models"])),
+        )
+        for _, row in table[(table["kind"] == kind) & (table["among"] != RUN)].iterrows()
+        if row["correlation"] == row["correlation"]
+    ]
+
+
+def _verdict(row: pd.Series) -> str:
+    """Tell whether a correlation is significant, or could be with so many models."""
+    if row["smallest_p"] >= SIGNIFICANT:
+        return TOO_FEW
+    return CORRELATES if row["corrected_p"] < SIGNIFICANT else UNDECIDED
+
+
+def among_models(among: str, count: int) -> str:
+    """Name the models of a correlation, as in "all 10 models"."""
+    return f"all {count} models" if among == EVERY else f"the {count} {among}"
+
+
+def doubts_of(table: pd.DataFrame, models: Sequence[str]) -> tuple[Statement, ...]:
+    """State which kinds of pairs final models have wrong more often than chance.
+
+    Args:
+        table: The study's `behaviour`.
+        models: Those that were scored.
+    """
+    run = longest_run(models)
+    final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
+    rows = table[table["model"].isin(final) & (table["kind"] != ALL) & (table["high"] < CHANCE)]
+    return tuple(
+        Statement(f"{row['kind']}{OF}{row['model']}", BELOW_CHANCE, estimate_of(row, "value"))
+        for _, row in rows.iterrows()
+    )
+
+
+def kind_and_model(statement: Statement) -> tuple[str, str]:
+    """Take the kind of pairs and the model out of a statement's subject."""
+    kind, _, model = statement.subject.partition(OF)
+    return kind, model
+
+
+def estimate(statement: Statement) -> Estimate:
+    """The number behind a statement that has one.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    if statement.estimate is None:
+        raise ValueError(f"{statement} has no estimate.")
+    return statement.estimate

@@ -1,0 +1,254 @@
+"""Every sentence of the study of behaviour: the headline, made of statements, and other texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.probes.behaviour.statements import (
+    BELOW_CHANCE,
+    CORRELATES,
+    HIGHEST,
+    LOWEST,
+    TOO_FEW,
+    UNDECIDED,
+    estimate,
+    kind_and_model,
+)
+from core.probes.behaviour.tables import BIGRAM
+from core.probes.minimal_pairs.templates import KINDS
+from core.probes.trees.statements import SIMILAR
+from core.probes.trees.text import TWO_LINES
+from core.results.names import short_name, short_names
+from core.results.statements import Statement, leading
+
+if TYPE_CHECKING:
+    from core.probes.behaviour.spec import BehaviourSpec
+    from core.probes.trees.data import Treebank
+
+CITATIONS = (
+    *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),
+    *("wilson1927", "bonett2000"),
+)
+PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
+NOTHING = "No model could be scored; the reasons are below."
+NAMES = {
+    "agreement": "agreement",
+    "reflexive": "reflexives",
+    "polarity": "negative polarity",
+    "determiner": "determiners",
+    "arguments": "verb arguments",
+    "all": "all kinds",
+}
+SCORES = {
+    "uuas of distance": "UUAS",
+    "accuracy of pos": "accuracy on parts of speech",
+    "accuracy of label": "accuracy on dependency labels",
+    "accuracy of distance": "accuracy on head distances",
+}
+NEAREST = "the models agree with the nearest noun rather than with the subject"
+INSTEAD = {"agreement": NEAREST, "reflexive": NEAREST}  # what a model does that has a kind wrong
+
+
+def score_name(metric: str, probe: str) -> str:
+    """Name a probe's score in a sentence or a figure."""
+    return SCORES[f"{metric} of {probe}"]
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Write the statements in sentences: the first model, its kinds of pairs, the probes."""
+    return " ".join(_sentences(statements)) or NOTHING
+
+
+def pairs_sentence(statements: Sequence[Statement]) -> str:
+    """As many sentences of the headline as two lines hold; "" without scores."""
+    return leading(_sentences(statements), TWO_LINES)
+
+
+def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
+    if not statements:
+        return
+    first, *rest = statements
+    model = first.subject
+    margins = [each for each in rest if each.subject == model and each.baseline]
+    names = short_names((model, *(each.baseline for each in margins if each.baseline != BIGRAM)))
+    names |= {BIGRAM: "the bigram baseline"}
+    ends = [
+        f"{estimate(each).value_text} for {NAMES[kind_and_model(each)[0]]}"
+        for verdict in (LOWEST, HIGHEST)
+        for each in rest
+        if each.verdict == verdict
+    ]
+    by_kind = f" ({', '.join(ends)})" if ends else ""
+    share = estimate(first).value_text if ends else estimate(first).text
+    yield (f"{names[model]} prefers the grammatical sentence in {share} of minimal pairs{by_kind}.")
+    clauses = [_compared(each, names[each.baseline]) for each in margins]
+    if clauses:
+        yield f"Its accuracy is {' and '.join(clauses)}."
+    for each in rest:
+        if each.verdict in (CORRELATES, UNDECIDED):
+            yield _correlation(each)
+    yield from _too_few(rest)
+
+
+def _compared(margin: Statement, baseline: str) -> str:
+    gap = estimate(margin).direction("above", "below")
+    if margin.verdict == SIMILAR:
+        return f"not detectably different from {baseline} ({gap})"
+    return f"{gap} {baseline}"
+
+
+def _too_few(statements: Sequence[Statement]) -> Iterator[str]:
+    """Say which models are too few to tell, and what the correlations over them are."""
+    by_models: dict[str, list[str]] = {}
+    for each in statements:
+        if each.verdict == TOO_FEW:
+            value = f"{estimate(each).value_text} for {SCORES[each.subject]}"
+            by_models.setdefault(each.baseline, []).append(value)
+    for models, values in by_models.items():
+        yield (
+            f"{models[0].upper()}{models[1:]} alone are too few to tell (rank correlation "
+            f"{', '.join(values)})."
+        )
+
+
+def _correlation(statement: Statement) -> str:
+    """Say whether a probe's score and behaviour go together over models."""
+    score, value = SCORES[statement.subject], estimate(statement)
+    over = f"Over {statement.baseline}"
+    if statement.verdict == UNDECIDED:
+        return (
+            f"{over}, {score} and accuracy on pairs are not detectably correlated (rank "
+            f"correlation {value.text})."
+        )
+    sign = "higher" if value.value > 0 else "lower"
+    return (
+        f"{over}, higher {score} goes with {sign} accuracy on pairs (rank correlation "
+        f"{value.text})."
+    )
+
+
+def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[str]:
+    """Write what limits the headline: rules applied the wrong way round, models left out.
+
+    Args:
+        doubts: Of `doubts_of`.
+        refused: Models without a language-model head.
+    """
+    notices = []
+    worse: dict[str, list[str]] = {}
+    for doubt in doubts:
+        if doubt.verdict == BELOW_CHANCE:
+            kind, model = kind_and_model(doubt)
+            score = f"{short_name(model)} {estimate(doubt).value_text}"
+            worse.setdefault(kind, []).append(score)
+    notices += [
+        f"On pairs of {NAMES[kind]}, the 95 % interval of accuracy lies below 50 % "
+        f"({', '.join(scores)}): {INSTEAD.get(kind, 'the models follow another rule')}."
+        for kind, scores in worse.items()
+    ]
+    if refused:
+        notices.append(refusal(refused))
+    return notices
+
+
+def refusal(refused: Sequence[str]) -> str:
+    """Say in one sentence which models cannot be scored, and why."""
+    listed = ", ".join(refused)
+    return (
+        f"Models saved without a language-model head give sentences no probability and are left "
+        f"out: {listed}; choose a model saved for masked or causal language modelling."
+    )
+
+
+def make_methods(
+    spec: BehaviourSpec, heads: Mapping[str, str], counted: int, treebank: Treebank | None
+) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        heads: "masked" or "causal" for each model that was scored.
+        counted: Tokens from which bigrams were counted.
+        treebank: The sentences of the probes; None without probes.
+    """
+    kinds = "; ".join(KINDS[kind] for kind in spec.kinds)
+    parts = [
+        f"{', '.join(heads)} were scored on {spec.pairs:,} minimal pairs of each kind ({kinds}), "
+        "made from templates and counterbalanced for number. A pair is right if the grammatical "
+        "sentence has the higher score; equal scores count half."
+    ]
+    if "masked" in heads.values():
+        parts.append(
+            "The score of a masked model is the pseudo-log-likelihood (Salazar et al. 2020): each "
+            "token is predicted with that token and the later tokens of its word masked "
+            "(Kauf & Ivanova 2023), and log-probabilities are summed."
+        )
+    if "causal" in heads.values():
+        parts.append("The score of a causal model is the log-likelihood of the sentence.")
+    parts.append(
+        f"The bigram baseline is interpolated (Witten & Bell 1991) and counted from {counted:,} "
+        "tokens of the sentences included with the app, far fewer than the models have read. "
+        "Intervals of accuracies are Wilson's, 95 %; those of differences resample the same pairs "
+        f"for both, {spec.draws:,} times."
+    )
+    if treebank is not None:
+        parts.append(_probe_methods(spec, treebank))
+    return " ".join(parts)
+
+
+def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:
+    counts = {part: len(rows) for part, rows in treebank.parts.items()}
+    source = "predicted by a parser" if treebank.parsed else "from the treebank"
+    edges = f", and linear classifiers of {', '.join(spec.targets)}" if spec.targets else ""
+    return (
+        f"Distance probes of rank 64{edges} were trained on every layer of every model "
+        f"({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} development and "
+        f"{counts['test']:,} test sentences; trees {source}); a model's score is that of the layer "
+        "that is best on the development sentences. Rank correlations are Spearman's, with "
+        "Bonett and Wright's 95 % intervals and permutation p-values, which are corrected for the "
+        "number of probes and of sets of models (Bonferroni); steps of one run are not independent "
+        "of each other."
+    )
+
+
+REASON = (
+    "Run it to see what models prefer to write, and whether a higher probe score goes with better "
+    "grammar."
+)
+HOW_TO_READ = {
+    "Behaviour": (
+        "Accuracy is the share of minimal pairs in which the grammatical sentence is the more "
+        "probable one: 50 % is chance, 100 % perfect, and below 50 % a model follows another rule. "
+        "Bands are 95 % intervals over pairs, grey is the bigram baseline; beside probes, each "
+        "point is a model at its best layer."
+    )
+}
+CAVEATS = {
+    "Pairs come from templates.": (
+        "They share words and forms, so intervals cover other pairs of these templates and not "
+        "English. Scores cannot be compared with those of BLiMP."
+    ),
+    "A score is the whole sentence's.": (
+        "The pair's two sentences have the same length and nearly the same words; a model may "
+        "still prefer one for a word that has nothing to do with the rule. Counterbalancing makes "
+        "such preferences cancel."
+    ),
+    "Bigrams of little text are a weak baseline.": (
+        "They are counted from the included sentences, a thousandth of what the models have read. "
+        "A bigram model of the pretraining text would be right more often, in particular where "
+        "the two words of a rule are neighbours (*determiners* without an adjective)."
+    ),
+    "Correlation over few models.": (
+        "Steps of one run improve in everything at once, so a correlation over them says little "
+        "about probes. Final models are independent of each other, but they are few."
+    ),
+    "Probes see other sentences.": (
+        "UUAS measures all edges of trees in ordinary text; minimal pairs test five rules. That "
+        "the two do not go together does not show that syntax is unused."
+    ),
+}
+FORMULAS = {
+    "Pseudo-log-likelihood of a sentence of tokens w, where M_t are the token t and the later "
+    "tokens of its word": r"\operatorname{PLL}(w) = \sum_t \log p(w_t \mid w_{\setminus M_t})"
+}

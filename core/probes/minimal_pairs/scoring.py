@@ -1,0 +1,210 @@
+"""Log-likelihoods of sentences: pseudo-log-likelihood of masked models, log-likelihood of causal
+ones.
+
+A masked model predicts each token with that token masked, and with the tokens of the same word
+behind it masked as well; otherwise the end of a rare word would give its beginning away. The
+sentence's score is the sum over its tokens. A causal model predicts each token from those before
+it; the first needs a token that begins the sentence, and is not scored where the tokenizer has
+none.
+
+Reference:
+    Salazar, Liang, Nguyen & Kirchhoff 2020, ACL, Masked Language Model Scoring.
+    Kauf & Ivanova 2023, ACL, A Better Way to Do Masked Language Model Scoring (within words).
+Deviations: none; the scores are those of minicons with PLL_metric="within_word_l2r" for masked
+models, and with bos_token=True for causal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.errors import ModelError
+from core.models import describe
+from core.models.loading.layers import body_of
+from core.models.loading.model import LoadedModel
+from core.runs.tasks import tick
+from core.vectors.forward import Subwords, cut_sentences, token_budget
+
+Kind = Literal["masked", "causal"]
+ENDINGS: dict[str, Kind] = {
+    "ForMaskedLM": "masked",
+    "BertForPreTraining": "masked",
+    "ForCausalLM": "causal",
+    "LMHeadModel": "causal",
+}
+"""Ending of a checkpoint's class -> how its language-model head reads a sentence."""
+
+
+def head_of(ref: str) -> Kind | None:
+    """Tell whether a checkpoint kept a language-model head, and of which kind; None without one.
+
+    Raises:
+        ModelError: If the model cannot be found.
+    """
+    architecture = describe(ref).architecture
+    return next((kind for ending, kind in ENDINGS.items() if architecture.endswith(ending)), None)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Tokens to predict, each in a row of ids.
+
+    Attributes:
+        ids: What the model reads, a row each; rows of equal length may form a batch.
+        places: Where the state is that predicts the token.
+        targets: The token.
+        sentences: The sentence that the token is of.
+    """
+
+    ids: list[list[int]]
+    places: list[int]
+    targets: list[int]
+    sentences: list[int]
+
+
+def score_sentences(
+    loaded: LoadedModel, kind: Kind, sentences: Sequence[Sequence[str]]
+) -> NDArray[np.float64]:
+    """Compute the log-likelihood of each sentence, in nats, (sentence,).
+
+    Args:
+        loaded: A model with its language-model head.
+        kind: Whether the head is that of a masked or of a causal model.
+        sentences: Words of each.
+
+    Raises:
+        ModelError: If a masked model's tokenizer has no mask token, or a sentence is too long.
+    """
+    cut = cut_sentences(loaded.tokenizer, sentences)
+    longest = max((len(sentence.ids) for sentence in cut), default=0) + 1
+    if longest > loaded.tokenizer.longest:
+        raise ModelError(
+            f"{loaded.info.ref} reads {loaded.tokenizer.longest} tokens, and a sentence has "
+            f"{longest}: choose a model that reads more."
+        )
+    if kind == "causal":
+        return _causal(loaded, cut)
+    if loaded.tokenizer.mask is None:
+        raise ModelError(
+            f"The tokenizer of {loaded.info.ref} has no mask token, so no token can be predicted "
+            "from its context: choose another model."
+        )
+    return _predicted(loaded, masked_predictions(cut, loaded.tokenizer.mask), len(cut))
+
+
+def masked_predictions(sentences: Sequence[Subwords], mask: int) -> Predictions:
+    """Mask every token of every sentence in turn, with the tokens of its word that follow it.
+
+    Args:
+        sentences: Cut into tokens; special tokens are read and not predicted.
+        mask: Id of the mask token.
+    """
+    asked = Predictions([], [], [], [])
+    for number, sentence in enumerate(sentences):
+        for place, word in enumerate(sentence.words):
+            if word < 0:
+                continue
+            hidden = [
+                mask if at >= place and owner == word else token
+                for at, (token, owner) in enumerate(zip(sentence.ids, sentence.words, strict=True))
+            ]
+            asked.ids.append(hidden)
+            asked.places.append(place)
+            asked.targets.append(sentence.ids[place])
+            asked.sentences.append(number)
+    return asked
+
+
+def _predicted(loaded: LoadedModel, asked: Predictions, count: int) -> NDArray[np.float64]:
+    """Sum the log-probabilities of masked tokens over each sentence."""
+    total = np.zeros(count)
+    places, targets = torch.tensor(asked.places), torch.tensor(asked.targets)
+    owners = np.array(asked.sentences, dtype=np.int64)
+    with _one_place(loaded.model) as looked_at:
+        for rows in _batches(loaded, asked.ids):
+            looked_at.places = places[rows].to(loaded.device)
+            logits = _logits(loaded.model, _tensor(loaded, [asked.ids[row] for row in rows]))
+            chances = _log_chance(logits[:, 0], targets[rows].to(loaded.device))
+            np.add.at(total, owners[rows], chances.cpu().numpy())
+    return total
+
+
+def _causal(loaded: LoadedModel, cut: Sequence[Subwords]) -> NDArray[np.float64]:
+    """Sum the log-probabilities of each sentence's tokens, given those before them."""
+    begin = loaded.tokenizer.bos
+    ids, scored = [], []
+    for sentence in cut:
+        added = [begin] if begin is not None and sentence.ids[0] != begin else []
+        ids.append([*added, *sentence.ids])
+        scored.append([*[False] * len(added), *(word >= 0 for word in sentence.words)])
+    total = np.zeros(len(cut))
+    for rows in _batches(loaded, ids):
+        read = _tensor(loaded, [ids[row] for row in rows])
+        logits = _logits(loaded.model, read)[:, :-1]
+        chances = _log_chance(logits, read[:, 1:]).cpu().numpy()
+        total[rows] = (chances * np.array([scored[row][1:] for row in rows])).sum(axis=1)
+    return total
+
+
+def _batches(loaded: LoadedModel, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Rows of equal length, so that nothing is padded, as many as fit into the caches."""
+    lengths = np.array([len(row) for row in ids])
+    budget, done = token_budget(loaded.device, loaded.info.d_model), 0
+    for length in np.unique(lengths):
+        rows = np.flatnonzero(lengths == length)
+        each = max(1, budget // int(length))
+        for first in range(0, len(rows), each):
+            tick(done / len(ids), "scoring sentences")
+            yield rows[first : first + each].tolist()
+            done += each
+
+
+def _tensor(loaded: LoadedModel, ids: list[list[int]]) -> Tensor:
+    return torch.tensor(ids).to(loaded.device)
+
+
+def _logits(model: nn.Module, ids: Tensor) -> Tensor:
+    """Run the model; its predictions of tokens, (row, place, token)."""
+    with torch.inference_mode():
+        output: Any = model(input_ids=ids, attention_mask=torch.ones_like(ids))
+    logits: Tensor | None = output.get("logits")
+    return cast("Tensor", output["prediction_logits"]) if logits is None else logits
+
+
+def _log_chance(logits: Tensor, targets: Tensor) -> Tensor:
+    """The log-probability of each target, in the shape of `targets`."""
+    numbers = logits.float()
+    chosen = numbers.gather(-1, targets[..., None])[..., 0]
+    return chosen - numbers.logsumexp(-1)
+
+
+class _Places:
+    """The place in each row of the next batch that its predicted token stands at."""
+
+    places: Tensor
+
+
+@contextmanager
+def _one_place(model: nn.Module) -> Iterator[_Places]:
+    """Hand the head one state of each row, because it costs as much as several layers."""
+    looked_at = _Places()
+
+    def only(module: nn.Module, inputs: Any, output: Any) -> Any:
+        states = output[0]
+        rows = torch.arange(len(states), device=states.device)
+        output["last_hidden_state"] = states[rows, looked_at.places][:, None]
+        return output
+
+    handle = body_of(model).register_forward_hook(only)
+    try:
+        yield looked_at
+    finally:
+        handle.remove()

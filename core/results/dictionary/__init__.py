@@ -1,0 +1,1 @@
+"""The data dictionary of single pages; `core.results.columns` contains them."""

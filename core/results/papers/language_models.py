@@ -1,0 +1,48 @@
+"""The bibliography of scoring sentences with language models, and of its statistics."""
+
+from __future__ import annotations
+
+from core.results.papers.reference import Reference
+
+# fmt: off
+PAPERS = (
+    Reference(
+        "bonett2000", 2000, "article", ("Bonett, Douglas G.", "Wright, Thomas A."),
+        "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
+        "Psychometrika", doi="10.1007/BF02294183",
+    ),
+    Reference(
+        "kauf2023", 2023, "inproceedings", ("Kauf, Carina", "Ivanova, Anna"),
+        "A Better Way to Do Masked Language Model Scoring", "ACL", arxiv="2305.10588",
+    ),
+    Reference(
+        "marvin2018", 2018, "inproceedings", ("Marvin, Rebecca", "Linzen, Tal"),
+        "Targeted Syntactic Evaluation of Language Models", "EMNLP",
+        doi="10.18653/v1/D18-1151", arxiv="1808.09031",
+    ),
+    Reference(
+        "salazar2020", 2020, "inproceedings",
+        ("Salazar, Julian", "Liang, Davis", "Nguyen, Toan Q.", "Kirchhoff, Katrin"),
+        "Masked Language Model Scoring", "ACL",
+        doi="10.18653/v1/2020.acl-main.240", arxiv="1910.14659",
+    ),
+    Reference(
+        "warstadt2020", 2020, "article",
+        ("Warstadt, Alex", "Parrish, Alicia", "Liu, Haokun", "Mohananey, Anhad", "Peng, Wei",
+         "Wang, Sheng-Fu", "Bowman, Samuel R."),
+        "BLiMP: The Benchmark of Linguistic Minimal Pairs for English",
+        "Transactions of the Association for Computational Linguistics",
+        doi="10.1162/tacl_a_00321", arxiv="1912.00582",
+    ),
+    Reference(
+        "wilson1927", 1927, "article", ("Wilson, Edwin B.",),
+        "Probable Inference, the Law of Succession, and Statistical Inference",
+        "Journal of the American Statistical Association",
+        doi="10.1080/01621459.1927.10502953",
+    ),
+    Reference(
+        "witten1991", 1991, "article", ("Witten, Ian H.", "Bell, Timothy C."),
+        "The zero-frequency problem: estimating the probabilities of novel events in adaptive text "
+        "compression", "IEEE Transactions on Information Theory", doi="10.1109/18.87000",
+    ),
+)

@@ -1,0 +1,214 @@
+"""Behaviour beside probes: accuracies, differences and correlations, and models without a head."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from core.errors import SpecError, TaskError
+from core.probes.behaviour import tables
+from core.probes.behaviour.charts import figures
+from core.probes.behaviour.spec import BehaviourSpec
+from core.probes.behaviour.statements import (
+    BELOW_CHANCE,
+    CORRELATES,
+    HIGHEST,
+    LOWEST,
+    OVERALL,
+    TOO_FEW,
+    doubts_of,
+    statements_of,
+)
+from core.probes.behaviour.study import STUDY
+from core.probes.behaviour.tables import ALL, BIGRAM, EVERY, FINAL, RUN
+from core.probes.behaviour.text import make_headline, make_notices, pairs_sentence
+from core.probes.trees.statements import ABOVE, SIMILAR
+from core.results.columns import meaning
+from tests.core.results.statements import false_statements
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+SEED, FIRST, OTHER = "zoo:seed-0", "zoo:seed-0@step-0", "zoo:seed-1"
+
+
+def hits(shares: dict[str, float], count: int = 100) -> tables.Hits:
+    """The first pairs of each kind are right."""
+    return {
+        kind: (np.arange(count) < round(share * count)).astype(float)
+        for kind, share in shares.items()
+    }
+
+
+MADE = {
+    SEED: hits({"agreement": 0.2, "determiner": 0.9}),
+    FIRST: hits({"agreement": 0.5, "determiner": 0.5}),
+    BIGRAM: hits({"agreement": 0.5, "determiner": 0.6}),
+}
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    spec = BehaviourSpec(
+        models=(SEED, FIRST, OTHER, "zoo:parse-0"),
+        kinds=("agreement", "determiner"),
+        pairs=20,
+        sentences=140,
+        draws=50,
+    )
+    return STUDY.run(spec)
+
+
+def test_all_kinds_count_the_same() -> None:
+    table = tables.behaviour_table(MADE).set_index(["model", "kind"])
+    assert table.loc[(SEED, ALL), "value"] == pytest.approx(55.0)
+    assert table.loc[(SEED, ALL), "pairs"] == 200
+    assert table.loc[(SEED, "agreement"), "high"] < 50 < table.loc[(SEED, "determiner"), "low"]
+    alone = tables.behaviour_table({SEED: hits({"agreement": 0.2})})
+    assert alone["kind"].tolist() == ["agreement"]
+
+
+def test_differences_are_paired_by_pairs() -> None:
+    """Where two models are right on the same pairs, their difference has no noise."""
+    same = {SEED: MADE[SEED], BIGRAM: MADE[SEED]}
+    rows = tables.margin_table(same, [SEED], 100, 0)
+    assert (rows[["margin", "low", "high"]] == 0).all(axis=None)
+    rows = tables.margin_table(MADE, [SEED, FIRST], 400, 0).set_index(["model", "rival", "kind"])
+    assert set(rows.index.droplevel("kind")) == {(SEED, BIGRAM), (FIRST, BIGRAM), (SEED, FIRST)}
+    row = rows.loc[(SEED, FIRST, "agreement")]
+    assert row["margin"] == pytest.approx(-30.0)
+    assert row["low"] < -30 < row["high"] < 0
+    whole = rows.loc[(SEED, FIRST, ALL)]
+    assert whole["margin"] == pytest.approx(5.0)
+    spread = np.std(np.repeat(np.r_[-np.ones(30), np.zeros(70)], 1))
+    assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * 100 * spread / 10, rel=0.2)
+
+
+def test_the_longest_run_is_in_the_order_of_training() -> None:
+    refs = [SEED, OTHER, "zoo:seed-0@step-800", FIRST]
+    assert tables.longest_run(refs) == (FIRST, "zoo:seed-0@step-800", SEED)
+    assert tables.longest_run([SEED, OTHER]) == ()
+
+
+def test_correlations_are_over_models_steps_and_final_models() -> None:
+    names = [FIRST, "zoo:seed-0@step-50", "zoo:seed-0@step-800", SEED, OTHER, "zoo:seed-2"]
+    shares = (0.3, 0.4, 0.5, 0.6, 0.7, 0.2)
+    behaviour = tables.behaviour_table(
+        {ref: hits({"agreement": share}) for ref, share in zip(names, shares, strict=True)}
+    )
+    scores = [40.0, 41.0, 42.0, 43.0, 44.0, 45.0]
+    best = [
+        {"model": ref, "probe": "distance", "metric": "uuas", "layer": 2, "value": score,
+         "low": score - 1, "high": score + 1}
+        for ref, score in zip(names, scores, strict=True)
+    ]  # fmt: skip
+    beside = tables.beside_table(behaviour, best)
+    assert beside["behaviour"].tolist() == pytest.approx([100 * share for share in shares])
+    table = tables.correlation_table(beside, behaviour, 0).set_index("among")
+    assert table["models"].to_dict() == {EVERY: 6, RUN: 4, FINAL: 3}
+    assert table.loc[RUN, "correlation"] == pytest.approx(1.0)
+    assert table.loc[FINAL, "correlation"] == pytest.approx(-0.5)
+    assert table.loc[RUN, "p_value"] == pytest.approx(2 / 24)
+    said = statements_of(
+        {
+            "behaviour": behaviour,
+            "behaviour_margins": tables.margin_table({}, [], 10, 0),
+            "rank_correlations": table.reset_index().assign(corrected_p=0.01),
+        },
+        names,
+    )
+    verdicts = {each.baseline: each.verdict for each in said if "models" in each.baseline}
+    assert verdicts == {"all 6 models": CORRELATES, "the 3 final models": TOO_FEW}
+    assert table["corrected_p"].tolist() == pytest.approx((3 * table["p_value"]).clip(upper=1))
+    headline = make_headline(said)
+    assert all(each.named_in(headline) for each in said)
+
+
+def test_statements_lead_to_the_headline() -> None:
+    made = {
+        "behaviour": tables.behaviour_table(MADE),
+        "behaviour_margins": tables.margin_table(MADE, [SEED, FIRST], 400, 0),
+    }
+    statements = statements_of(made, [SEED, FIRST])
+    verdicts = [(each.verdict, each.baseline) for each in statements]
+    assert verdicts == [
+        (OVERALL, ""), (SIMILAR, BIGRAM), (SIMILAR, FIRST), (HIGHEST, ""), (LOWEST, ""),
+    ]  # fmt: skip
+    headline = make_headline(statements)
+    assert all(each.named_in(headline) for each in statements)
+    assert headline.startswith(pairs_sentence(statements)[:60])
+    (below,) = doubts_of(made["behaviour"], [SEED, FIRST])
+    assert below.verdict == BELOW_CHANCE
+    assert below.subject == f"agreement of {SEED}"
+    (notice,) = make_notices([below], [])
+    assert below.named_in(notice)
+    assert statements_of(made, []) == ()
+    assert make_headline(()).endswith(".")
+    better = {SEED: hits({"agreement": 0.9}), BIGRAM: hits({"agreement": 0.4})}
+    above = statements_of(
+        {
+            "behaviour": tables.behaviour_table(better),
+            "behaviour_margins": tables.margin_table(better, [SEED], 400, 0),
+        },
+        [SEED],
+    )
+    assert [each.verdict for each in above] == [OVERALL, ABOVE]
+
+
+@pytest.mark.slow
+def test_models_are_scored_and_probed_and_others_left_out(result: Result) -> None:
+    assert not result.failures
+    scored = [SEED, FIRST, OTHER]
+    assert list(dict.fromkeys(result.table["model"])) == [*scored, BIGRAM]
+    assert sum("zoo:parse-0" in notice for notice in result.notices) == 1
+    beside = result.tables["beside"]
+    for metric in ("uuas", "accuracy"):
+        assert beside.loc[beside["metric"] == metric, "model"].tolist() == scored
+    assert set(result.tables["rank_correlations"]["among"]) == {EVERY}
+    assert all(each.named_in(result.headline) for each in result.statements if each.baseline)
+    assert "zoo:parse-0" not in result.methods.partition("were scored")[0]
+    drawn = figures(result)
+    assert set(drawn) == {
+        "behaviour-distance-uuas", "behaviour-pos-accuracy", "behaviour-steps", "behaviour-kinds",
+    }  # fmt: skip
+    described = {name: chart.to_dict()["description"] for name, chart in drawn.items()}
+    assert "seed-1" in described["behaviour-distance-uuas"]
+    assert "bigram baseline" in described["behaviour-steps"]
+
+
+@pytest.mark.slow
+def test_its_columns_are_explained(result: Result) -> None:
+    for name, table in result.tables.items():
+        assert [column for column in table.columns if not meaning(name, column)] == []
+    assert false_statements(result.tables.items()) == []
+
+
+def test_the_probes_are_those_of_the_probe_study() -> None:
+    """A model's probe is stored once, whichever study asked for it first."""
+    from core.probes.behaviour import study as behaviour
+    from core.probes.trees import study as trees
+    from core.runs.runner import run
+
+    spec = BehaviourSpec(models=(SEED,), sentences=60, seeds=1, pairs=10, targets=())
+    ready = run(behaviour.prepare(spec))
+    roles = {task.role: task for task in behaviour.plan(spec, ready)}
+    theirs = {task.role: task for task in trees.plan(spec.as_probes(SEED), ready)}
+    assert roles["model", SEED].arguments == theirs["model", SEED].arguments
+
+
+def test_no_model_with_a_head_is_an_error_that_names_them() -> None:
+    spec = BehaviourSpec(models=("zoo:parse-0", "zoo:pos-0"), probes=False, pairs=10)
+    with pytest.raises(TaskError, match="zoo:parse-0, zoo:pos-0"):
+        STUDY.run(spec)
+    with pytest.raises(SpecError, match="No model matches"):
+        STUDY.run(BehaviourSpec(models=("zoo:nothing-*",), probes=False))
+
+
+def test_without_probes_there_is_behaviour_alone() -> None:
+    spec = BehaviourSpec(models=(OTHER,), kinds=("determiner",), probes=False, pairs=10)
+    made = STUDY.run(spec)
+    assert set(made.tables) == {"behaviour", "behaviour_margins"}
+    assert set(figures(made)) == {"behaviour-kinds"}
+    assert STUDY.price(spec).seconds < STUDY.price(BehaviourSpec()).seconds
