@@ -9,7 +9,7 @@ from core.models import load_tokenizer
 from core.models.identity import as_identified
 from core.models.loading.model import load_with_head
 from core.probes.minimal_pairs.bigrams import Bigrams
-from core.probes.minimal_pairs.scoring import Kind, head_of, score_sentences
+from core.probes.minimal_pairs.heads import Kind, head_of
 from core.probes.minimal_pairs.templates import Pair, make_pairs
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -60,6 +60,8 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
     Raises:
         ModelError: If the model cannot be loaded, or its scores are not numbers.
     """
+    from core.probes.minimal_pairs.scoring import score_sentences
+
     made = make_pairs(kind, pairs)
     scores = score_sentences(load_with_head(model), head, _sentences(made))
     if not np.isfinite(scores).all():

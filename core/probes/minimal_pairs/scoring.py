@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -27,30 +27,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.models import describe
 from core.models.loading.layers import body_of
 from core.models.loading.model import LoadedModel
+from core.probes.minimal_pairs.heads import Kind
 from core.runs.tasks import tick
 from core.vectors.forward import Subwords, cut_sentences, token_budget
-
-Kind = Literal["masked", "causal"]
-ENDINGS: dict[str, Kind] = {
-    "ForMaskedLM": "masked",
-    "BertForPreTraining": "masked",
-    "ForCausalLM": "causal",
-    "LMHeadModel": "causal",
-}
-"""Ending of a checkpoint's class -> how its language-model head reads a sentence."""
-
-
-def head_of(ref: str) -> Kind | None:
-    """Tell whether a checkpoint kept a language-model head, and of which kind; None without one.
-
-    Raises:
-        ModelError: If the model cannot be found.
-    """
-    architecture = describe(ref).architecture
-    return next((kind for ending, kind in ENDINGS.items() if architecture.endswith(ending)), None)
 
 
 @dataclass(frozen=True)

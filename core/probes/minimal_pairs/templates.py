@@ -126,7 +126,7 @@ def _arguments(rng: np.random.Generator, place: int) -> Pair:
     """The boy took | smiled the book; the girl smiled | took; the book that the boy took | smiled
     was old."""
     person = _any(rng, lexicon.PEOPLE)[int(rng.integers(2))]
-    thing = _any(rng, lexicon.THINGS)[SINGULAR]
+    noun = _any(rng, lexicon.THINGS)[SINGULAR]
     with_object, without = _any(rng, lexicon.NEEDS_OBJECT), _any(rng, lexicon.TAKES_NO_OBJECT)
     frame = place % 4
     if frame in (0, 2):  # as many intransitive sentences as transitive ones
@@ -134,11 +134,11 @@ def _arguments(rng: np.random.Generator, place: int) -> Pair:
         begin = ["the", person, "that", meeting, "the", guest]
         return _pair("arguments", [*begin, without], [*begin, with_object])
     if frame == 1:
-        good, bad = (["the", person, verb, "the", thing] for verb in (with_object, without))
+        good, bad = (["the", person, verb, "the", noun] for verb in (with_object, without))
         return _pair("arguments", good, bad)
     state = _any(rng, lexicon.ADJECTIVES)
     good, bad = (
-        ["the", thing, "that", "the", person, verb, "was", state] for verb in (with_object, without)
+        ["the", noun, "that", "the", person, verb, "was", state] for verb in (with_object, without)
     )
     return _pair("arguments", good, bad)
 

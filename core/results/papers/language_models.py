@@ -21,12 +21,6 @@ PAPERS = (
         doi="10.18653/v1/D18-1151", arxiv="1808.09031",
     ),
     Reference(
-        "salazar2020", 2020, "inproceedings",
-        ("Salazar, Julian", "Liang, Davis", "Nguyen, Toan Q.", "Kirchhoff, Katrin"),
-        "Masked Language Model Scoring", "ACL",
-        doi="10.18653/v1/2020.acl-main.240", arxiv="1910.14659",
-    ),
-    Reference(
         "warstadt2020", 2020, "article",
         ("Warstadt, Alex", "Parrish, Alicia", "Liu, Haokun", "Mohananey, Anhad", "Peng, Wei",
          "Wang, Sheng-Fu", "Bowman, Samuel R."),

@@ -11,7 +11,8 @@ import torch
 
 from core.errors import ModelError
 from core.models.loading.model import load_with_head
-from core.probes.minimal_pairs.scoring import head_of, masked_predictions, score_sentences
+from core.probes.minimal_pairs.heads import head_of
+from core.probes.minimal_pairs.scoring import masked_predictions, score_sentences
 from core.vectors.forward import cut_sentences
 from tests.core.tiny_models import SENTENCES, save_tiny
 
