@@ -223,8 +223,8 @@ def _tree(results: Sequence[Result]) -> Finding:
     neighbours = ""
     if len(chain):
         neighbours = f"; linking adjacent words gives {text_of(chain['value'].iloc[0], 'points')} %"
-    arcs = [(edge, 1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
-    arcs += [(edge, -1.0, INK) for edge in (*view.agreed, *view.missed)]
+    arcs = [(edge, -1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
+    arcs += [(edge, 1.0, INK) for edge in (*view.agreed, *view.missed)]
     return Finding(
         f"A probe predicts {len(view.agreed)} of {len(view.agreed) + len(view.missed)} parse edges "
         f"of “{' '.join(view.words[:5])} …” from layer {layer}, and {text_of(uuas, 'points')} % on "
@@ -232,13 +232,13 @@ def _tree(results: Sequence[Result]) -> Finding:
         "arcs",
         tuple(
             Series(
-                "predicted" if up > 0 else "parse",
+                "predicted" if up < 0 else "parse",
                 colour,
                 ((float(edge[0]), up), (float(edge[1]), up)),
             )
             for edge, up, colour in arcs
         ),
-        "predicted tree above, parse below",
+        "parse above, predicted tree below",
     )
 
 
@@ -276,7 +276,7 @@ def _doses(results: Sequence[Result]) -> Finding:
             Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),))
             for name, count in task.items()
         ),
-        f"models, of {len(models)}, nearest to their own task",
+        f"number of models (of {len(models)}) nearest to their own task",
     )
 
 

@@ -78,6 +78,22 @@ MEANINGS = {
         "A probe whose only input is the position of each word. Its score shows what word order "
         "reveals without a model."
     ),
+    r"static window": (
+        "The embeddings (layer 0) of a word and of its neighbours, with no Transformer layer run. "
+        "What they predict may be known without the layers."
+    ),
+    r"UAS": (
+        "Unlabelled attachment score: the share of words whose head in the dependency tree is "
+        "predicted correctly. Labels of the dependencies do not count."
+    ),
+    r"dependency labels?": (
+        "The grammatical relation of a word to its head, such as subject or object. It is "
+        "predicted from the vectors of both words."
+    ),
+    r"head distances?": (
+        "How many words away the head of a word is, and on which side. It is predicted from the "
+        "vector of the word alone."
+    ),
     r"word-lookup(?: baseline)?": (
         "A baseline that knows only which word it sees and predicts from that word's labels in "
         "training. It ignores the sentence."
@@ -141,6 +157,22 @@ MEANINGS = {
     r"[Nn]orms(?: alone)?": (
         "How far each matrix moved, ignoring the direction. The learning rate and the number of "
         "steps also affect it."
+    ),
+    r"spectrum": (
+        "The singular values of each update, divided by its norm. They show how many directions an "
+        "update uses, but not which."
+    ),
+    r"delta": (
+        "The update itself, fine-tuned minus base weights, entry by entry. Two updates are "
+        "compared by their cosine similarity."
+    ),
+    r"factors": (
+        "The leading left singular vectors of each update, weighted by the roots of their singular "
+        "values and averaged over layers. Their signs are arbitrary, so they compare badly."
+    ),
+    r"original(?= \()": (
+        "The leading left singular vectors of each update, averaged over layers, as first "
+        "proposed. Their signs and rotations are arbitrary, so they compare badly."
     ),
     r"energy": (
         "The sum of a matrix's squared singular values. The rank at 90 % energy is the number of "

@@ -30,7 +30,8 @@ RSA = Lesson(
         "pair of words is, once "
         "in each model, and correlate the two lists. A correlation of 1 means that fine-tuning "
         "left these similarities "
-        "unchanged; the grey band is chance level, the correlation of two unrelated models."
+        "unchanged; the grey band is chance level, the correlation when sentences are "
+        "shuffled."
     ),
     guess=Guess(
         question=(

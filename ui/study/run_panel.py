@@ -248,7 +248,8 @@ def describe_progress(progress: Progress | None) -> str:
         return "Preparing"
     done = "Preparing"
     if progress.total:
-        done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}"
+        step = min(progress.done + 1, progress.total)
+        done = progress.note or f"step {step:,} of {progress.total:,}"
     if progress.remaining is None or progress.fraction <= 0:
         return done
     return f"{done}, about {_about(progress.remaining)} left"

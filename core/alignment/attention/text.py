@@ -32,11 +32,9 @@ REASON = (
 )
 HOW_TO_READ = {
     "Attention": (
-        "In the first figure each point is a matched pair of heads: the horizontal axis is the "
-        "layer, the vertical axis the correlation of their attention (1 is the same attention, 0 "
-        "unrelated), and the grey band is the 95 % range of the mean under random matching. In the "
-        "second, an error of 1 is no better than the target's mean."
-    )
+        "First figure: each point is a matched pair of heads; 1 is the same attention, 0 "
+        "unrelated; the grey band is random matching."
+    ),
 }
 
 
@@ -122,8 +120,8 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     text = f"Matched attention heads correlate at {best}"
     if compared.verdict == TOO_FEW:
         text += (
-            f", but with only {heads} heads per layer the 95 % range of random matching includes "
-            "even the best matching"
+            f", but with only {heads} heads per layer this is within the 95 % range of random "
+            "matching"
         )
     elif compared.verdict == ABOVE_CHANCE:
         above = len(compared.layers)

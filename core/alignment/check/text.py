@@ -26,10 +26,9 @@ REASON = (
 )
 HOW_TO_READ = {
     "Bijection check": (
-        "The horizontal axis is the number of blocks of the known bijection, 0 a rotation; the "
-        "vertical axis is the held-out error on a logarithmic scale, where 1 is no better than the "
-        "target's mean. Grey dashed lines are control maps."
-    )
+        "Height is the error (logarithmic): 0 is perfect, 1 no better than the mean. Across are "
+        "the bijection's steps; 0 is only a rotation."
+    ),
 }
 
 
@@ -74,8 +73,8 @@ def make_headline(facts: Sequence[Statement]) -> str:
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
     clauses = [
-        f"The best map ({maps}) leaves {_listed(best)} of the variance unexplained, although a "
-        "bijection is known to exist"
+        f"Although a bijection exists by construction, the best map ({maps}) leaves "
+        f"{_listed(best)} of the variance unexplained"
     ]
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
     compared = [

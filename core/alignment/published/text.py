@@ -91,11 +91,9 @@ REASON = (
 )
 HOW_TO_READ = {
     "Published protocol": (
-        "In the first figure the horizontal axis is the error as a multiple of the target's "
-        "variance, on a logarithmic scale: left of the dashed line at 1 a map is better than the "
-        "target's mean, and bars are 95 % intervals. In the second, each cell says whether a "
-        "finding holds with a protocol; it is open where the interval includes 0."
-    )
+        "Left of the dashed line at 1, a map is better than predicting the mean. Second figure: "
+        "does a finding hold with a protocol?"
+    ),
 }
 
 

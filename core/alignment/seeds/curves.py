@@ -28,7 +28,7 @@ HEIGHT = 320
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
 MEAN = "target's mean"  # the reference line at 1
-GAIN_TITLE = "More of the variance (points)"
+GAIN_TITLE = "Additional variance predicted (points)"
 NO_GAIN = "no gain"
 GAINED = {  # names of the gains in charts
     "state over window": "hidden state over static window",

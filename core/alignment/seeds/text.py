@@ -71,7 +71,7 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     window = find(facts, WINDOW)
     if window is not None and window.verdict != PREDICTS_NOTHING:
         return (
-            f"{text}; the source's embeddings of a few words, no layer run, predict "
+            f"{text}; the source's static window (embeddings of a few words) predicts "
             f"{amount(window)}."
         )
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
@@ -102,7 +102,7 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
     unclear = [str(fact.layers[0]) for fact in by_layer if fact.verdict == EQUAL]
     if unclear and overall.verdict != EQUAL:
         places = "layer" if len(unclear) == 1 else "layers"
-        text += f" and none detectably at {places} {in_words(unclear)}"
+        text += f" and nothing detectable at {places} {in_words(unclear)}"
     return f"{text}."
 
 

@@ -27,43 +27,34 @@ REASON = (
     "Two pretraining seeds may represent words in the same way in different coordinates: if so, a "
     "map fitted on some words predicts the vectors of words that it has not seen."
 )
-ERROR_AXIS = (
-    "share of the target's variance left unexplained, from 0 (perfect) to 1 (no better than the "
-    "target's mean)"
-)
 HOW_TO_READ = {
     "By method": (
-        f"The horizontal axis is the held-out error: the {ERROR_AXIS}. Boxes show all pairs and "
-        "layers, diamonds the mean and the thick bars its 95 % interval; the dashed line is at 1."
+        "Across is the share of variance left unexplained: 0 is perfect, 1 no better than the "
+        "mean. Boxes are pairs and layers, diamonds means."
     ),
     "By layer": (
-        "The horizontal axis is the layer, 0 the embeddings; the vertical axis is the held-out "
-        f"error: the {ERROR_AXIS}. Shaded bands are 95 % intervals; grey dashed lines are control "
-        "maps and the target's mean."
+        "Height is the share of variance left unexplained: 0 is perfect, 1 no better than the "
+        "mean. Grey lines are controls, bands 95 %."
     ),
     "What the layers add": (
-        "The horizontal axis is the layer, the vertical axis by how many points of variance one "
-        "prediction is better than another: 0 is no gain. Shaded bands are 95 % intervals."
+        "Height is how many points of variance one prediction explains beyond another: 0 is no "
+        "gain. Shaded bands are 95 % intervals."
     ),
     "Layer into layer": (
-        "Each cell is the held-out error of a linear map from one layer of the first model (row) "
-        "into one layer of the second (column): bright is 0 (perfect), dark is 1 (no better than "
-        "the target's mean)."
+        "Each cell is the share of variance that a linear map from row to column leaves "
+        "unexplained: 0 is perfect, 1 no better than the mean."
     ),
     "Pair by pair": (
-        "Each cell is the held-out error of the best map from one model (row) into another "
-        "(column), averaged over layers: bright is 0 (perfect), dark is 1 (no better than the "
-        "target's mean)."
+        "Each cell is the share of variance that the best map from row to column leaves "
+        "unexplained: 0 is perfect, 1 no better than the mean."
     ),
     "The space": (
-        "Each point is a held-out word on the target's first two principal components, and a grey "
-        "line joins the two vectors of the same word: the shorter the lines after the map, the "
-        "better the map fits."
+        "Each point is a held-out word, and a grey line joins the word's two vectors: the shorter "
+        "the lines after the map, the better it fits."
     ),
     "Training": (
-        "The horizontal axis is the training step, and step 0 is the closed-form map that training "
-        "starts from; the vertical axis is the error on validation rows. Each line is a layer, "
-        "averaged over pairs."
+        "Height is the error on validation rows: 0 is perfect, 1 no better than the mean. Step 0 "
+        "is the closed-form map that training starts from."
     ),
 }
 
@@ -122,9 +113,10 @@ def grid_sentence(result: Result) -> str:
         (grid["source_layer"] == row["target_layer"])
         & (grid["target_layer"] == row["target_layer"])
     ]
-    beside = f", from its own {text_of(same['nmse'].iloc[0])}" if len(same) else ""
+    layer = int(row["target_layer"])
+    beside = f"; from layer {layer}: {text_of(same['nmse'].iloc[0])}" if len(same) else ""
     return (
-        f"{text}; layer {int(row['target_layer'])} is predicted best from layer "
+        f"{text}; layer {layer} is predicted best from layer "
         f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside})."
     )
 

@@ -26,11 +26,9 @@ REASON = (
 )
 HOW_TO_READ = {
     "Stitching": (
-        "The horizontal axis is the layer at which the source is left and the target entered, 0 "
-        "the embeddings; the vertical axis is the accuracy on labelled sentences. The dashed line "
-        "across is the unmodified models' accuracy, grey lines are control maps, and bands are 95 "
-        "% intervals."
-    )
+        "Height is accuracy when the lower layers are one model's and the upper another's; "
+        "across, the layer of the seam. Grey: controls."
+    ),
 }
 
 

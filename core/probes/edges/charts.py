@@ -90,7 +90,8 @@ def edges_chart(
     )
     plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
     for line in rules.itertuples():
-        name, dash = SHOWN[str(line.model)], DASHES[str(line.model)]
+        name = SHOWN[str(line.model)].removesuffix(" baseline")  # its full name finds no room
+        dash = DASHES[str(line.model)]
         parts.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high))
         looks[name] = Look(GREY, "circle", dash, False, 1.5, band=False)
     table = pd.concat(parts, ignore_index=True)

@@ -164,10 +164,9 @@ REASON = (
 )
 HOW_TO_READ = {
     "Tags and labels": (
-        "The horizontal axis is the layer (0 is the embeddings), the vertical axis the measure "
-        "chosen: 100 % accuracy is perfect, and fewer bits are better. Bands are 95 % intervals, "
-        "dotted curves the same classifiers on random labels, grey lines baselines."
-    )
+        "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted: "
+        "trained on random labels; grey: baselines."
+    ),
 }
 CAVEATS = {
     "The word alone gives most of its tag.": (

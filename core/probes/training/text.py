@@ -158,7 +158,7 @@ def _layer_sentence(
     elif STAYS in verdicts:
         yield f"The best layer is {layer} at every step."
     elif UNDECIDED in verdicts:
-        yield f"The best layer ({layer}) does not move detectably."
+        yield f"The best layer ({layer}) does not change detectably."
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
@@ -229,11 +229,9 @@ REASON = (
 )
 HOW_TO_READ = {
     "Through training": (
-        "The horizontal axis is the number of tokens seen (logarithmic; 0 is the untrained "
-        "model), the vertical axis the score of the best layer, whose number is at each point; "
-        "100 % or 1 is perfect. Bands are 95 % intervals, the dotted curve is on control trees, "
-        "grey lines are baselines."
-    )
+        "Height is the best layer's score (the number is the layer): 100 % or 1 is perfect. Grey "
+        "lines are baselines, bands 95 % intervals."
+    ),
 }
 CAVEATS = {
     "An untrained model does not score 0.": (

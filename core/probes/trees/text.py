@@ -78,9 +78,9 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     yield f"{sentence}."
     for each in rest[:MOST_NAMED]:
         assert each.estimate is not None
-        gap = each.estimate.direction("higher", "lower")
+        gap = f"{each.estimate.direction('above', 'below')} {name}"
         if each.verdict == SIMILAR:
-            gap = f"not detectably different from {name} ({gap})"
+            gap = f"not detectably different from {name} ({each.estimate.direction('above', 'below')})"
         yield f"At layer {each.layers[0]}, {names[each.subject]} is {gap}."
 
 
@@ -214,17 +214,16 @@ REASON = (
 )
 HOW_TO_READ = {
     "By layer": (
-        "The horizontal axis is the layer (0 is the embeddings), the vertical axis the score: "
-        "100 % or 1 is perfect. Bands are 95 % intervals, dotted curves the same probes on control "
-        "trees, grey lines baselines. In the second chart, 0 is the score of the first model."
+        "Height is the score: 100 % (or 1) is perfect. Dotted curves are trained on random trees; "
+        "grey lines are baselines, bands 95 % intervals."
     ),
     "Sentence": (
-        "Arcs above the words are the parse, arcs below are the tree that the probe predicts. Each "
-        "cell of a heatmap is the distance between two words, in the parse and as predicted."
+        "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "
+        "depth, heatmap cells the distance of two words."
     ),
     "Rank": (
-        "The horizontal axis is the rank of the probe's map (logarithmic), the vertical axis the "
-        "score. The curve flattens where more dimensions add nothing. Bands are 95 % intervals."
+        "Height is the score, across is the rank of the probe's map (logarithmic). Where the "
+        "curve is flat, more dimensions add nothing."
     ),
 }
 CAVEATS = {

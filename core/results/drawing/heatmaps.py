@@ -57,8 +57,11 @@ def heatmap(
     light = (1 - share if reverse else share) > TURN
     rows = rows.assign(written=[text_of(float(cell), kind) for cell in table[value]], light=light)
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": limit}
+    every = {"labelOverlap": table[x].nunique() > MOST_NUMBERED}
     base = Chart(rows).encode(
-        x=channel(f"{x}:O", title=titles[0], sort=order[0], axis={"labelAngle": angle, **axis}),
+        x=channel(
+            f"{x}:O", title=titles[0], sort=order[0], axis={"labelAngle": angle, **every, **axis}
+        ),
         y=channel(f"{y}:O", title=titles[1], sort=order[1], axis={**axis}),
     )
     written = label_expr(kind)

@@ -248,27 +248,16 @@ REASON = (
 CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of the page
 HOW_TO_READ = {
     CURVES: (
-        "Each curve is the similarity of one model to the base at each layer (0 = embeddings): 1 "
-        "means that all pairs "
-        "of words are equally similar in both models, 0 that their similarities are unrelated; "
-        "coloured bands are 95 % "
-        "intervals over sentences, the grey band is chance level (sentences shuffled), dashed "
-        "lines are reference "
-        "models."
+        "Height is similarity to the base: 1 if words relate to each other as in the base, 0 if "
+        "not at all. The grey band is chance level."
     ),
     GRID: (
-        "Each cell is the similarity of one layer of the base (row) to one layer of the other "
-        "model (column): 1 means "
-        "the same geometry, 0 an unrelated one; cells have no bands, so small differences between "
-        "neighbours may be "
-        "noise."
+        "Rows are layers of the base, columns layers of the other model; 1 if words relate to "
+        "each other alike in both layers, 0 if not at all."
     ),
     TEXTS: (
-        "Both panels show the similarity to the base by layer, each on another text and with the "
-        "same axes: 1 means "
-        "the same geometry, 0 an unrelated one; coloured bands are 95 % intervals over sentences, "
-        "the grey band is "
-        "chance level (sentences shuffled)."
+        "Each panel is one text. Height is similarity to the base: 1 is the same geometry, 0 an "
+        "unrelated one; the grey band is chance level."
     ),
 }
 CAVEATS = {

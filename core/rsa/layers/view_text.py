@@ -83,15 +83,14 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == statement.layers[-1])]
     best, layer = rows.loc[rows["similarity"].idxmax()], statement.layers[-1]
     stays = rows[rows["base_layer"] == layer]["similarity"]
-    against = f"; to layer {layer} {text_of(float(stays.iloc[0]))}" if len(stays) else ""
+    against = f", to layer {layer}: {text_of(float(stays.iloc[0]))}" if len(stays) else ""
     layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()][
         "layer"
     ].nunique()
     return (
-        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most "
-        f"similar to another "
-        f"layer of the base: layer {layer} to layer {int(best['base_layer'])} "
-        f"({_estimate(statement).value_text}{against})."
+        f"In {short_name(statement.subject)}, {len(statement.layers)} of {layers} layers are most "
+        f"similar to another layer of the base (layer {layer} to layer "
+        f"{int(best['base_layer'])}: {_estimate(statement).value_text}{against})."
     )
 
 

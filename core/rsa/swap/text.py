@@ -281,11 +281,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Layer swap": (
-        "Each line is the task's score at layer l (0 = embeddings) after one layer, or all layers "
-        "up to l, were "
-        "replaced: 1 means that every answer is right, the dashed grey line is the unmodified "
-        "fine-tune, and bands are "
-        "95 % intervals over sentences."
+        "Height is the score with layer l, or layers 0 to l, replaced: 1 is perfect. The dashed "
+        "line is the unmodified model; bands are 95 %."
     ),
 }
 CAVEATS = {

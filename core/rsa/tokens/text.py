@@ -180,11 +180,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Token map": (
-        "Each point is a word at the chosen layer, coloured by its role; the axes are the first "
-        "two principal "
-        "components of all layers and models together, so points that are close have similar "
-        "vectors, and the centre "
-        "is the mean of the passage; grey points are other words."
+        "Each point is a word, grey outside question and answer; the axes are the two main "
+        "directions, so near points tend to be similar."
     ),
 }
 CAVEATS = {

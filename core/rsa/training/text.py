@@ -183,11 +183,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Through training": (
-        "Each line is the similarity of one layer to the same layer of the final model after so "
-        "many tokens "
-        "(logarithmic): 1 means the same geometry, 0 an unrelated one; bands are 95 % intervals "
-        "over sentences, rings "
-        "mark the most similar layer, and dashed grey lines are the final models of other runs."
+        "Height is a layer's similarity to the final model's: 1 is the same geometry, 0 an "
+        "unrelated one. Dashed lines are other runs."
     ),
 }
 CAVEATS = {

@@ -112,9 +112,9 @@ def make_headline(statements: Sequence[Statement]) -> str:
     rounded = facts.get((ROUNDED, ""))
     if rounded is not None and rounded.estimate is not None:
         parts += [
-            f"In frozen fine-tunes rounded to {rounded.estimate.text} bits, the measures find "
+            f"In partly frozen models rounded to {rounded.estimate.text} bits, measures detect "
             f"changed states with AUC "
-            f"{_range(facts, FROZEN)}; layer number alone reaches "
+            f"{_range(facts, FROZEN)}; the layer number alone reaches "
             f"{_rival(facts, 'depth', FROZEN)}.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
@@ -193,11 +193,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Benchmark with known answers": (
-        "Each cell is an AUC, the probability that a measure (row) ranks a changed layer above an "
-        "unchanged one: 1 "
-        "means that it finds every changed layer, .5 that it guesses; the last two rows are "
-        "baselines that compare no "
-        "vectors, and the columns are how strongly weights were rounded or what was compared."
+        "Each cell is how often a measure ranks a changed layer above an unchanged one (AUC): 1 "
+        "is always, .5 is guessing. Bottom: baselines."
     ),
 }
 CAVEATS = {

@@ -32,25 +32,20 @@ REASON = (
 )
 HOW_TO_READ = {
     "Map": (
-        "Each point is a fine-tune, coloured by its label; close points have similar updates. "
-        "Each axis of PCA gives its share of the squared distances; in t-SNE and UMAP, gaps and "
-        "sizes mean nothing."
+        "Each point is a fine-tune; close points have similar updates (fine-tuned minus base "
+        "weights). In t-SNE and UMAP, gaps mean nothing."
     ),
     "Neighbours": (
-        "The vertical axis is the share of a model's k nearest neighbours that have its label: "
-        "100 % if all do. The dashed line is chance, the grey band holds 95 % of the shares "
-        "under shuffled labels, and the thick line is the chosen vector."
+        "Height is the share of a model's k nearest models with its label; beyond a label's size "
+        "it must fall. The grey band is chance level."
     ),
     "Distances": (
-        "Each cell is the distance between two models: 0 for equal updates, and for projectors 1 "
-        "if the updates have no direction in common (1.41 for delta, factors and original). The "
-        "tree on the right joins similar models; the strip beside it shows their labels."
+        "Each cell is the distance of two updates: 0 if equal; for projectors, 1 if no direction "
+        "is shared. The tree joins similar models."
     ),
     "Rank by depth": (
-        "The horizontal axis is the layer; the vertical axis counts the directions that hold the "
-        "chosen share of the update's energy. Thin lines are models, the thick line is their "
-        "mean, the dotted line its trend, and the dashed grey line a Gaussian matrix of the same "
-        "shape."
+        "Height is how many directions hold the chosen share of an update's energy; the dashed "
+        "grey line is a random (Gaussian) matrix."
     ),
 }
 

@@ -142,8 +142,8 @@ def depth_sentence(result: Result) -> str:
     what = "Updates" if of == "delta" else "Weights"
     verb = "have lower rank" if stated[1].verdict == LOWER else "do not have lower rank"
     text = (
-        f"{what} {verb} than noise (median {rank.value_text}, {ratio.value_text} of a Gaussian "
-        "matrix's)."
+        f"{what} {verb} than noise: a median of {rank.value_text} directions, "
+        f"{ratio.value_text} of a Gaussian matrix's."
     )
     trends = state_trends(result.tables["trends"], of)
     moving = sorted(
@@ -157,7 +157,7 @@ def depth_sentence(result: Result) -> str:
         f"{verdict} in {listed([family_label(each.subject) for each in group])}"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
-    return f"{text} Rank {listed(clauses)} ({len(moving)} of {len(trends)} families)."
+    return f"{text} Rank {listed(clauses)} ({len(moving)} of {len(trends)})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:

@@ -30,10 +30,9 @@ REASON = (
 )
 HOW_TO_READ = {
     "Intruders": (
-        "The horizontal axis is the layer; the vertical axis counts the leading directions of a "
-        "matrix that resemble none of the base's (0: all resemble one). The dashed grey line is "
-        "the mean after random updates of equal norm, which is chance."
-    )
+        "Height counts a matrix's leading directions that resemble none of the base's (0: all "
+        "resemble one). The dashed grey line is chance."
+    ),
 }
 
 
@@ -80,7 +79,7 @@ def make_headline(
     def counted(statement: Statement, note: str = "") -> str:
         row = rows.loc[statement.subject]
         p = text_of(float(row["corrected_p"]), "p")
-        return f"({row['intruders']} of {row['looked']}, {p}{note})"
+        return f"({row['intruders']} of {row['looked']} directions, {p}{note})"
 
     def each(group: Sequence[Statement]) -> str:
         return listed([f"{names[said.subject]} {counted(said)}" for said in group])

@@ -41,14 +41,14 @@ class Trend:
 
     @property
     def equation(self) -> str:
-        """Write the trend: "12.1 + 3.4 layer, R² = .93", or "12.1, no trend"."""
+        """Write the trend: "12.1 + 3.4 × layer, R² = .93", or "12.1, no trend"."""
         text = text_of(self.coefficients[0], "measure")
         if self.kind == "constant":
             return f"{text}, no trend"
         for power, coefficient in enumerate(self.coefficients[1:], start=1):
             sign = MINUS if coefficient < 0 else "+"
             text += (
-                f" {sign} {text_of(abs(coefficient), 'measure')} layer{'²' if power == 2 else ''}"
+                f" {sign} {text_of(abs(coefficient), 'measure')} × layer{'²' if power == 2 else ''}"
             )
         return text + ("" if np.isnan(self.r2) else f", R² = {text_of(self.r2)}")
 

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.catalogue import STUDIES
 
-LONGEST = 340  # characters: two lines at 1280 pixels
+LONGEST = 138  # characters: one line at 1280 pixels
 
 
 def page() -> None:

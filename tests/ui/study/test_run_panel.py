@@ -306,6 +306,7 @@ def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         (None, "Preparing"),
         (Progress(0, 0, 0, 0.0, "", 0.0, None), "Preparing"),
         (Progress(2, 5, 0, 0.4, "", 1.0, None), "step 3 of 5"),
+        (Progress(5, 5, 0, 1.0, "", 1.0, None), "step 5 of 5"),
         (Progress(2, 5, 0, 0.4, "nli: layer 3", 1.0, 0.2), "nli: layer 3, about 1 s left"),
         (Progress(2, 5, 0, 0.4, "nli: layer 3", 1.0, 200.0), "nli: layer 3, about 3 min left"),
     ],

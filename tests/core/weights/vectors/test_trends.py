@@ -20,7 +20,7 @@ def test_a_line_is_found_and_written() -> None:
     assert trend.r2 > 0.99
     assert (
         trend.equation
-        == f"{trend.coefficients[0]:.3g} \N{MINUS SIGN} {-trend.coefficients[1]:.3g} layer, R² = 1.00"
+        == f"{trend.coefficients[0]:.3g} \N{MINUS SIGN} {-trend.coefficients[1]:.3g} × layer, R² = 1.00"
     )
 
 
