@@ -35,7 +35,7 @@ MOST_NAMED = 3  # models that a headline compares with the first
 NOTHING = "No model could be probed; the reasons are below."
 NO_RANK = "No rank could be probed; the reasons are below."
 LEADS = {
-    "uuas": "{name} predicts {value} of {edges} at its best layer ({layer})",
+    "uuas": "{name} predicts {value} of {edges} at best (layer {layer})",
     "dspr": "{name} predicts tree distances with a rank correlation of {value} at layer {layer}",
     "root": "{name} predicts the root of {value} of the sentences at its best layer ({layer})",
     "nspr": "{name} predicts tree depths with a rank correlation of {value} at layer {layer}",
@@ -78,10 +78,11 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     yield f"{sentence}."
     for each in rest[:MOST_NAMED]:
         assert each.estimate is not None
-        gap = f"{each.estimate.direction('above', 'below')} {name}"
+        gap = each.estimate.direction("above", "below")
+        compared = f"{gap} {name}"
         if each.verdict == SIMILAR:
-            gap = f"not detectably different from {name} ({each.estimate.direction('above', 'below')})"
-        yield f"At layer {each.layers[0]}, {names[each.subject]} is {gap}."
+            compared = f"not detectably different from {name} ({gap})"
+        yield f"At layer {each.layers[0]}, {names[each.subject]} is {compared}."
 
 
 def compared_with(statement: Statement) -> str:
