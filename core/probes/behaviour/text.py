@@ -218,10 +218,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Behaviour": (
-        "Accuracy is the share of minimal pairs in which the grammatical sentence is the more "
-        "probable one: 50 % is chance, 100 % perfect, and below 50 % a model follows another rule. "
-        "Bands are 95 % intervals over pairs, grey is the bigram baseline; beside probes, each "
-        "point is a model at its best layer."
+        "Accuracy is how often the grammatical sentence of a pair is more probable: 50 % is "
+        "chance, 100 % perfect. Grey is the bigram baseline."
     )
 }
 CAVEATS = {

@@ -92,8 +92,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Audit of checkpoints": (
-        "Each cell is the cosine of two checkpoints' sampled weights: 1 means the same direction, "
-        "0 unrelated weights. Along a sound run, cells darken steadily away from the diagonal."
+        "Each cell is the cosine of two checkpoints' weights: 1 is the same direction, 0 "
+        "unrelated. Along a run, cells darken from the diagonal."
     ),
 }
 CAVEATS = {

@@ -179,10 +179,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Output divergence": (
-        "Each point is how much a model's predictions differ from the base's, in bits: 0 means the "
-        "same distribution over the vocabulary, 1 means that they share no token; bars are 95 % "
-        "intervals over sentences, and grey is another training run. Below, words of the text are "
-        "coloured by the same number."
+        "Height is how far predictions differ from the base's, in bits: 0 is the same "
+        "distribution, 1 no shared token. Grey is another run."
     ),
 }
 CAVEATS = {
