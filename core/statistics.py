@@ -207,6 +207,16 @@ def permutation_p(observed: float, null: ArrayLike) -> float:
     return float((1 + np.count_nonzero(draws >= observed)) / (1 + draws.size))
 
 
+def corrected(p_value: float, tests: int) -> float:
+    """Correct a p-value for as many tests as are read together (Bonferroni); NaN stays NaN.
+
+    Example:
+        >>> corrected(0.01, 3), corrected(0.5, 3)
+        (0.03, 1.0)
+    """
+    return float(np.minimum(1.0, tests * p_value))
+
+
 def average_ranks(values: ArrayLike) -> FloatArray:
     """Rank values from 1 to n, ties by their mean rank; shape (n,). Without scipy, whose import
     takes half a second.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from core.results.dictionary import behaviour
+from core.results.dictionary import behaviour, maps, weights
 from core.results.model_columns import MODEL_COLUMNS
 
 if TYPE_CHECKING:
@@ -93,149 +93,8 @@ COLUMNS: Mapping[str, str] = {
     "kilobits": "online code length of all training labels (kilobits)",
     "uniform_kilobits": "length of the uniform code of the same labels (kilobits)",
     "compression": "how many times shorter the online code is than the uniform one",
-    # maps
-    "nmse": "fraction of the target's variance unexplained: squared error over squared distance "
-    "from the mean; 0 is perfect, 1 no better than the mean",
-    "l2": "mean Euclidean distance of mapped and true vectors (units of the target space)",
-    "r2": "one minus the fraction of variance unexplained",
-    "retrieval": "share of mapped vectors whose nearest true vector is the right one",
-    "inverse_error": "round-trip error: fraction of the source's variance lost by the map followed "
-    "by its inverse",
-    "other_group": "the group of the method with which it is compared: models, or against",
-    "other_method": "the method with which it is compared",
-    "gain": "what is compared: state over window (the static window: layer 0 of a word and its "
-    "neighbours), window over word (alone), window beside state (both, over the state), or state "
-    "beside window (both, over the window)",
-    "gains.layer": "the layer; -1 for the mean over layers",
-    "gains.difference": "how much more of the target's variance the first predicts (a share)",
-    "level": "level of the interval: .95, or higher where several methods are compared with one "
-    "(Bonferroni)",
-    "converged": "whether training ended because the validation loss had stopped falling",
-    "step": "training step",
-    "training": "error on training rows (fraction of variance unexplained)",
-    "validation": "error on validation rows (fraction of variance unexplained)",
-    "claim": "the finding, by a short name",
-    "says": "what the finding says",
-    "said_by": "the source of the finding: the paper, the code (its readme), or this study: a "
-    "question or a control",
-    "protocol": "published; the published protocol with one change: padding, dropout, partners, "
-    "maps, rows, training or unit; all (changes); or ours",
-    "published": "verdict with the published protocol: holds, reversed, or open (its interval "
-    "includes 0)",
-    "ours": "verdict with our protocol, on unseen words: holds, reversed, open; empty where it was "
-    "not tested",
-    "changed_by": "changes of the published protocol that change the verdict",
-    "survives": "yes (with both protocols), no (only with the published one), only by ours, found "
-    "by neither, or not asked",
-    "verdict": "holds, reversed, or open: the interval of the difference includes 0",
-    "claims.difference": (
-        "difference of the two errors of the finding (times the target's variance)"
-    ),
-    "errors.method": (
-        "the map; start is the invertible network before training, mean the target's mean"
-    ),
-    "errors.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
-    "errors.nmse": (
-        "squared error over the target's variance: of all layers together, or (unit, "
-        "all, ours) by layer"
-    ),
-    "errors.pair": "models: the pair itself; tuned: the pair of fine-tunes",
-    "mse": (
-        "squared error, mean over coordinates as in the published code (squared units of the "
-        "target space)"
-    ),
-    "truth": "form of the known bijection: coupling, bend or residual",
-    "blocks": "number of blocks of the known bijection",
-    "accuracy": "share of labelled sentences classified correctly",
-    "correlation": "correlation of the attention of the two heads, over pairs of positions",
-    # weights
-    "label": (
-        "what models are grouped by: task, data set, base, or the label in the table of labels"
-    ),
-    "task": "what the model was trained for, as its card says",
-    "data": "what it was trained on, as its card says",
-    "data_from": "where the data set was read for a model of the Hub: its card, or its name where "
-    "the card has none",
-    "cluster": "number of its cluster",
-    "nearest": "reference of the nearest other model",
-    "distance": "distance to the nearest other model (by the study's vector)",
-    "predicted": "label predicted by a vote of its nearest neighbours",
-    "votes": "share of nearest neighbours that vote for the predicted label",
-    "correct": "whether the predicted label is the model's label",
-    "relative_delta": "Frobenius norm of the weight change over that of the base's weights (share)",
-    "relative_norm": "Frobenius norm of the matrix's change over that of the base's matrix (share)",
-    "x": "first coordinate of the plot (no unit)",
-    "y": "second coordinate of the plot (no unit)",
-    "k": "number of nearest neighbours",
-    "share": "share of nearest neighbours with the same label",
-    "chance": "the share expected with random labels: (m - 1) / (Gm - 1)",
-    "p_value": "p-value: share of permutations of the labels that reach at least this share",
-    "smallest_p": "smallest p-value possible with these labels, that of the highest share any "
-    "permutation reaches",
-    "vector": "the vector that describes a weight change: projector, spectrum, norms, delta, "
-    "factors or original",
-    "gauge_safe": "whether the vector is independent of the signs and rotations of its singular "
-    "vectors",
-    "ari": "adjusted Rand index of clusters and labels",
-    "nmi": "normalised mutual information of clusters and labels",
-    "nmi_chance": "normalised mutual information expected with random labels",
-    "family": "matrix family: query, key, value, output, ff1, ff2, or all of them",
-    "of": "which matrix: the weight change (delta), or the model's weights (weights)",
-    "rows": "rows of the matrix",
-    "columns": "columns of the matrix",
-    "stable_rank": "stable rank: squared Frobenius norm over squared spectral norm",
-    "entropy_rank": "exponential of the entropy of the singular values' shares of their sum",
-    "null_rank": "effective rank of a Gaussian matrix of that shape",
-    "null_stable_rank": "stable rank of a Gaussian matrix of that shape",
-    "null_entropy_rank": "entropy rank of a Gaussian matrix of that shape",
-    "threshold": "share of energy at which the effective rank is counted",
-    "ranks.rank": "effective rank: number of leading directions that hold the threshold's share of "
-    "energy",
-    "intruders": "leading directions whose cosine with every direction of the base is below the "
-    "threshold",
-    "rare": "intruders that resemble the base's directions less than after a random update of "
-    "equal norm (p < .01)",
-    "null_mean": "intruders after a random update of equal norm, on average",
-    "families.null_low": "lower end of the 95 % range of intruders after a random update of equal "
-    "norm",
-    "families.null_high": "upper end of the 95 % range of intruders after a random update of equal "
-    "norm",
-    "corrected_p": "p-value, corrected for the models tested together (Bonferroni), at most 1",
-    "families.p_value": "p-value: share of random updates of equal norm with at least as many "
-    "intruders",
-    "intruders.p_value": "p-value: share of random updates of equal norm with at least as many "
-    "intruders",
-    "directions.p_value": "p-value: share of random updates of equal norm after which a direction "
-    "resembles the base's as little",
-    "looked": "number of leading directions examined",
-    "direction": "number of the direction, from 1, the largest singular value first",
-    "singular_value": "its singular value in the fine-tuned matrix (the weights' unit)",
-    "cosine": "largest absolute cosine with any left singular vector of the base",
-    "intruder": "whether that cosine is below the threshold",
-    "kind": "trend of the layers' mean rank with depth, chosen by AICc: constant, linear or "
-    "quadratic",
-    "equation": "the equation of the trend",
-    "coefficients": "its coefficients, lowest power first",
-    "trends.r2": "share of the means' variance that the trend explains",
-    "aicc_constant": "AICc of a constant (only differences are meaningful)",
-    "aicc_linear": "AICc of a line; infinite where there are too few layers",
-    "aicc_quadratic": "AICc of a parabola; infinite where there are too few layers",
-    "unchanged": "matrices that equal the base's bit for bit",
-    "dose": "learning rate relative to that of the task's other runs, from its card",
-    "frozen": "number of frozen lowest layers (the embeddings are frozen too), from its card",
-    "to_task": "mean distance to the runs of its task with the standard settings (by the row's "
-    "vector)",
-    "to_dose": "mean distance to the models of other tasks with weight changes of the most similar "
-    "size (by the row's vector)",
-    "lies_with": "task or dose: the group of which every model is nearer than every model of the "
-    "other group; else neither",
-    "same_dose": "the models of other tasks with weight changes of the most similar size",
-    "projector": "distance of the two models by projectors (share of the largest)",
-    "spectrum": "distance of the two models by the shapes of their singular values (no unit)",
-    "norms": "distance of the two models by relative norms of their matrices' changes (no unit)",
-    "delta": "distance of the two models on the unit sphere of changes, sqrt(2 - 2 cosine)",
-    "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine)",
-    "original": "distance of the two models by averaged left singular vectors, sqrt(2 - 2 cosine)",
+    **maps.COLUMNS,
+    **weights.COLUMNS,
     # layer swaps
     "way": "which layers were swapped: below, above, layer, only, truncated or removed, with those "
     "of the base, noise or random weights",

@@ -101,6 +101,7 @@ LABELS: Mapping[str, str] = {
     "p_value": "p-value",
     "corrected_p": "p-value, corrected",
     "smallest_p": "Smallest possible p-value",
+    "attainable": "Attainable maximum",
     "k": "Neighbours",
     "ari": "ARI",
     "nmi": "NMI",

@@ -222,6 +222,11 @@ PAPERS = (
         "Foundations of Computational Mathematics", arxiv="1204.3982",
     ),
     Reference(
+        "patterson1971", 1971, ARTICLE, ("Patterson, H. D.", "Thompson, R."),
+        "Recovery of inter-block information when block sizes are unequal",
+        "Biometrika", doi="10.1093/biomet/58.3.545",
+    ),
+    Reference(
         "phipson2010", 2010, ARTICLE, ("Phipson, Belinda", "Smyth, Gordon K."),
         "Permutation P-values Should Never Be Zero: Calculating Exact P-values When "
         "Permutations Are Randomly Drawn",
@@ -306,6 +311,11 @@ PAPERS = (
          "Das, Dipanjan", "Pavlick, Ellie"),
         "What do you learn from context? Probing for sentence structure in contextualized word "
         "representations", "ICLR", arxiv="1905.06316",
+    ),
+    Reference(
+        "terbraak1992", 1992, TALK, ("ter Braak, Cajo J. F.",),
+        "Permutation Versus Bootstrap Significance Tests in Multiple Regression and ANOVA",
+        "Bootstrapping and Related Techniques, Springer",
     ),
     Reference(
         "timkey2021", 2021, TALK, ("Timkey, William", "van Schijndel, Marten"),

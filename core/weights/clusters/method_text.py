@@ -25,6 +25,8 @@ CITATIONS = (
     "phipson2010",
     "hubert1985",
     "hurvich1989",
+    "terbraak1992",
+    "patterson1971",
 )
 REASON = (
     "Run it to see whether the weight update alone tells what a model was fine-tuned on, and how "
@@ -36,8 +38,8 @@ HOW_TO_READ = {
         "weights). In t-SNE and UMAP, gaps mean nothing."
     ),
     "Neighbours": (
-        "Height is the share of a model's k nearest models with its label; beyond a label's size "
-        "it must fall. The grey band is chance level."
+        "Height is the share of a model's k nearest models with its label, at most the dotted "
+        "line; the grey band is chance level."
     ),
     "Distances": (
         "Each cell is the distance of two updates: 0 if equal; for projectors, 1 if no direction "
@@ -88,7 +90,9 @@ def make_methods(
         f"{text_of(spec.threshold, 'setting')} of its energy (the sum of squared singular "
         "values), compared with the rank of a Gaussian matrix of the same shape "
         "(Marchenko-Pastur). Trends were fitted to the means of layers; AICc chose between a "
-        "constant, a line and a parabola."
+        "constant, a line and a parabola. A trend is reported where a permutation test that keeps "
+        "the correlation of neighbouring layers also rejects a constant at 5 %, corrected for the "
+        "number of families (Bonferroni)."
     )
     return " ".join(text)
 
@@ -124,7 +128,9 @@ CAVEATS = {
     "Six layers support a simple trend at most.": (
         "Trends are fitted to the means of layers, and AICc chooses between none, a line and a "
         "parabola. A fit to the points of all models at once would find a parabola in most data "
-        "without a trend."
+        "without a trend. Neighbouring layers are alike, which AICc takes for a trend in up to "
+        "half of such data; the permutation test keeps that likeness. With six layers it detects "
+        "only a steep trend."
     ),
     "A rank means little without its baseline.": (
         "A square matrix of noise needs 391 of 768 directions for 90 % of its energy. Compare a "

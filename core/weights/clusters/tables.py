@@ -14,7 +14,12 @@ from core.errors import SpecError
 from core.weights.clusters.members import Member
 from core.weights.clusters.notice_text import describe_unlabelled, describe_unscored
 from core.weights.vectors.clustering import chance_information, cluster_models, score_clusters
-from core.weights.vectors.neighbours import Prediction, calc_neighbour_shares, predict_labels
+from core.weights.vectors.neighbours import (
+    Prediction,
+    attainable_shares,
+    calc_neighbour_shares,
+    predict_labels,
+)
 from core.weights.vectors.registry import VECTORS, Features, relative_size
 
 if TYPE_CHECKING:
@@ -99,6 +104,7 @@ def score(
                     "k": shares.k,
                     "share": shares.share,
                     "chance": shares.chance,
+                    "attainable": attainable_shares(labelled, max(most, k)),
                     "p_value": shares.p_value,
                     "smallest_p": shares.smallest_p,
                     "null_low": shares.low,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
+from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.weights.clusters.text import (
     ABOVE,
@@ -23,6 +26,7 @@ from core.weights.clusters.text import (
     state_share,
     title_of,
 )
+from core.weights.vectors.trend_tests import FEWEST, NO_TREND, SIGNIFICANT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"
 FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
-NO_TREND = "no detectable trend"
 
 
 def map_sentence(result: Result) -> str:
@@ -120,6 +123,9 @@ def distances_sentence(result: Result) -> str:
 def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
     """State how the rank of each family goes with depth.
 
+    A trend is stated where AICc prefers it to a constant and the test that keeps the correlation of
+    neighbouring layers rejects a constant, too.
+
     Args:
         trends: Of the study.
         of: "delta" or "weights".
@@ -127,8 +133,11 @@ def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
     stated = []
     for row in trends[trends["of"] == of].itertuples():
         line = RISES if row.coefficients[-1] > 0 else FALLS
-        verdict = {"constant": NO_TREND, "linear": line, "quadratic": BENDS}[str(row.kind)]
-        stated.append(Statement(str(row.family), verdict))
+        form = {"constant": NO_TREND, "linear": line, "quadratic": BENDS}[str(row.kind)]
+        p_value = float(row.corrected_p)
+        verdict = form if p_value < SIGNIFICANT else NO_TREND
+        tested = None if np.isnan(p_value) else Estimate(p_value, kind="p")
+        stated.append(Statement(str(row.family), verdict, tested))
     return tuple(stated)
 
 
@@ -151,13 +160,21 @@ def depth_sentence(result: Result) -> str:
     )
     if not trends:
         return text
+    tested = [each.estimate.value for each in trends if each.estimate is not None]
+    if not tested:
+        return f"{text} Fewer than {FEWEST} layers cannot show a trend with depth."
+    note = f" corrected for {len(tested)} families" if len(tested) > 1 else ""
     if not moving:
-        return f"{text} No trend with depth is detectable."
+        least = text_of(min(tested), "p")
+        return f"{text} No trend with depth is detectable (smallest {least}{note})."
     clauses = [
         f"{verdict} in {listed([family_label(each.subject) for each in group])}"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
-    return f"{text} Rank {listed(clauses)} ({len(moving)} of {len(trends)})."
+    most = text_of(max(number_of(each).value for each in moving), "p")
+    largest = f"largest {most}" if len(moving) > 1 else most
+    of = f"{len(moving)} of {len(trends)} families"
+    return f"{text} Rank {listed(clauses)} ({of}, {largest}{note})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:

@@ -25,7 +25,7 @@ from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
-from core.statistics import relative_change
+from core.statistics import corrected, relative_change
 from core.study import Study
 from core.weights.clusters.selection import Selection, find_models
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
@@ -37,7 +37,7 @@ from core.weights.intruders.text import (
     CAVEATS,
     HOW_TO_READ,
     REASON,
-    corrected,
+    SIGNIFICANT,
     make_headline,
     make_methods,
     statements_of,
@@ -187,16 +187,20 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
     for model, value in outputs.values.items():
         notices += value["notices"]
         below = value["null"] < spec.threshold  # False for NaN, as it should be
+        together = _together(value, len(outputs.values))
+        clear = (value["cosines"] < spec.threshold) & (together < SIGNIFICANT)
         for place, (family, layer) in enumerate(value["places"]):
             row = {"model": model, "family": str(family), "layer": int(layer) + 1}
-            new = _directions(value, place, row, spec.threshold)
+            new = _directions(value, place, row, spec.threshold, together[place])
             directions += new
             matrices.append(row | _matrix_row(value, place, new, below[place].sum(1)))
         names = [str(family) for family, _ in value["places"]]
         for family in (ALL, *dict.fromkeys(names)):
             chosen = np.array([family in (ALL, name) for name in names])
             families.append(
-                {"model": model, "family": family} | _total(value, chosen, below, spec.threshold)
+                {"model": model, "family": family}
+                | _total(value, chosen, below, spec.threshold)
+                | {"significant": int(clear[chosen].sum())}
             )
     models = len(outputs.values)
     tables = {
@@ -231,26 +235,42 @@ DIRECTION_COLUMNS = (
     "singular_value",
     "cosine",
     "p_value",
+    "corrected_p",
     "intruder",
 )
 
 
 def _directions(
-    value: Value, place: int, row: dict[str, Any], threshold: float
+    value: Value, place: int, row: dict[str, Any], threshold: float, together: np.ndarray
 ) -> list[dict[str, Any]]:
     seen = np.isfinite(value["cosines"][place])
     if not seen.any():
         return []
     cosines = value["cosines"][place][seen]
     p_values = direction_p_values(cosines, value["null"][place][:, seen])
-    columns = zip(value["values"][place][seen], cosines, p_values, strict=True)
+    columns = zip(value["values"][place][seen], cosines, p_values, together[seen], strict=True)
     return [
         row | {
             "direction": number, "singular_value": float(size), "cosine": float(cosine),
-            "p_value": float(p), "intruder": bool(cosine < threshold),
+            "p_value": float(p), "corrected_p": float(all_p), "intruder": bool(cosine < threshold),
         }
-        for number, (size, cosine, p) in enumerate(columns, start=1)
+        for number, (size, cosine, p, all_p) in enumerate(columns, start=1)
     ]  # fmt: skip
+
+
+def _together(value: Value, models: int) -> np.ndarray:
+    """p-values that hold for all directions of all models, (matrix, direction); NaN without one.
+
+    The lowest cosine of a draw over all matrices counts; then Bonferroni over the models.
+    """
+    cosines, null = value["cosines"], value["null"]
+    every: np.ndarray = np.full(cosines.shape, np.nan)
+    seen = np.isfinite(cosines)
+    if seen.any():
+        drawn = null.transpose(1, 0, 2)[:, seen]
+        p_values = direction_p_values(cosines[seen], drawn)
+        every[seen] = [corrected(float(p), models) for p in p_values]
+    return every
 
 
 def _matrix_row(

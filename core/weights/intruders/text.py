@@ -10,6 +10,7 @@ from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.statistics import corrected
 from core.weights.clusters.text import listed
 
 if TYPE_CHECKING:
@@ -34,16 +35,6 @@ HOW_TO_READ = {
         "resemble one). The dashed grey line is chance."
     ),
 }
-
-
-def corrected(p_value: float, models: int) -> float:
-    """Correct a p-value for as many models as are tested together (Bonferroni).
-
-    Example:
-        >>> corrected(0.01, 3), corrected(0.5, 3)
-        (0.03, 1.0)
-    """
-    return min(1.0, models * p_value)
 
 
 def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:
@@ -103,6 +94,13 @@ def make_headline(
         text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
     if more and rest:
         text += f" No excess is detectable in {each(rest)}."
+    single = rows.loc[[said.subject for said in rest], "significant"]
+    if rest and rest[0].verdict != TOO_FEW and single.any():
+        counted_singly = [f"{count} in {names[ref]}" for ref, count in single.items() if count]
+        text += (
+            f" Single directions are significant over all directions and models together: "
+            f"{listed(counted_singly)}."
+        )
     means = [
         text_of(float(mean), "amount") + (f" ({names[str(ref)]})" if several else "")
         for ref, mean in rows["null_mean"].items()
@@ -120,8 +118,10 @@ def make_methods(spec: IntruderSpec) -> str:
         f"{spec.threshold:g} counts as an intruder dimension (Shuttleworth et al. 2024). Chance "
         f"is {spec.draws} random (Gaussian) updates per matrix of the same Frobenius norm (seed "
         f"{spec.seed}). The p-value is the share of these updates, the observed one included, "
-        "that create at least as many intruder dimensions; it is multiplied by the number of "
-        "models (Bonferroni)."
+        "that create at least as many intruder dimensions in all matrices together; it is "
+        "multiplied by the number of models (Bonferroni). The corrected p-value of a single "
+        "direction is the share of updates whose lowest cosine in any matrix is as low, multiplied "
+        "in the same way."
     )
 
 

@@ -82,6 +82,24 @@ def chance_share(labels: Sequence[str]) -> float:
     return float((counts * (counts - 1)).sum() / (len(labels) * (len(labels) - 1)))
 
 
+def attainable_shares(labels: Sequence[str], most: int) -> Float[ndarray, " k"]:
+    """Calculate the largest share of same-label neighbours for k = 1 ... `most`.
+
+    A model in a group of m has m - 1 others with its label, so for k > m - 1 even perfect groups
+    stay below 1.
+
+    Example:
+        >>> attainable_shares(["a", "a", "b", "b"], 3).round(2).tolist()
+        [1.0, 0.5, 0.33]
+    """
+    _, codes, counts = np.unique(
+        np.asarray(labels, dtype=str), return_inverse=True, return_counts=True
+    )
+    k = np.arange(1, most + 1)
+    shares: ndarray = (np.minimum(counts[codes, None] - 1, k) / k).mean(0)
+    return shares
+
+
 def calc_neighbour_shares(
     distances: Float[ndarray, "model model"],
     labels: Sequence[str],

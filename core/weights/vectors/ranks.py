@@ -11,9 +11,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.runs.store import Value
+from core.statistics import corrected
 from core.weights.vectors.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
 from core.weights.vectors.registry import Features, relative_norms
 from core.weights.vectors.spectra import energy_rank, entropy_rank, stable_rank
+from core.weights.vectors.trend_tests import trend_p_value
 from core.weights.vectors.trends import KINDS, fit_trend
 
 if TYPE_CHECKING:
@@ -114,9 +116,10 @@ def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
 
 def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
-    """Fit a trend of the rank over layers to the layers' means, for each family.
+    """Fit a trend of the rank over layers to the layers' means, for each family, and test it.
 
-    A frozen matrix has rank 0, which is left out of the means.
+    A frozen matrix has rank 0, which is left out of the means. The p-value keeps the correlation of
+    neighbouring layers and is corrected for the families of one kind that can be tested.
 
     Example:
         >>> spectra = np.tri(5)  # ranks 1 to 5, layer by layer
@@ -135,6 +138,7 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
         "equation",
         "r2",
         *(f"aicc_{kind}" for kind in KINDS),
+        "p_value",
         "coefficients",
     ]
     rows = []
@@ -142,15 +146,21 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
         ranks = rank_at(spectra, threshold)
         for (of, family), group in ranks[ranks["rank"] > 0].groupby(["of", "family"], sort=False):
             means = group.groupby("layer", as_index=False)["rank"].mean()
-            trend = fit_trend(means["layer"].to_numpy(float), means["rank"].to_numpy(float))
+            points = means["layer"].to_numpy(float), means["rank"].to_numpy(float)
+            trend = fit_trend(*points)
             if trend is not None:
                 numbers = (
                     trend.r2,
                     *(trend.aicc[kind] for kind in KINDS),
+                    trend_p_value(*points),
                     list(trend.coefficients),
                 )
                 rows.append((of, family, trend.kind, f"rank = {trend.equation}", *numbers))
-    return pd.DataFrame(rows, columns=columns)
+    trends = pd.DataFrame(rows, columns=columns)
+    tests = trends.groupby("of")["p_value"].transform("count")  # without NaN
+    together = [corrected(p, n) for p, n in zip(trends["p_value"], tests, strict=True)]
+    trends.insert(columns.index("coefficients"), "corrected_p", np.array(together, float))
+    return trends
 
 
 def _row(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 292
-CHANCE = "chance"
+CHANCE, ATTAINABLE = "chance", "attainable maximum"
 CHOSEN = "chosen"  # name of the selection on the map
 
 
@@ -115,7 +115,8 @@ def _group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any
 
 
 def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Draw the share of same-label neighbours by k, a line per vector, with chance and its band.
+    """Draw the share of same-label neighbours by k, a line per vector, with the attainable maximum,
+    chance and its band.
 
     Raises:
         SpecError: If nothing could be scored.
@@ -128,7 +129,10 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names = {name: vector.title for name, vector in VECTORS.items()}
     rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
     chosen = rows[rows["vector"] == result.spec["vector"]]
-    chance = chosen.assign(name=CHANCE, share=chosen["chance"])
+    ends = [
+        chosen.assign(name=name, share=chosen[column])
+        for name, column in ((CHANCE, "chance"), (ATTAINABLE, "attainable"))
+    ]
     title = "Neighbours with the same label"
     most = max(int(rows["k"].max()), 2)
     plane = Plane(
@@ -148,14 +152,15 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
         for place, (name, shown) in enumerate(names.items())
     }
     looks[CHANCE] = Look(GREY, dash=(6, 4), point=False, width=1.5)
+    looks[ATTAINABLE] = Look(GREY, dash=(2, 3), point=False, width=1.5)
     tips = (
         *(Tip("name", "Vector"), Tip("k", "k", "whole"), Tip("share", "Share", "per cent")),
         *(Tip("chance", "Chance", "per cent"), Tip("p_value", "p", "measure")),
     )
     under = [grey_band(chosen, plane, "null_low", "null_high", "Shuffled labels, 95 %")]
-    drawn = pd.concat([rows, chance], ignore_index=True)
+    drawn = pd.concat([rows, *ends], ignore_index=True)
     what = "Do neighbours share a label?"
-    below = "grey band: shuffled labels, 95 %; dashed: chance; thick: the chosen vector"
+    below = "grey band: shuffled labels, 95 %; dashed: chance; dotted: attainable maximum"
     chart = curves(drawn, plane, looks, tips, under=under)
     return finished(chart, drawn, plane, what, below, list(looks), x_title="number of neighbours")
 

@@ -18,8 +18,10 @@ from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
 from core.results.numbers import Tip, text_of, told
+from core.statistics import corrected
 from core.weights.vectors.nulls import null_spectrum
 from core.weights.vectors.ranks import Spectra, rank_at
+from core.weights.vectors.trend_tests import NO_TREND, SIGNIFICANT, trend_p_value
 from core.weights.vectors.trends import fit_trend
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def depth_chart(
 ) -> Chart:
     """Draw one family by layer: models as thin lines, their mean, its trend, a Gaussian matrix.
 
+    The trend is drawn where it is significant, corrected for the families.
     The rank of an unchanged matrix is left out; its norm of 0 is shown. `depth_legend` names the
     lines.
 
@@ -102,7 +105,7 @@ def depth_chart(
     title, null = MEASURES[measure]
     title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
-    lines, subtitle = _summary(table, measure, null)
+    lines, subtitle = _summary(table, measure, null, len(families_of(result, of)))
     ends = span_of(rows[measure], lines[measure], zero=True)
     plane = layer_plane(
         table,
@@ -138,21 +141,27 @@ def _models(rows: pd.DataFrame, plane: Plane, tips: Sequence[Tip]) -> Any:
     return make
 
 
-def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
-    """Mean, null and trend by layer as named lines, and the trend's equation ("" if none)."""
+def _summary(
+    table: pd.DataFrame, measure: str, null: str, families: int
+) -> tuple[pd.DataFrame, str]:
+    """Mean, null and trend by layer as named lines, and the trend's equation with its p-value, ""
+    where it cannot be tested."""
     import pandas as pd
 
     mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
     parts = [mean.assign(name=MEAN)]
     if null:
         parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
-    trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
-    if trend is None:
+    points = mean["layer"].to_numpy(float), mean[measure].to_numpy(float)
+    trend, p_value = fit_trend(*points), corrected(trend_p_value(*points), families)
+    if trend is None or np.isnan(p_value):
         return pd.concat(parts, ignore_index=True), ""
-    if trend.kind != "constant":
-        depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
-        parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
-    return pd.concat(parts, ignore_index=True), trend.equation
+    p = text_of(p_value, "p")
+    if trend.kind == "constant" or p_value >= SIGNIFICANT:
+        return pd.concat(parts, ignore_index=True), f"{NO_TREND}, {p}"
+    depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
+    parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
+    return pd.concat(parts, ignore_index=True), f"{trend.equation}, {p}"
 
 
 def depth_legend(*, context: Context = PAGE) -> Chart:

@@ -176,11 +176,16 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     assert counts == total.loc[list(spec.models), "intruders"].tolist()
     assert all(each.named_in(result.headline) for each in result.statements)
     np.testing.assert_allclose(total["corrected_p"], np.minimum(1, 2 * total["p_value"]))
+    directions = result.tables["directions"].set_index("model")
+    hit = directions.loc[spec.models[0]].query("intruder").iloc[0]
+    assert hit["p_value"] < hit["corrected_p"] < 0.05
+    assert (directions["corrected_p"] >= directions["p_value"]).all()
+    assert (directions.loc[spec.models[1], "corrected_p"] > 0.05).all()
     for name, table in result.tables.items():
         assert [column for column in table.columns if meaning(name, str(column)) is None] == [], (
             name
         )
-    assert "Ff1" in str(figures(result)["intruders"].to_dict())
+    assert "Feed-forward 1" in str(figures(result)["intruders"].to_dict())
 
 
 def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
@@ -205,7 +210,8 @@ def counted(counts: dict[str, float]) -> pd.DataFrame:
         for ref, p in counts.items()
     ]
     table = pd.DataFrame(rows)
-    return table.assign(corrected_p=[corrected(p, len(table)) for p in table["p_value"]])
+    corrected_p = [corrected(p, len(table)) for p in table["p_value"]]
+    return table.assign(corrected_p=corrected_p, significant=0)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +235,14 @@ def test_p_values_are_corrected_for_the_number_of_models(
     headline = make_headline(spec, stated, table)
     for ref in p_values:
         assert re.search(rf"\b{ref[4:]}\b", headline)
+
+
+def test_a_single_significant_direction_is_said_of_a_model_without_an_excess() -> None:
+    table = counted({"zoo:a": 0.01, "zoo:b": 0.4}).assign(significant=[1, 1])
+    stated = statements_of(IntruderSpec(), table)
+    assert "1 in b" in make_headline(IntruderSpec(), stated, table)
+    none = table.assign(significant=[1, 0])
+    assert "ingle direction" not in make_headline(IntruderSpec(), stated, none)
 
 
 def test_p_values_of_a_matrix_hold_for_all_its_directions_together() -> None:

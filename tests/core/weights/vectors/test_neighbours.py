@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import ShapeError
 from core.weights.vectors.neighbours import (
+    attainable_shares,
     calc_neighbour_shares,
     chance_share,
     neighbour_weights,
@@ -44,6 +45,15 @@ def test_shares_equal_a_slow_count() -> None:
     assert result.share[-1] == pytest.approx(
         result.chance
     )  # all the others are neighbours: chance, exactly
+
+
+def test_the_attainable_share_is_that_of_perfect_groups() -> None:
+    """Unequal groups, far apart: no neighbour of another label comes before one of the same."""
+    labels = ["a"] * 4 + ["b"] * 2 + ["c"]
+    centres = {"a": 0.0, "b": 100.0, "c": 1000.0}
+    points = np.array([[centres[label], number] for number, label in enumerate(labels)])
+    slow = [slow_share(distances_of(points), labels, k) for k in range(1, 7)]
+    np.testing.assert_allclose(attainable_shares(labels, 6), slow)
 
 
 def test_chance_is_what_equal_groups_say() -> None:

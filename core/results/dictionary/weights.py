@@ -1,0 +1,105 @@
+"""The data dictionary of weight changes: see `core.results.columns`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+COLUMNS: Mapping[str, str] = {
+    "label": (
+        "what models are grouped by: task, data set, base, or the label in the table of labels"
+    ),
+    "task": "what the model was trained for, as its card says",
+    "data": "what it was trained on, as its card says",
+    "data_from": "where the data set was read for a model of the Hub: its card, or its name where "
+    "the card has none",
+    "cluster": "number of its cluster",
+    "nearest": "reference of the nearest other model",
+    "distance": "distance to the nearest other model (by the study's vector)",
+    "predicted": "label predicted by a vote of its nearest neighbours",
+    "votes": "share of nearest neighbours that vote for the predicted label",
+    "correct": "whether the predicted label is the model's label",
+    "relative_delta": "Frobenius norm of the weight change over that of the base's weights (share)",
+    "relative_norm": "Frobenius norm of the matrix's change over that of the base's matrix (share)",
+    "x": "first coordinate of the plot (no unit)",
+    "y": "second coordinate of the plot (no unit)",
+    "k": "number of nearest neighbours",
+    "share": "share of nearest neighbours with the same label",
+    "attainable": "the largest share that these groups of labels allow: a group of m has m - 1 "
+    "neighbours to offer",
+    "chance": "the share expected with random labels: (m - 1) / (Gm - 1)",
+    "p_value": "p-value: share of permutations of the labels that reach at least this share",
+    "smallest_p": "smallest p-value possible with these labels, that of the highest share any "
+    "permutation reaches",
+    "vector": "the vector that describes a weight change: projector, spectrum, norms, delta, "
+    "factors or original",
+    "gauge_safe": "whether the vector is independent of the signs and rotations of its singular "
+    "vectors",
+    "ari": "adjusted Rand index of clusters and labels",
+    "nmi": "normalised mutual information of clusters and labels",
+    "nmi_chance": "normalised mutual information expected with random labels",
+    "family": "matrix family: query, key, value, output, ff1, ff2, or all of them",
+    "of": "which matrix: the weight change (delta), or the model's weights (weights)",
+    "rows": "rows of the matrix",
+    "columns": "columns of the matrix",
+    "stable_rank": "stable rank: squared Frobenius norm over squared spectral norm",
+    "entropy_rank": "exponential of the entropy of the singular values' shares of their sum",
+    "null_rank": "effective rank of a Gaussian matrix of that shape",
+    "null_stable_rank": "stable rank of a Gaussian matrix of that shape",
+    "null_entropy_rank": "entropy rank of a Gaussian matrix of that shape",
+    "threshold": "share of energy at which the effective rank is counted",
+    "ranks.rank": "effective rank: number of leading directions that hold the threshold's share of "
+    "energy",
+    "intruders": "leading directions whose cosine with every direction of the base is below the "
+    "threshold",
+    "rare": "intruders that resemble the base's directions less than after a random update of "
+    "equal norm (p < .01)",
+    "null_mean": "intruders after a random update of equal norm, on average",
+    "significant": "intruders that are significant on their own: p < .05 corrected for all "
+    "leading directions of all models",
+    "families.null_low": "lower end of the 95 % range of intruders after a random update of equal "
+    "norm",
+    "families.null_high": "upper end of the 95 % range of intruders after a random update of equal "
+    "norm",
+    "corrected_p": "p-value, corrected for the models tested together (Bonferroni), at most 1",
+    "families.p_value": "p-value: share of random updates of equal norm with at least as many "
+    "intruders",
+    "intruders.p_value": "p-value: share of random updates of equal norm with at least as many "
+    "intruders",
+    "directions.p_value": "p-value: share of random updates of equal norm after which a direction "
+    "resembles the base's as little",
+    "directions.corrected_p": "p-value for all leading directions of all models together: share of "
+    "draws whose lowest cosine in any matrix is as low, times the number of models, at most 1",
+    "looked": "number of leading directions examined",
+    "direction": "number of the direction, from 1, the largest singular value first",
+    "singular_value": "its singular value in the fine-tuned matrix (the weights' unit)",
+    "cosine": "largest absolute cosine with any left singular vector of the base",
+    "intruder": "whether that cosine is below the threshold",
+    "kind": "trend of the layers' mean rank with depth, chosen by AICc: constant, linear or "
+    "quadratic",
+    "equation": "the equation of the trend",
+    "coefficients": "its coefficients, lowest power first",
+    "trends.p_value": "p-value of a trend: share of permutations, which keep the correlation of "
+    "neighbouring layers, that a parabola fits as well; empty below 6 layers",
+    "trends.corrected_p": "that p-value, corrected for the families tested together (Bonferroni), "
+    "at most 1",
+    "trends.r2": "share of the means' variance that the trend explains",
+    "aicc_constant": "AICc of a constant (only differences are meaningful)",
+    "aicc_linear": "AICc of a line; infinite where there are too few layers",
+    "aicc_quadratic": "AICc of a parabola; infinite where there are too few layers",
+    "unchanged": "matrices that equal the base's bit for bit",
+    "dose": "learning rate relative to that of the task's other runs, from its card",
+    "frozen": "number of frozen lowest layers (the embeddings are frozen too), from its card",
+    "to_task": "mean distance to the runs of its task with the standard settings (by the row's "
+    "vector)",
+    "to_dose": "mean distance to the models of other tasks with weight changes of the most similar "
+    "size (by the row's vector)",
+    "lies_with": "task or dose: the group of which every model is nearer than every model of the "
+    "other group; else neither",
+    "same_dose": "the models of other tasks with weight changes of the most similar size",
+    "projector": "distance of the two models by projectors (share of the largest)",
+    "spectrum": "distance of the two models by the shapes of their singular values (no unit)",
+    "norms": "distance of the two models by relative norms of their matrices' changes (no unit)",
+    "delta": "distance of the two models on the unit sphere of changes, sqrt(2 - 2 cosine)",
+    "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine)",
+    "original": "distance of the two models by averaged left singular vectors, sqrt(2 - 2 cosine)",
+}
