@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from core.alignment import attention, check, published, seeds, stitching
+from core.alignment import attention, check, published, rotation, seeds, stitching
 from core.probes import behaviour, edges, trees
 from core.probes import training as probe_training
 from core.rsa import audit, divergence, layers, swap, tokens, training, truth
@@ -74,6 +74,7 @@ STUDIES = Catalogue(
         "weights": clusters,
         "weights intruders": intruders,
         "align": seeds,
+        "align rotation": rotation,
         "align check": check,
         "align stitch": stitching,
         "align protocol": published,

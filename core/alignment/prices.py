@@ -9,6 +9,7 @@ for every map and layer, and the published protocol trains networks four times a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from core.alignment.attention.spec import AttentionSpec
     from core.alignment.check.spec import CheckSpec
     from core.alignment.published.spec import ProtocolSpec
+    from core.alignment.rotation.spec import RotationSpec
     from core.alignment.seeds.spec import AlignSpec
     from core.alignment.stitching.spec import StitchSpec
 
@@ -41,6 +43,7 @@ LABELLED = 300.0  # included labelled sentences
 STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double
 KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
+PLANTED = 2  # maps fitted to a planted rotation, and copies of the rows that it takes
 BLOCKS = 4  # numbers of blocks of a known bijection
 ADAM = 4e-9  # processor seconds of an Adam step per weight
 FITS, PUBLISHED = (
@@ -96,6 +99,23 @@ def attention_price(spec: AttentionSpec) -> Price:
     return costs.price_of(
         sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(pairs), "ordered pair")
     )
+
+
+def rotation_price(spec: RotationSpec) -> Price:
+    """Price the test of rotations: four linear maps of every pair, and two of each planted
+    rotation."""
+    sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
+    rows = sentences * (costs.WORDS if spec.items == "words" else 1)
+    pairs = list(combinations(sizes.values(), 2))
+    tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
+    memory = 0.0
+    for pair in pairs:
+        width, states = max(size.d_model for size in pair), min(size.layers for size in pair) + 1
+        tasks.append((4 + PLANTED * spec.draws) * _linear(2 * states, width, rows))
+        memory = max(memory, PLANTED * _stacked(2 * states * rows * width, ("ridge",)))
+    memory *= min(TASKS_AT_ONCE, len(pairs))
+    work = costs.counted(len(pairs), "pair")
+    return costs.price_of(sizes, tasks, memory + costs.resident(sizes), work=work)
 
 
 def stitching_price(spec: StitchSpec) -> Price:

@@ -135,6 +135,7 @@ def _experiments() -> list[tuple[str, Spec]]:
             "model": align.models[0],
             "split": align.split,
         },
+        "align rotation": {name: getattr(align, name) for name in ("sentences", "models", "split")},
         "align stitch": {"sentences": align.sentences},
         "align attention": {"sentences": align.sentences, "models": align.models},
         "align protocol": {"sentences": align.sentences, "models": align.models},

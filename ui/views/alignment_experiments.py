@@ -1,5 +1,5 @@
-"""Experiments of the seed-alignment page: stitching, bijection check, attention, the published
-protocol."""
+"""Experiments of the seed-alignment page: rotations, stitching, bijection check, attention, the
+published protocol."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from core.alignment.attention.study import STUDY as ATTENTION_STUDY
 from core.alignment.check.study import STUDY as CHECK_STUDY
 from core.alignment.published.study import STUDY as PUBLISHED_STUDY
+from core.alignment.rotation.study import STUDY as ROTATION_STUDY
 from core.alignment.stitching.study import STUDY as STITCHING_STUDY
 from ui.study.experiment import Experiment
 
 if TYPE_CHECKING:
     from core.alignment.seeds.spec import AlignSpec
 
+ROTATION = ROTATION_STUDY.title
 STITCHING, CHECK = STITCHING_STUDY.title, CHECK_STUDY.title
 ATTENTION, PROTOCOL = ATTENTION_STUDY.title, PUBLISHED_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
@@ -30,6 +32,11 @@ def needs_words(spec: AlignSpec) -> str:
 
 
 EXPERIMENTS = {
+    ROTATION: Experiment(
+        ROTATION_STUDY,
+        own={"planted_rotations": "draws"},
+        shared=(*TEXT, "models", "items", "split"),
+    ),
     STITCHING: Experiment(
         STITCHING_STUDY,
         own={"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},

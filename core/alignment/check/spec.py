@@ -13,7 +13,12 @@ TRUTHS = {
     "coupling": "affine coupling blocks, the form of the invertible network",
     "bend": "a monotone function of every coordinate between two rotations",
     "residual": "the identity plus a contraction",
+    "monotone": "a monotone function of every coordinate, steep on one side, between rotations",
+    "triangular": "each coordinate plus a quadratic of those before it",
+    "inversion": "inversion in a sphere",
+    "twist": "pairs of coordinates turned by an angle that grows with the norm",
 }
+DEFAULT_TRUTHS = ("coupling", "bend", "residual")
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,10 @@ class CheckSpec(options.Spec):
         help="The layer whose states are transformed; 0 is the embeddings.",
     )
     truths: tuple[str, ...] = options.choices(
-        "Forms of the bijection", tuple(TRUTHS), TRUTHS, help="The forms of the known bijection."
+        "Forms of the bijection",
+        DEFAULT_TRUTHS,
+        TRUTHS,
+        help="The forms of the known bijection; each takes as long as the others.",
     )
     methods: tuple[str, ...] = methods_option(DEFAULT, "The maps fitted to undo the bijection.")
     split: str = split_option()

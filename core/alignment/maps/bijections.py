@@ -1,9 +1,13 @@
-"""Known bijections of three forms, one of them the form of the invertible network.
+"""Known bijections of seven forms, one of them the form of the invertible network.
 
 - `coupling`: affine coupling blocks with random weights, the form of the invertible network;
 - `bend`: a monotone function of every coordinate, .3 z + tanh 2 z, between two rotations;
 - `residual`: x + c tanh(x A + b) B with random rotations A and B and c < 1, a contraction added to
-the identity.
+the identity;
+- `monotone`: .3 z + log(1 + exp 2 z) of every coordinate, steep on one side and flat on the other;
+- `triangular`: each coordinate plus a quadratic of the coordinates before it;
+- `inversion`: inversion in a sphere around a point that lies as far out as the rows;
+- `twist`: pairs of coordinates turned by an angle that grows with the row's norm.
 
 With 0 blocks each form is a rotation, which every linear map can undo.
 
@@ -22,6 +26,8 @@ from jaxtyping import Float
 GAIN = 1.5
 CONTRACTION = 0.9  # c, the Lipschitz constant of what a residual block adds
 FLAT, STEEP = 0.3, 2.0  # the bend's slope is .3 far from 0 and 2.3 at 0
+QUADRATIC = 0.5  # standard deviation of what a triangular block adds, for Gaussian coordinates
+TURN = 1.5  # standard deviation of the angle of a pair, in radians, at the typical norm
 HIDDEN = 64  # of the coupling network
 
 Single = Float[np.ndarray, "row d"]
@@ -42,9 +48,8 @@ def plant(rows: Single, form: str, blocks: int, seed: int) -> Single:
         >>> plant(rows, "bend", 1, seed=0).shape
         (8, 2)
     """
-    scaled = (rows - rows.mean(0)) / max(float(rows.std()), 1e-12)
     rng = np.random.default_rng(seed)
-    turned = scaled @ _rotation(rows.shape[1], rng)
+    turned = _unit(rows) @ _rotation(rows.shape[1], rng)
     return FORMS[form](turned, blocks, rng) if blocks else turned
 
 
@@ -78,6 +83,53 @@ def _residual(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
     return rows
 
 
+def _monotone(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+    for _ in range(blocks):
+        bent = FLAT * rows + np.logaddexp(0.0, STEEP * rows)
+        rows = _unit(bent @ _rotation(rows.shape[1], rng))
+    return rows
+
+
+def _triangular(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+    d = rows.shape[1]
+    before = np.sqrt(np.maximum(np.arange(d), 1) * 2.0)  # the sd of a sum of squares, less 1 each
+    for _ in range(blocks):
+        weights = np.triu(rng.normal(size=(d, d)), 1) / before
+        rows = _unit((rows + QUADRATIC * (rows**2 - 1) @ weights) @ _rotation(d, rng))
+    return rows
+
+
+def _inversion(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+    d = rows.shape[1]
+    for _ in range(blocks):
+        away = rng.normal(size=d)
+        away *= np.sqrt(d) / np.linalg.norm(away)
+        from_centre = rows - away
+        inverted = d * from_centre / (from_centre**2).sum(1, keepdims=True)
+        rows = _unit(inverted @ _rotation(d, rng))
+    return rows
+
+
+def _twist(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+    d = rows.shape[1]
+    pairs = d // 2
+    for _ in range(blocks):
+        norms = np.linalg.norm(rows, axis=1, keepdims=True) / np.sqrt(d)
+        angles = norms * rng.normal(scale=TURN, size=pairs)
+        first, second = rows[:, : 2 * pairs : 2], rows[:, 1 : 2 * pairs : 2]
+        turned = rows.copy()
+        turned[:, : 2 * pairs : 2] = first * np.cos(angles) - second * np.sin(angles)
+        turned[:, 1 : 2 * pairs : 2] = first * np.sin(angles) + second * np.cos(angles)
+        rows = turned @ _rotation(d, rng)
+    return rows
+
+
+def _unit(rows: Single) -> Single:
+    """Centre rows and scale them, all coordinates by one factor, to unit variance."""
+    scaled: np.ndarray = (rows - rows.mean(0)) / max(float(rows.std()), 1e-12)
+    return scaled
+
+
 def _rotation(d: int, rng: np.random.Generator) -> Single:
     return np.linalg.qr(rng.normal(size=(d, d)))[0]
 
@@ -86,4 +138,8 @@ FORMS: dict[str, Callable[[Single, int, np.random.Generator], Single]] = {
     "coupling": _coupling,
     "bend": _bend,
     "residual": _residual,
+    "monotone": _monotone,
+    "triangular": _triangular,
+    "inversion": _inversion,
+    "twist": _twist,
 }

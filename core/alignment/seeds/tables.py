@@ -252,11 +252,11 @@ def _replicates(
         depth = min(len(value["layers"]) for _, _, value in maps)
         units = np.unique(np.concatenate([value["units"] for _, _, value in maps]))
         error = [
-            _spread_out(value[f"{method}/error"][way][:, :depth], value["units"], units)
+            spread_out(value[f"{method}/error"][way][:, :depth], value["units"], units)
             for _, way, value in maps
         ]
         spread = [
-            _spread_out(value["spread"][way][:, :depth], value["units"], units)
+            spread_out(value["spread"][way][:, :depth], value["units"], units)
             for _, way, value in maps
         ]
         ends, layers = [pair for pair, _, _ in maps], maps[0][2]["layers"][:depth]
@@ -337,7 +337,7 @@ def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
                 yield group, source, target, method, direction, value
 
 
-def _spread_out(part: np.ndarray, units: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def spread_out(part: np.ndarray, units: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Sums per unit, (2, layer, unit), on the units of all pairs: a pair whose models leave words
     out has fewer."""
     whole = np.zeros((*part.shape[:-1], len(wanted)))

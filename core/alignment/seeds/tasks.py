@@ -259,6 +259,8 @@ LAYER_AXIS = {
     "mapped": 0,
     "source_points": 0,
     "target_points": 0,
+    "spectrum": -2,
+    "planted_spectrum": -2,
 }
 
 

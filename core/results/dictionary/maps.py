@@ -19,6 +19,16 @@ COLUMNS: Mapping[str, str] = {
     "beside window (both, over the window)",
     "gains.layer": "the layer; -1 for the mean over layers",
     "gains.difference": "how much more of the target's variance the first predicts (a share)",
+    "gaps.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
+    "gaps.difference": "error of the rotation with one scale minus that of ridge (fraction of the "
+    "target's variance)",
+    "rotation.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
+    "gaps.planted": "the same difference where a rotation was planted, mean over draws",
+    "spectra.singular_value": "singular value of ridge's weight over their root mean square; 1 for "
+    "a rotation with one scale",
+    "spectra.planted": "the same value where a rotation was planted, mean over draws",
+    "planted_low": "lower end of the 95 % range over the planted rotations",
+    "planted_high": "upper end of the 95 % range over the planted rotations",
     "level": "level of the interval: .95, or higher where several methods are compared with one "
     "(Bonferroni)",
     "converged": "whether training ended because the validation loss had stopped falling",
@@ -55,7 +65,8 @@ COLUMNS: Mapping[str, str] = {
         "squared error, mean over coordinates as in the published code (squared units of the "
         "target space)"
     ),
-    "truth": "form of the known bijection: coupling, bend or residual",
+    "truth": "form of the known bijection: coupling, bend, residual, monotone, triangular, "
+    "inversion or twist",
     "blocks": "number of blocks of the known bijection",
     "accuracy": "share of labelled sentences classified correctly",
     "correlation": "correlation of the attention of the two heads, over pairs of positions",
