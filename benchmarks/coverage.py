@@ -64,7 +64,7 @@ def sentence_bands(measure: str) -> Iterator[tuple[str, str, float]]:
     for sentences in SENTENCES:
         # Biased CKA and the canonical measures fall with the items: their truth is what samples of
         # this size score.
-        falls = measure in ("cka", "cca", "svcca", "pwcca", "procrustes")
+        falls = get_measure(measure).of_size
         fresh = (
             [compare(*related(sentences, rng)[:2], measure) for _ in range(400)] if falls else []
         )

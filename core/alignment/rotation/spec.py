@@ -10,8 +10,8 @@ from core.alignment.seeds.spec import ITEMS, check_rows, split_option
 
 @dataclass(frozen=True)
 class RotationSpec(options.Spec):
-    """Which models are compared, on which rows, and how many planted rotations stand beside
-    them."""
+    """Which models are compared, on which rows, and how many planted rotations they are compared
+    with."""
 
     models: tuple[str, ...] = options.models(
         "Models",

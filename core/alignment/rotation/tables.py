@@ -83,7 +83,9 @@ def _replicates(values: Values, name: str) -> Replicates:
     """A map's held-out error with its jackknife replicates over units and models."""
     depth = _depth(values)
     units = np.unique(np.concatenate([each["units"] for each in values.values()]))
-    error, spread, pairs = [], [], []
+    pairs: list[tuple[str, str]] = []
+    error: list[np.ndarray] = []
+    spread: list[np.ndarray] = []
     for (one, other), each in values.items():
         for way, pair in enumerate(((one, other), (other, one))):
             pairs.append(pair)

@@ -51,6 +51,8 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
             notices.append(too_few_items(label, items, width))
         elif chance > HIGH_CHANCE:
             notices.append(high_chance(label, chance))
+        if MEASURES[spec.measure].of_size:
+            notices.append(same_size(label, items))
         sentences = int(value["sentences"])
         if sentences < 2:
             notices.append(ONE_SENTENCE)
@@ -88,6 +90,16 @@ def few_sentences(sentences: int) -> str:
         f"bands from fewer than "
         f"{FEW_SENTENCES} sentences contain the true value less often than they should. Use more "
         f"sentences."
+    )
+
+
+def same_size(label: str, items: int) -> str:
+    """Say that a band of a measure that depends on the sample's size covers its value at this
+    size."""
+    return (
+        f"The bands of {label} contain its value for samples of {items:,} items. The measure "
+        "depends on that number, so its value on all text may lie outside; compare only curves "
+        "with equally many items."
     )
 
 
@@ -192,6 +204,8 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
             parts.append(RANKS)
     else:
         parts.append(jackknife_in_words(sentences))
+    if measure.of_size:
+        parts.append(same_size(measure.label, items))
     if spec.pool_runs and len(runs_of(spec.base, models)) < len(models):
         parts.append(POOLED)
     parts.append(SIZE)

@@ -50,6 +50,8 @@ class Measure:
         coordinates: Whether it compares coordinate by coordinate, so that both spaces need the same
             ones.
         lowest: The lowest value it can take.
+        of_size: Whether its expected value depends on the number of items, so that a band covers
+            its value for samples of the same size.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Measure:
     canonical: bool = False
     coordinates: bool = False
     lowest: float = -1.0
+    of_size: bool = False
 
     def null_of(self, x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
         """Compute the similarity of x to each reordered y, shape (draw,)."""
@@ -115,6 +118,7 @@ def _cka(
         formula=formula,
         references=references,
         lowest=lowest,
+        of_size=not debiased,
     )
 
 
@@ -131,6 +135,7 @@ def _canonical(form: str, label: str, formula: str, references: tuple[str, ...])
         references=references,
         canonical=True,
         lowest=0.0,
+        of_size=True,
     )
 
 
@@ -188,6 +193,7 @@ _ALL = (
         similarity=matching.procrustes,
         null=matching.procrustes_null,
         jackknife=matching.procrustes_jackknife,
+        of_size=True,
         formula="|X^T Y|_* / (|X| |Y|), columns centred: nuclear norm over Frobenius norms",
         references=("ding2021",),
         lowest=0.0,

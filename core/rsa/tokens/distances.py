@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from core.results.estimates import Estimate
 from core.results.statements import Statement
@@ -18,11 +18,11 @@ from core.rsa.tokens.text import (
     CLOSER,
     EXPLAINED,
     GATHERED,
-    NOT_CLOSER,
     OVERLAP,
     REST,
     SAME_SPAN,
     SPANS,
+    UNDECIDED,
     WORDS,
 )
 
@@ -34,7 +34,7 @@ CLEAR = 0.05  # p-value up to which the question counts as closer to its answer
 
 def nearness(
     vectors: Float[np.ndarray, "layer word d_model"], given: Sequence[str], words: Sequence[str]
-) -> tuple[Float[np.ndarray, " layer"], float]:
+) -> tuple[Float[np.ndarray, " layer"], float, int]:
     """Compare the question's distance to its answer with that to other words, by layer, and test
     it.
 
@@ -45,30 +45,63 @@ def nearness(
             words are close.
 
     Returns:
-        Mean distance from the question's words to those of answer or supporting sentence, divided
-        by that to the other words of the passage, (layer,): below 1 where the question is closer to
-        its answer. And the p-value: the share of equally long spans of the passage (all circular
-        shifts, itself counted) that are as close at some layer. NaN where there are no such words.
+        Mean distance from the question's words to those of the answer, divided by that to the other
+        words of the passage, (layer,): below 1 where the question is closer to its answer. The
+        p-value: the share of equally long spans of the passage (all circular shifts, itself
+        counted) that are as close at some layer, each layer in units of its spans' standard
+        deviation. And the number of spans. Without words of the answer the supporting sentence
+        counts in their place. NaN where there are no such words.
     """
     asked = {word.casefold() for word, role in zip(words, given, strict=True) if role == QUESTION}
     kinds = np.array(given)
     question = kinds == QUESTION
     counted = ~question & np.array([word.casefold() not in asked for word in words])
-    near = np.isin(kinds[counted], (ANSWER, SUPPORTING))
+    near = kinds[counted] == counted_role(given)
     if not question.any() or not near.any() or near.all():
-        return np.full(len(vectors), np.nan), float("nan")
+        return np.full(len(vectors), np.nan), float("nan"), 0
     gaps = np.linalg.norm(vectors[:, question, None] - vectors[:, None, counted], axis=-1).mean(
         axis=1
     )
+    ratios = span_ratios(gaps, near)
+    return ratios[0], lowest_p(ratios), len(ratios)
+
+
+def counted_role(given: Sequence[str]) -> str:
+    """The words that the test is about: the answer's, or without them the supporting sentence's."""
+    return ANSWER if ANSWER in given else SUPPORTING
+
+
+def span_ratios(
+    gaps: Float[np.ndarray, "layer word"], near: Bool[np.ndarray, " word"]
+) -> Float[np.ndarray, "span layer"]:
+    """Compute the mean gap of each circular shift of a set of words over that of the other words;
+    the set itself first."""
     shifted = [np.roll(near, shift) for shift in range(len(near))]
-    ratios = np.stack(
+    return np.stack(
         [
             gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12)
             for run in shifted
         ]
     )
+
+
+def lowest_p(ratios: Float[np.ndarray, "span layer"], standardise: bool = True) -> float:
+    """Compute the share of spans whose lowest ratio over the layers is as low as the first's.
+
+    Args:
+        ratios: Of `span_ratios`.
+        standardise: Whether each layer counts in units of its spans' standard deviation, so that no
+            layer with a wide spread decides alone.
+
+    Example:
+        >>> lowest_p(np.array([[0.5, 1.0], [1.1, 0.9], [1.0, 1.1], [1.2, 1.0]]))
+        0.25
+    """
+    if standardise:
+        spread = ratios.std(axis=0)
+        ratios = (ratios - ratios.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     lowest = ratios.min(axis=1)
-    return ratios[0], float((lowest <= lowest[0]).mean())
+    return float((lowest <= lowest[0] + 1e-12).mean())
 
 
 def nearness_statements(
@@ -84,13 +117,14 @@ def nearness_statements(
     """
     statements: list[Statement] = []
     for ref, vectors in arrays.items():
-        ratios, p_value = nearness(vectors, given, words)
+        ratios, p_value, spans = nearness(vectors, given, words)
         if not np.isfinite(p_value):
             return ()
         layer = int(ratios.argmin())
-        verdict = CLOSER if ratios[layer] < 1 and p_value <= CLEAR else NOT_CLOSER
+        verdict = CLOSER if ratios[layer] < 1 and p_value <= CLEAR else UNDECIDED
+        than = f"{spans} {SPANS}"
         statements.append(Statement(ref, verdict, Estimate(float(ratios[layer])), (layer,), REST))
-        statements.append(Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=SPANS))
+        statements.append(Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=than))
     return tuple(statements)
 
 

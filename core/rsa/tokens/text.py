@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NOTHING = "No model could read the passage; the reasons are below."
 CLOSER = "question closer to its answer than to other words"
-NOT_CLOSER = "question no closer to its answer than to other words"
+UNDECIDED = "undecided whether the question is closer to its answer"
 BY_CHANCE = "share of equally long spans that are as close to the question"
 ANSWERS = "answers at the top layer"
 SAME_SPAN = "layers with the answer of the top layer"
@@ -71,26 +71,24 @@ def _answers(facts: Facts, spans: pd.DataFrame, names: Mapping[str, str]) -> lis
 
 
 def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
-    """Say in which models the question is closer to its answer than to other spans of the
-    passage."""
-    near = [facts[ref, CLOSER] for ref in names if (ref, CLOSER) in facts]
-    never = [names[ref] for ref in names if (ref, NOT_CLOSER) in facts]
+    """Say in which models the question is closer to its answer than to other spans of the passage,
+    and with which p-value and how many spans this is undecided in the others."""
     than = "closer to its answer than to other spans of the passage"
-    if near:
+    sentences = []
+    for verdict, claim in (
+        (CLOSER, f"The question is {than}, most at"),
+        (UNDECIDED, f"It is undecided whether the question is {than}:"),
+    ):
         clauses = [
-            f"layer {statement.layers[0]} of {names[statement.subject]} (distance ratio "
-            f"{_estimate(statement).text}, {_estimate(facts[statement.subject, BY_CHANCE]).text})"
-            for statement in near
+            f"layer {facts[ref, verdict].layers[0]} of {names[ref]} (distance ratio "
+            f"{_estimate(facts[ref, verdict]).text}, {_estimate(facts[ref, BY_CHANCE]).text}, "
+            f"{facts[ref, BY_CHANCE].baseline.split()[0]} spans)"
+            for ref in names
+            if (ref, verdict) in facts
         ]
-        closest = f"The question is {than}, most at {_listed(clauses)}."
-        return [closest, *([f"In {_listed(never)}, it is no closer."] if never else [])]
-    if not never:
-        return []
-    return [
-        f"The question is no {than}."
-        if len(names) == 1
-        else f"In {_listed(never)}, the question is no {than}."
-    ]
+        if clauses:
+            sentences.append(f"{claim} {_listed(clauses)}.")
+    return sentences
 
 
 def _gathering(facts: Facts, names: Mapping[str, str]) -> list[str]:
@@ -165,11 +163,12 @@ def make_methods(question: bool) -> str:
             "subword among those of "
             "the passage. Distances are Euclidean, in the whole space: the mean distance from the "
             "question's words to "
-            "the words of the answer and its supporting sentence, divided by that to the other "
-            "words; words that occur "
-            "in both question and passage were left out. The p-value is the share of equally long "
-            "spans of the passage "
-            "(circular shifts) that are as close to the question at some layer."
+            "the words of the answer (of the supporting sentence where no answer is given), "
+            "divided by that to the other words; words that occur in both question and passage "
+            "were left out. The p-value is the share of equally long spans of the passage "
+            "(circular shifts) that are as close to the question at some layer, each layer in "
+            "units of its spans' standard deviation. It cannot be below one over the number of "
+            "spans."
         )
     return text
 

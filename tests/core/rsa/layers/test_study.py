@@ -45,12 +45,13 @@ from core.rsa.layers.text import (
     high_chance,
     items_in_words,
     jackknife_in_words,
+    same_size,
     too_few_items,
     unequal_sizes,
     without_size,
 )
 from core.rsa.layers.view_text import NOTHING, curves_sentence
-from core.rsa.measures.registry import Measure
+from core.rsa.measures.registry import Measure, get_measure
 from core.runs.runner import run
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
@@ -220,6 +221,13 @@ def test_one_sentence_has_no_band() -> None:
     result = study.STUDY.run(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), long)
     assert result.table["low"].isna().all()
     assert ONE_SENTENCE in result.notices
+
+
+@pytest.mark.parametrize(("measure", "said"), [("cka", True), ("cka-debiased", False)])
+def test_bands_of_a_biased_measure_say_that_they_are_of_this_size(measure: str, said: bool) -> None:
+    result = _run(references=False, measure=measure)
+    sentence = same_size(get_measure(measure).label, 200)
+    assert (sentence in result.notices) == (sentence in result.methods) == said
 
 
 def test_bands_of_few_sentences_say_what_they_are() -> None:

@@ -16,7 +16,12 @@ from core.models import load_model, load_tokenizer, load_with_head
 from core.results.estimates import Estimate
 from core.rsa.tokens import charts
 from core.rsa.tokens import study as tokens
-from core.rsa.tokens.distances import explained_statement, nearness, nearness_statements
+from core.rsa.tokens.distances import (
+    explained_statement,
+    lowest_p,
+    nearness,
+    nearness_statements,
+)
 from core.rsa.tokens.questions import (
     ANSWER,
     OTHER,
@@ -34,9 +39,9 @@ from core.rsa.tokens.text import (
     ANSWERS,
     BY_CHANCE,
     CLOSER,
-    NOT_CLOSER,
     OVERLAP,
     SAME_SPAN,
+    UNDECIDED,
     make_headline,
     missing_part,
     no_span_head,
@@ -166,20 +171,41 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     vectors = np.zeros((2, 28, 3))
     vectors[0, 3, 0], vectors[0, 4:, 1] = 1.0, 4.0
     vectors[1, 3, 0], vectors[1, 4:, 1] = 4.0, 1.0
-    ratios, p_value = nearness(vectors, given, words)
+    ratios, p_value, spans = nearness(vectors, given, words)
     assert ratios.tolist() == [0.25, 4.0]  # the letter, at the origin, does not count
-    assert p_value == 1 / 25
+    assert (p_value, spans) == (1 / 25, 25)
     assert nearness(vectors[1:], given, words)[1] == 1.0
     made = nearness_statements({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
     near = stated(made, CLOSER)
     assert (near.subject, near.layers, near.estimate) == ("zoo:a", (0,), Estimate(0.25))
     assert stated(made, BY_CHANCE, "zoo:a").estimate == Estimate(1 / 25, kind="p")
-    assert stated(made, NOT_CLOSER).subject == "zoo:b"
+    assert stated(made, UNDECIDED).subject == "zoo:b"
     shown = explained_statement(["zoo:a", "zoo:b"], 0.5)
     said = make_headline((*made, shown), pd.DataFrame({"model": []}), ["zoo:a", "zoo:b"], 28)
-    assert not unnamed([shown, *(each for each in made if each.subject == "zoo:a")], said)
+    assert not unnamed([shown, *made], said)
+    assert said.count("25 spans") == 2
     assert np.isnan(nearness(vectors, [QUESTION] * 28, words)[1])
     assert nearness_statements({"zoo:a": vectors}, [QUESTION] * 28, words) == ()
+
+
+def test_the_answer_alone_counts_and_without_it_the_supporting_sentence() -> None:
+    """A far supporting sentence does not hide a close answer."""
+    words = ("where", *(f"word{number}" for number in range(24)))
+    given = [QUESTION, *[OTHER] * 10, SUPPORTING, SUPPORTING, ANSWER, *[OTHER] * 11]
+    vectors = np.random.default_rng(0).normal(scale=0.01, size=(1, 25, 3))
+    vectors[0, 1:, 0] += 4.0
+    vectors[0, 11:13, 0], vectors[0, 13, 0] = 9.0, 1.0
+    assert nearness(vectors, given, words)[1] == 1 / 24
+    unanswered = [SUPPORTING if role == ANSWER else role for role in given]
+    assert nearness(vectors, unanswered, words)[1] > 0.05
+
+
+def test_no_layer_with_a_wide_spread_decides_alone() -> None:
+    rng = np.random.default_rng(0)
+    ratios = 1 + np.stack([rng.normal(scale=0.3, size=40), rng.normal(scale=0.01, size=40)], axis=1)
+    ratios[0] = [1.0, 0.9]
+    assert lowest_p(ratios) == 1 / 40
+    assert lowest_p(ratios, standardise=False) > 0.2
 
 
 def test_overlap_is_squads_f1() -> None:
