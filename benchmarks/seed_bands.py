@@ -5,9 +5,9 @@ sentences:
 
 A score is the sum of effects of its seed, of its sentence (shared by both groups), of sentence and
 group, and of seed and sentence. Compared are the interval of the app, a jackknife over sentences
-and over the seeds of each group with Student's t (`core.alignment.seeds.bands`), and the Multi-Bootstrap, the
-percentile interval when seeds and sentences are drawn with replacement together (Sellam et al.
-2022), and a bootstrap of sentences alone.
+and over the seeds of each group with Student's t (`core.alignment.seeds.bands`), the
+Multi-Bootstrap, which is the percentile interval when seeds and sentences are drawn with
+replacement together (Sellam et al. 2022), and a bootstrap of sentences alone.
 """
 
 from __future__ import annotations
