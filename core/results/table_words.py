@@ -65,7 +65,7 @@ TITLES: Mapping[str, str] = {
     "methods": "Errors by method",
     "gains": "What the layers add to the static window",
     "rotation": "Errors of rotations and linear maps",
-    "gaps": "Error of the rotation minus that of ridge",
+    "rotation_gaps": "Error of the rotation minus that of ridge",
     "spectra": "Singular values of the linear map",
     "curves": "Error during training",
     "check": "Errors on known bijections",

@@ -51,7 +51,7 @@ def prepare(spec: RotationSpec, texts: Mapping[str, Text] | None = None) -> list
 
 
 def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
-    """Plan one task for each pair; roles are (one, other).
+    """Plan one task for each pair; roles are (first, second).
 
     Raises:
         CorpusError: If the text could not be read.
@@ -59,26 +59,26 @@ def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
     content = contents(ready)
     return [
         Task.of(
-            f"{one} ↔ {other}",
+            f"{first} ↔ {second}",
             compare_rotation,
-            role=(one, other),
-            group=other,
-            one=one,
-            other=other,
-            one_identity=content[one],
-            other_identity=content[other],
+            role=(first, second),
+            group=second,
+            one=first,
+            other=second,
+            one_identity=content[first],
+            other_identity=content[second],
             sentences=ready.need("text").words,
             items=spec.items,
             split=spec.split,
             draws=spec.draws,
             seed=spec.seed,
         )
-        for one, other in combinations([ref for ref in spec.models if ref in content], 2)
+        for first, second in combinations([ref for ref in spec.models if ref in content], 2)
     ]
 
 
 def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Make the tables `rotation` (ERRORS), `gaps` (GAPS) and `spectra` (SPECTRA), and the
+    """Make the tables `rotation` (ERRORS), `rotation_gaps` (GAPS) and `spectra` (SPECTRA), and the
     answer."""
     import pandas as pd
 
@@ -94,7 +94,7 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
         spec=spec.plain(),
         headline=make_headline(spec, statements, planted_gap(gaps)),
         statements=statements,
-        tables={"rotation": errors, "gaps": gaps, "spectra": spectra},
+        tables={"rotation": errors, "rotation_gaps": gaps, "spectra": spectra},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(refs, corpus),

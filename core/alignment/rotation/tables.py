@@ -1,6 +1,6 @@
 """Tidy tables of the test of rotations: errors, their differences, and spectra.
 
-`values` maps (one, other) to the output of `tasks.compare_rotation`.
+`values` maps (first, second) to the output of `tasks.compare_rotation`.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def _replicates(values: Values, name: str) -> Replicates:
     pairs: list[tuple[str, str]] = []
     error: list[np.ndarray] = []
     spread: list[np.ndarray] = []
-    for (one, other), each in values.items():
-        for way, pair in enumerate(((one, other), (other, one))):
+    for (first, second), each in values.items():
+        for way, pair in enumerate(((first, second), (second, first))):
             pairs.append(pair)
             for sums, kept in ((error, f"{name}/error"), (spread, "spread")):
                 part = spread_out(each[kept][way][:, :depth], each["units"], units)

@@ -19,11 +19,11 @@ COLUMNS: Mapping[str, str] = {
     "beside window (both, over the window)",
     "gains.layer": "the layer; -1 for the mean over layers",
     "gains.difference": "how much more of the target's variance the first predicts (a share)",
-    "gaps.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
-    "gaps.difference": "error of the rotation with one scale minus that of ridge (fraction of the "
-    "target's variance)",
+    "rotation_gaps.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
+    "rotation_gaps.difference": "error of the rotation with one scale minus that of ridge "
+    "(fraction of the target's variance)",
     "rotation.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
-    "gaps.planted": "the same difference where a rotation was planted, mean over draws",
+    "rotation_gaps.planted": "the same difference where a rotation was planted, mean over draws",
     "spectra.singular_value": "singular value of ridge's weight over their root mean square; 1 for "
     "a rotation with one scale",
     "spectra.planted": "the same value where a rotation was planted, mean over draws",

@@ -1,27 +1,19 @@
 """The bibliography: one record for every paper that a study, a measure or a docstring cites.
 
 Authors are written "family name, given names"; a name without a comma is that of a group. Fields
-that are not known with certainty are left empty.
+that are not known with certainty are left empty. Those of statistics and numerics are in
+`statistical`.
 """
 
 from __future__ import annotations
 
 from core.results.papers.reference import Reference
+from core.results.papers.statistical import STATISTICAL
 
 ARTICLE, BOOK, MISC, TALK = "article", "book", "misc", "inproceedings"
 
 # fmt: off
-PAPERS = (
-    Reference(
-        "akaike1974", 1974, ARTICLE, ("Akaike, Hirotugu",),
-        "A new look at the statistical model identification",
-        "IEEE Transactions on Automatic Control", doi="10.1109/TAC.1974.1100705",
-    ),
-    Reference(
-        "anderson2003", 2003, ARTICLE, ("Anderson, Marti J.", "ter Braak, Cajo J. F."),
-        "Permutation tests for multi-factorial analysis of variance",
-        "Journal of Statistical Computation and Simulation",
-    ),
+_OF_MODELS = (
     Reference(
         "bansal2021", 2021, TALK, ("Bansal, Yamini", "Nakkiran, Preetum", "Barak, Boaz"),
         "Revisiting Model Stitching to Compare Neural Representations",
@@ -32,11 +24,6 @@ PAPERS = (
         ("Behrmann, Jens", "Grathwohl, Will", "Chen, Ricky T. Q.", "Duvenaud, David",
          "Jacobsen, Jörn-Henrik"),
         "Invertible Residual Networks", "ICML", arxiv="1811.00995",
-    ),
-    Reference(
-        "bohning1992", 1992, ARTICLE, ("Böhning, Dankmar",),
-        "Multinomial logistic regression algorithm",
-        "Annals of the Institute of Statistical Mathematics",
     ),
     Reference(
         "campello2013", 2013, TALK,
@@ -73,22 +60,6 @@ PAPERS = (
         "Deep Biaffine Attention for Neural Dependency Parsing", "ICLR", arxiv="1611.01734",
     ),
     Reference(
-        "efron1993", 1993, BOOK, ("Efron, Bradley", "Tibshirani, Robert J."),
-        "An Introduction to the Bootstrap", "Chapman & Hall",
-    ),
-    Reference(
-        "golub2013", 2013, BOOK, ("Golub, Gene H.", "Van Loan, Charles F."),
-        "Matrix Computations", "Johns Hopkins University Press",
-    ),
-    Reference(
-        "good2005", 2005, BOOK, ("Good, Phillip",),
-        "Permutation, Parametric and Bootstrap Tests of Hypotheses", "Springer",
-    ),
-    Reference(
-        "gower2004", 2004, BOOK, ("Gower, John C.", "Dijksterhuis, Garmt B."),
-        "Procrustes Problems", "Oxford University Press",
-    ),
-    Reference(
         "hewitt2019control", 2019, TALK, ("Hewitt, John", "Liang, Percy"),
         "Designing and Interpreting Probes with Control Tasks",
         "EMNLP", doi="10.18653/v1/D19-1275", arxiv="1909.03368",
@@ -99,39 +70,16 @@ PAPERS = (
         "NAACL", doi="10.18653/v1/N19-1419",
     ),
     Reference(
-        "hoerl1970", 1970, ARTICLE, ("Hoerl, Arthur E.", "Kennard, Robert W."),
-        "Ridge Regression: Biased Estimation for Nonorthogonal Problems",
-        "Technometrics", doi="10.1080/00401706.1970.10488634",
-    ),
-    Reference(
-        "hotelling1936", 1936, ARTICLE, ("Hotelling, Harold",),
-        "Relations Between Two Sets of Variates", "Biometrika", doi="10.1093/biomet/28.3-4.321",
-    ),
-    Reference(
         "hu2022", 2022, TALK,
         ("Hu, Edward J.", "Shen, Yelong", "Wallis, Phillip", "Allen-Zhu, Zeyuan", "Li, Yuanzhi",
          "Wang, Shean", "Wang, Lu", "Chen, Weizhu"),
         "LoRA: Low-Rank Adaptation of Large Language Models", "ICLR", arxiv="2106.09685",
     ),
     Reference(
-        "hubert1985", 1985, ARTICLE, ("Hubert, Lawrence", "Arabie, Phipps"),
-        "Comparing partitions", "Journal of Classification", doi="10.1007/BF01908075",
-    ),
-    Reference(
-        "hurvich1989", 1989, ARTICLE, ("Hurvich, Clifford M.", "Tsai, Chih-Ling"),
-        "Regression and time series model selection in small samples",
-        "Biometrika", doi="10.1093/biomet/76.2.297",
-    ),
-    Reference(
         "ilharco2023", 2023, TALK,
         ("Ilharco, Gabriel", "Ribeiro, Marco Tulio", "Wortsman, Mitchell", "Gururangan, Suchin",
          "Schmidt, Ludwig", "Hajishirzi, Hannaneh", "Farhadi, Ali"),
         "Editing Models with Task Arithmetic", "ICLR", arxiv="2212.04089",
-    ),
-    Reference(
-        "izenman1975", 1975, ARTICLE, ("Izenman, Alan Julian",),
-        "Reduced-rank regression for the multivariate linear model",
-        "Journal of Multivariate Analysis", doi="10.1016/0047-259X(75)90042-1",
     ),
     Reference(
         "johnstone2001", 2001, ARTICLE, ("Johnstone, Iain M.",),
@@ -162,23 +110,9 @@ PAPERS = (
         "Frontiers in Systems Neuroscience", doi="10.3389/neuro.06.004.2008",
     ),
     Reference(
-        "kuhn1955", 1955, ARTICLE, ("Kuhn, Harold W.",),
-        "The Hungarian method for the assignment problem",
-        "Naval Research Logistics Quarterly", doi="10.1002/nav.3800020109",
-    ),
-    Reference(
-        "kullback1951", 1951, ARTICLE, ("Kullback, Solomon", "Leibler, Richard A."),
-        "On Information and Sufficiency", "The Annals of Mathematical Statistics",
-    ),
-    Reference(
         "lenc2015", 2015, TALK, ("Lenc, Karel", "Vedaldi, Andrea"),
         "Understanding image representations by measuring their equivariance and equivalence",
         "CVPR", arxiv="1411.5908",
-    ),
-    Reference(
-        "lin1991", 1991, ARTICLE, ("Lin, Jianhua",),
-        "Divergence measures based on the Shannon entropy",
-        "IEEE Transactions on Information Theory", doi="10.1109/18.61115",
     ),
     Reference(
         "liu2021", 2021, TALK,
@@ -220,17 +154,6 @@ PAPERS = (
         "odonoghue2015", 2015, ARTICLE, ("O'Donoghue, Brendan", "Candès, Emmanuel"),
         "Adaptive Restart for Accelerated Gradient Schemes",
         "Foundations of Computational Mathematics", arxiv="1204.3982",
-    ),
-    Reference(
-        "patterson1971", 1971, ARTICLE, ("Patterson, H. D.", "Thompson, R."),
-        "Recovery of inter-block information when block sizes are unequal",
-        "Biometrika", doi="10.1093/biomet/58.3.545",
-    ),
-    Reference(
-        "phipson2010", 2010, ARTICLE, ("Phipson, Belinda", "Smyth, Gordon K."),
-        "Permutation P-values Should Never Be Zero: Calculating Exact P-values When "
-        "Permutations Are Randomly Drawn",
-        "Statistical Applications in Genetics and Molecular Biology", doi="10.2202/1544-6115.1585",
     ),
     Reference(
         "raghu2017", 2017, TALK,
@@ -290,21 +213,6 @@ PAPERS = (
         "LoRA vs Full Fine-tuning: An Illusion of Equivalence", arxiv="2410.21228",
     ),
     Reference(
-        "sokal1958", 1958, ARTICLE, ("Sokal, Robert R.", "Michener, Charles D."),
-        "A statistical method for evaluating systematic relationships",
-        "University of Kansas Science Bulletin",
-    ),
-    Reference(
-        "song2012", 2012, ARTICLE,
-        ("Song, Le", "Smola, Alex", "Gretton, Arthur", "Bedo, Justin", "Borgwardt, Karsten"),
-        "Feature Selection via Dependence Maximization", "Journal of Machine Learning Research",
-    ),
-    Reference(
-        "strehl2002", 2002, ARTICLE, ("Strehl, Alexander", "Ghosh, Joydeep"),
-        "Cluster Ensembles - A Knowledge Reuse Framework for Combining Multiple Partitions",
-        "Journal of Machine Learning Research",
-    ),
-    Reference(
         "tenney2019", 2019, TALK,
         ("Tenney, Ian", "Xia, Patrick", "Chen, Berlin", "Wang, Alex", "Poliak, Adam",
          "McCoy, R. Thomas", "Kim, Najoung", "Van Durme, Benjamin", "Bowman, Samuel R.",
@@ -313,18 +221,9 @@ PAPERS = (
         "representations", "ICLR", arxiv="1905.06316",
     ),
     Reference(
-        "terbraak1992", 1992, TALK, ("ter Braak, Cajo J. F.",),
-        "Permutation Versus Bootstrap Significance Tests in Multiple Regression and ANOVA",
-        "Bootstrapping and Related Techniques, Springer",
-    ),
-    Reference(
         "timkey2021", 2021, TALK, ("Timkey, William", "van Schijndel, Marten"),
         "All Bark and No Bite: Rogue Dimensions in Transformer Language Models Obscure "
         "Representational Quality", "EMNLP", arxiv="2109.04404",
-    ),
-    Reference(
-        "torgerson1952", 1952, ARTICLE, ("Torgerson, Warren S.",),
-        "Multidimensional scaling: I. Theory and method", "Psychometrika",
     ),
     Reference(
         "vanaken2019", 2019, TALK,
@@ -346,15 +245,6 @@ PAPERS = (
         "Information-Theoretic Probing with Minimum Description Length",
         "EMNLP", arxiv="2003.12298",
     ),
-    Reference(
-        "welch1947", 1947, ARTICLE, ("Welch, B. L.",),
-        "The generalization of Student's problem when several different population variances "
-        "are involved", "Biometrika",
-    ),
-    Reference(
-        "zou2008", 2008, ARTICLE, ("Zou, Guang Yong", "Donner, Allan"),
-        "Construction of confidence limits about effect measures: A general approach",
-        "Statistics in Medicine",
-    ),
 )
 # fmt: on
+PAPERS = tuple(sorted((*_OF_MODELS, *STATISTICAL), key=lambda paper: paper.key))

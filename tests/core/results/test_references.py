@@ -18,7 +18,7 @@ SOURCES = {
     path: path.read_text(encoding="utf8")
     for folder in ("core", "ui", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if path.name != "bibliography.py"
+    if path.name not in ("bibliography.py", "statistical.py")
 }
 NAME = r"(?:\b(?:van der|van|ter|de) )?[A-ZÖ][\w'’-]+(?: Loan)?"
 MENTION = re.compile(rf"({NAME})(?:(?:,| &| and) {NAME})*(?: et al\.)?,? ((?:19|20)\d\d)\b")

@@ -25,8 +25,10 @@ from core.alignment.rotation.text import (
 from core.alignment.seeds.protocol import split_rows
 from core.alignment.seeds.tables import OVERALL
 from core.errors import ShapeError, SpecError
+from core.results.columns import meaning
 from core.study import read_first
 from core.vectors.pairs import Paired
+from tests.core.results.statements import false_statements
 
 SENTENCES = tuple(
     tuple(f"w{(7 * number + 3 * place) % 211}" for place in range(6)) for number in range(200)
@@ -101,6 +103,15 @@ def test_errors_equal_a_slow_computation(monkeypatch: pytest.MonkeyPatch) -> Non
     assert gaps.set_index("layer").loc[OVERALL, "difference"] == pytest.approx(
         overall[ROTATION, "test"] - overall[LINEAR, "test"]
     )
+
+
+def test_every_column_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {("zoo:a", "zoo:b"): compared(planted(STRETCH), monkeypatch)}
+    errors, gaps = error_tables(values)
+    tables = {"rotation": errors, "rotation_gaps": gaps, "spectra": spectrum_table(values)}
+    for name, table in tables.items():
+        assert [column for column in table.columns if meaning(name, column) is None] == []
+    assert false_statements(tables.items()) == []
 
 
 def test_spaces_of_different_width_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
