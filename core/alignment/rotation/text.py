@@ -32,10 +32,8 @@ REASON = (
 )
 HOW_TO_READ = {
     "Rotation or linear map": (
-        "In the first figure the horizontal axis is the layer and the vertical axis the share of "
-        "the target's variance left unexplained, in-sample and held out: where the spaces are "
-        "rotations, both maps coincide. The second shows the linear map's singular values, largest "
-        "first: all are 1 for a rotation, and the grey band is a planted rotation with noise."
+        "First figure: if the spaces are rotations, both maps coincide. Second figure: singular "
+        "values, all 1 for a rotation."
     )
 }
 CAVEATS = {
