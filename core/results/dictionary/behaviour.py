@@ -36,7 +36,7 @@ COLUMNS: Mapping[str, str] = {
     "rank_correlations.correlation": "Spearman's correlation of the probe's score with accuracy on "
     "pairs, over models",
     "rank_correlations.p_value": "two-sided permutation p-value of the correlation, not corrected",
-    "rank_correlations.corrected_p": "the p-value times the number of correlations of the kind of "
-    "pairs (Bonferroni)",
+    "rank_correlations.corrected_p": "p-value, corrected for the correlations of the kind of pairs "
+    "that are tested together (Bonferroni), at most 1",
     "rank_correlations.smallest_p": "smallest corrected p-value that so many models can give",
 }
