@@ -44,7 +44,7 @@ LABELLED = 300  # included sentences with a label
 TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
 # tokens of a vocabulary where it is not known; processor seconds per prediction and token of it;
 # numbers of a block of logits and what is computed from it
-VOCABULARY, PREDICTED, LOGITS = 30_000, 1.5e-8, 8 * 2**24
+VOCABULARY, PREDICTED, LOGITS = 30_000, 1.5e-8, 8 * 2**22
 PASSAGE = 2.0  # processor seconds of a token map beside its models
 ROUNDINGS, SWAPPED = 4, 0.6  # of a frozen fine-tune; of a pass that a layer swap runs
 

@@ -83,12 +83,7 @@ def audit_run(samples: Mapping[str, Sample]) -> Audit:
     Args:
         samples: Of each checkpoint, in the order that is claimed, the final model last.
     """
-    refs = list(samples)
-    vectors, complete = _vectors(samples)
-    verdicts = {ref: Verdict() if complete[ref] else Verdict(INCOMPLETE) for ref in refs}
-    for ref, vector in zip(refs, vectors, strict=True):
-        if not np.isfinite(vector).all():
-            verdicts[ref] = Verdict(BROKEN)
+    refs, (vectors, verdicts) = list(samples), _look_at_each(samples)
     usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
     cosine = _cosines(vectors)
     _mark_identical(refs, vectors, usable, verdicts)
@@ -108,12 +103,7 @@ def audit_seeds(samples: Mapping[str, Sample]) -> Audit:
     Args:
         samples: Of each model.
     """
-    refs = list(samples)
-    vectors, complete = _vectors(samples)
-    verdicts = {ref: Verdict() if complete[ref] else Verdict(INCOMPLETE) for ref in refs}
-    for ref, vector in zip(refs, vectors, strict=True):
-        if not np.isfinite(vector).all():
-            verdicts[ref] = Verdict(BROKEN)
+    refs, (vectors, verdicts) = list(samples), _look_at_each(samples)
     usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
     cosine = _cosines(vectors)
     _mark_identical(refs, vectors, usable, verdicts)
@@ -123,6 +113,19 @@ def audit_seeds(samples: Mapping[str, Sample]) -> Audit:
             nearest = max(near, key=lambda m: cosine[n, m])
             verdicts[refs[n]] = Verdict(RELATED, refs[nearest])
     return Audit(verdicts, cosine, False)
+
+
+def _look_at_each(
+    samples: Mapping[str, Sample],
+) -> tuple[Float[ndarray, "checkpoint number"], dict[str, Verdict]]:
+    """Join each sample to one vector, and say which ones lack numbers or hold such that are not
+    finite."""
+    vectors, complete = _vectors(samples)
+    verdicts = {ref: Verdict() if complete[ref] else Verdict(INCOMPLETE) for ref in samples}
+    for ref, vector in zip(samples, vectors, strict=True):
+        if not np.isfinite(vector).all():
+            verdicts[ref] = Verdict(BROKEN)
+    return vectors, verdicts
 
 
 def _vectors(

@@ -17,7 +17,14 @@ import numpy as np
 from core.models import costs
 from core.models.steps import progress_of
 from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
-from core.models.weights.samples import identify_weights, sample_of, sample_weights
+from core.models.weights.samples import (
+    MATRICES,
+    MOST,
+    SHARE,
+    identify_weights,
+    sample_of,
+    sample_weights,
+)
 from core.results.export import Result, provenance
 from core.rsa.audit import PURPOSE
 from core.rsa.audit.charts import figures
@@ -38,7 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
-SECONDS = 0.5  # processor seconds to open a checkpoint and to read a few ranges
+SECONDS = 0.2  # processor seconds to open a checkpoint and to read a few ranges
+HASHING = 4e-9  # processor seconds per parameter of a file on this machine
 
 
 def prepare(spec: AuditSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
@@ -133,14 +141,15 @@ def _cosines(audit: Audit) -> pd.DataFrame:
 
 
 def price(spec: AuditSpec) -> Price:
-    """Estimate the price: a few ranges of each checkpoint; nothing is downloaded."""
-    refs = spec.refs
+    """Estimate the price: the hash of a local file, or a few ranges of one on the Hub."""
+    sizes = costs.sizes_of(spec.refs).values()
     return costs.price_of(
         {},
-        [SECONDS] * len(refs),
-        8.0 * 65_536 * len(refs),
+        [SECONDS + HASHING * size.parameters for size in sizes],
+        costs.DOUBLE * sum(min(MATRICES * MOST, SHARE * size.parameters) for size in sizes),
         libraries=costs.NUMPY,
-        work=costs.counted(len(refs), "checkpoint"),
+        more_download=2 * SHARE * sum(size.download for size in sizes) / 1e9,  # and the headers
+        work=costs.counted(len(spec.refs), "checkpoint"),
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 512  # words whose cosines with all words are held at once
-HELD = 2**24  # numbers of a block of logits (position, token) that are held at once
+HELD = 2**22  # numbers of a block of logits (position, token) that are held at once
 
 
 @pure("rsa.tags")
