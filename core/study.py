@@ -53,9 +53,8 @@ class Study:
             and download.
         plan: spec, outputs of the first stage -> tasks; cheap.
         collect: spec, outputs of both stages -> the result.
-        figures: Result, what they are drawn for (a page without it) -> charts by file name,
-        the main
-            one first.
+        figures: Result, what they are drawn for (a page without it) -> charts by file name, the
+            main one first.
         price: spec -> what it will cost; nothing is fetched for it but the sizes of models.
         perform: spec, planned tasks, options of a run -> their outputs.
         finish: spec, outputs of the first stage, result, options of a run -> the result with what

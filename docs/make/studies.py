@@ -15,6 +15,7 @@ from core.results.export import Result
 from core.results.papers.reference import Reference
 from core.results.table_words import label_of, title_of_table
 from core.study import Study
+from docs.make.code import code_lines
 from docs.make.figures import Figure, figures_of, precomputed
 from docs.make.formulas import mathml
 
@@ -74,6 +75,7 @@ def study_page(name: str) -> str:
         "Command line, form and link use the same name and the same default for an option.",
         options_table(options_of(study.Spec)),
         *_tables(result),
+        *_list("Where it is computed", code_lines(study, study.Spec(**result.spec))),
         *_list("References", map(reference_line, result.citations)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
