@@ -16,6 +16,7 @@ from ui.frame.presenting import show_present_button
 from ui.frame.recent import show_links
 from ui.frame.shell import WIDTH, asks, entry_of, navigation, show_logo, show_sidebar
 from ui.frame.uploads import limit_uploads
+from ui.study.run_panel import forget_watched
 
 
 @st.cache_resource(show_spinner=False)
@@ -39,5 +40,6 @@ if asks(entry_of(page)):
     show_present_button()
     show_saved()
     show_guide()
+forget_watched()
 with st.container(horizontal_alignment="center"), st.container(width=WIDTH), errors_shown():
     page.run()

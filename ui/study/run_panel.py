@@ -46,6 +46,7 @@ PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: 
 ENDED_WITHOUT = "study_ended_without_result"
 ASKED, LEFT, WAITED = "studies_asked", "studies_left", "studies_waited_for"
 AFRESH, LOOKED = "studies_afresh", "studies_looked_for"
+WATCHED = "studies_watched"  # session state: those whose progress the page shows
 
 
 @st.cache_resource(show_spinner=False)
@@ -103,6 +104,7 @@ def run_panel(
     waited = st.session_state.setdefault(WAITED, set())
     if not job.over:
         waited.add(key)
+        st.session_state.setdefault(WATCHED, set()).add(key)
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
@@ -267,8 +269,19 @@ def _watcher() -> str:
     return cast(str, st.session_state.setdefault("watcher", uuid.uuid4().hex))
 
 
+def forget_watched() -> None:
+    """Forget whose progress the page's previous run showed; called as a run of the page begins.
+
+    A page that ends in `st.stop` keeps the fragments of its previous runs, and one of them may
+    have been asked to redraw itself meanwhile: it would draw over what the page shows now.
+    """
+    st.session_state[WATCHED] = set()
+
+
 @st.fragment(run_every=EVERY)
 def _watch(job: Job) -> None:
+    if job.key not in st.session_state[WATCHED]:
+        st.rerun()  # the page has gone on; its end may have been lost, so that it is drawn again
     jobs().watch(job, _watcher())
     if job.over:
         st.rerun()

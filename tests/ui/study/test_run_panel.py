@@ -163,6 +163,36 @@ def test_the_place_in_the_queue_is_shown() -> None:
     assert "It is done." in texts(second)
 
 
+def leaving_page() -> None:
+    """Its first run shows a study's progress, its second another's; the first's panel is asked to
+    redraw itself after that."""
+    import streamlit as st
+
+    from tests.ui.study.test_run_panel import STUDIES, Spec
+    from ui.study.run_panel import _watch, forget_watched, jobs, run_panel
+
+    forget_watched()
+    run = st.session_state.setdefault("run", 0) + 1
+    st.session_state["run"] = run
+    if run <= 2:
+        word = "ab"[run - 1]
+        run_panel("RSA", Spec(word), STUDIES[word])
+    if run == 2:
+        _watch(next(job for job in jobs()._jobs.values() if job.work is not None))
+    if run == 3:
+        st.write("drawn again")
+
+
+def test_a_panel_that_the_page_has_left_draws_nothing_over_it() -> None:
+    """It asks for the page instead, whose end may not have been told."""
+    app = AppTest.from_function(leaving_page, default_timeout=30).run()
+    assert len(app.get("progress")) == 1
+    app.run()
+    assert app.session_state["run"] == 3
+    assert "drawn again" in texts(app)
+    assert not app.get("progress")
+
+
 def looking_page() -> None:
     import streamlit as st
 
