@@ -36,6 +36,7 @@ class Tensor:
         row_axes: How many of the stored axes number its rows, where it has more than two.
         experts: Name in config.json of how many experts lie in it one under another; "" where it is
             no stack of them.
+        latent: Whether it reads a compressed vector rather than the layer's states.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Tensor:
     transposed: bool = False
     row_axes: int = 1
     experts: str = ""
+    latent: bool = False
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -80,6 +82,8 @@ class Architecture:
             attention alone.
         computed_positions: Whether transformers computes a table of positions one entry at a time.
         shared: Whether all layers share one set of matrices, which then counts as one layer.
+        mixed: Whether the configuration decides layer by layer which matrices there are. Layers
+            beyond its depth, which predict further tokens, then count as none.
         inseparable: Why a layer cannot be run or replaced alone; "" if it can.
         caveats: Sentences on what limits its numbers.
     """
@@ -101,6 +105,7 @@ class Architecture:
     absolute: bool = True
     computed_positions: bool = False
     shared: bool = False
+    mixed: bool = False
     inseparable: str = ""
     caveats: tuple[str, ...] = ()
 

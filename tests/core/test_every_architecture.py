@@ -16,19 +16,24 @@ FAMILIES = (
     *("deberta", "eurobert", "esm", "longformer", "xlnet", "nomic_bert"),
     *("gemma2", "gemma3_text", "olmo2", "olmo3", "smollm3", "granite", "glm4", "phi", "mixtral"),
     *("falcon", "bloom", "gpt_neo", "gptj", "mbart", "pegasus", "marian"),
+    *("gpt_oss", "deepseek_v3", "gemma4_text"),
+    *("qwen3_moe", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"),
 )
+# of the weights: Gemma 4 does not scale its normalised queries, so that its attention is sharp
+CHANGE = {"gemma4_text": 0.03}
 
 
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_weights_and_rsa(tmp_path: Path, model_type: str) -> None:
     base = save_tiny(tmp_path / "base", model_type)
+    change = CHANGE.get(model_type, 0.1)
     tuned = []
     for number in range(3):
         tuned.append(f"path:{save_tiny(tmp_path / f'tuned-{number}', model_type)}")
         path = tmp_path / f"tuned-{number}" / "model.safetensors"
         rng = np.random.default_rng(number)
         weights = {
-            name: (value * (1 + 0.1 * rng.normal(size=value.shape))).astype(value.dtype)
+            name: (value * (1 + change * rng.normal(size=value.shape))).astype(value.dtype)
             for name, value in load_file(path).items()
         }
         save_file(weights, path, metadata={"format": "pt"})
@@ -36,7 +41,7 @@ def test_weights_and_rsa(tmp_path: Path, model_type: str) -> None:
         study = STUDIES["weights"]
         result = study.run(study.Spec(base=f"path:{base}", models=tuple(tuned), permutations=100))
         assert result.failures == {}
-        assert result.table["relative_delta"].to_numpy() == pytest.approx(0.1, rel=0.1)
+        assert result.table["relative_delta"].to_numpy() == pytest.approx(change, rel=0.1)
         study = STUDIES["rsa"]
         given = {"sentences": 20, "words": 40, "draws": 20, "references": False}
         result = study.run(study.Spec(base=f"path:{base}", compare=(tuned[0],), **given))

@@ -71,8 +71,12 @@ TYPES = (
         "mixtral",
     ),
     *("falcon", "bloom", "gpt_neo", "gptj"),
+    *("gpt_oss", "deepseek_v3", "gemma4_text"),
+    *("qwen3_moe", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"),
 )
 LLAMA_LIKE = (
+    *("gpt_oss", "deepseek_v3", "gemma4_text"),
+    *("qwen3_moe", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"),
     *("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3", "eurobert", "nomic_bert"),
     *(
         "gemma2",
@@ -284,7 +288,42 @@ def tiny_config(model_type: str, vocabulary: int, **changes: Any) -> Any:
             "bos_token_id": 1,
             "eos_token_id": 2,
         }
-    special["mixtral"]["num_local_experts"] = 4
+    for name in ("mixtral", "gpt_oss"):
+        special[name]["num_local_experts"] = 4
+    routed = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 48}
+    linear = {
+        "layer_types": ["linear_attention", "full_attention", "linear_attention"],
+        **dict.fromkeys(("linear_key_head_dim", "linear_value_head_dim"), 8),
+        "linear_num_key_heads": 2,
+        "linear_num_value_heads": 4,
+    }
+    special["qwen3_moe"] |= {**routed, "mlp_only_layers": [0]}
+    for name in ("qwen3_next", "qwen3_5_moe_text"):
+        special[name] |= {**routed, **linear, "shared_expert_intermediate_size": 40}
+    special["qwen3_5_text"] |= linear
+    special["deepseek_v3"] |= {
+        "num_key_value_heads": HEADS,
+        "moe_intermediate_size": 48,
+        "n_routed_experts": 4,
+        "num_experts_per_tok": 2,
+        **dict.fromkeys(("n_group", "topk_group", "first_k_dense_replace"), 1),
+        **dict.fromkeys(("q_lora_rank", "kv_lora_rank", "v_head_dim"), 12),
+        **dict.fromkeys(("qk_rope_head_dim", "qk_nope_head_dim"), 8),
+    }
+    special["deepseek_v3"].pop("head_dim")
+    special["gemma4_text"] |= {
+        "layer_types": ["sliding_attention", "full_attention", "full_attention"],
+        "num_kv_shared_layers": 1,
+        "global_head_dim": 16,
+        "hidden_size_per_layer_input": 6,
+        "vocab_size_per_layer_input": vocabulary,
+        "attention_k_eq_v": True,
+        "num_global_key_value_heads": 1,
+        "enable_moe_block": True,
+        "num_experts": 4,
+        "top_k_experts": 2,
+        "moe_intermediate_size": 48,
+    }
     for name in ("nomic_bert", "phi"):
         special[name]["num_key_value_heads"] = HEADS
     settings = {**special.get(model_type, bert), "vocab_size": vocabulary, **changes}

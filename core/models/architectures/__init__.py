@@ -6,15 +6,19 @@ from core.errors import ModelError
 from core.models.architecture import Architecture
 from core.models.architectures.decoders import (
     bloom,
+    deepseek,
+    gemma4,
     glm4,
     gpt2,
     gpt_neo,
     gpt_neox,
+    gpt_oss,
     llama,
     mixtral,
     opt,
     phi,
     phi3,
+    qwen_hybrid,
 )
 from core.models.architectures.encoder_decoders import bart, t5
 from core.models.architectures.encoders import (
@@ -33,6 +37,7 @@ from core.models.architectures.encoders import (
 FAMILIES = (
     *(bert, distilbert, mpnet, albert, deberta, modernbert, eurobert, esm, longformer, xlnet),
     *(gpt2, llama, mixtral, phi, phi3, glm4, gpt_neo, gpt_neox, opt, bloom),
+    *(gpt_oss, deepseek, qwen_hybrid, gemma4),
     *(t5, bart),
 )
 ARCHITECTURES: dict[str, Architecture] = {

@@ -89,6 +89,8 @@ def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -
             model_type, f"has matrices of {len(layers)} layers, and its configuration says {depth}"
         )
     for slot in slots:
+        if slot.latent:
+            continue
         rows, columns = slot.shape(shapes[slot.tensor])
         role = slot.family.rpartition(" ")[2]
         if (rows if role in ("output", "ff2") else columns) != width:

@@ -16,22 +16,29 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.models.architecture import Tensor, count
+from core.models.architecture import Architecture, Tensor, count
 from core.models.architectures import describe_type
 
-ROLES = ("query", "key", "value", "output", "router", "gate", "ff1", "ff2")
-PARTS = ("", "encoder", "decoder", "cross")
+ROLES = (
+    *("query", "key", "key-value", "value", "output-gate", "output", "decay", "beta"),
+    *("router", "input-gate", "gate", "ff1", "ff2"),
+)
+PARTS = ("", "latent", "linear", "per-layer", "encoder", "decoder", "cross", "shared expert")
+EVERY_LAYER = ("output", "ff2")  # roles without which nothing is a layer
 EXPERT = re.compile(r"expert (\d+)")
+# stacks of images and sounds, and of the prediction of further tokens, beside the layers
+ELSEWHERE = re.compile(r"(?:^|\.)(?:vision_tower|vision_model|audio_tower|visual|mtp)\.")
 
 
 def family_label(family: str) -> str:
     """A matrix family in words: "feed-forward 1" for ff1, "decoder feed-forward 2" for decoder ff2.
 
     Example:
-        >>> family_label("query"), family_label("decoder ff2")
-        ('query', 'decoder feed-forward 2')
+        >>> family_label("query"), family_label("decoder ff2"), family_label("linear key")
+        ('query', 'decoder feed-forward 2', 'linear-attention key')
     """
-    return re.sub(r"\bff(\d)\b", r"feed-forward \1", family)
+    label = re.sub(r"\bff(\d)\b", r"feed-forward \1", family)
+    return re.sub(r"^linear ", "linear-attention ", label)
 
 
 @dataclass(frozen=True)
@@ -43,11 +50,15 @@ class Part:
         sizes: Relative sizes of all of them.
         groups: How many times the row of them is repeated, as where each attention head has its own
             three.
+        stacked: How many tensors of this kind lie one under another, as those of experts.
+        member: Which of those it belongs to.
     """
 
     place: int
     sizes: tuple[int, ...] = (1, 1, 1)
     groups: int = 1
+    stacked: int = 1
+    member: int = 0
 
     def cut(self, matrix: Float[ndarray, "row column"]) -> Float[ndarray, "part column"]:
         """Cut its rows out of the whole tensor.
@@ -57,7 +68,7 @@ class Part:
         """
         unit = self._unit(matrix.shape[0])
         start = unit * sum(self.sizes[: self.place])
-        blocks = matrix.reshape(self.groups, -1, matrix.shape[1])
+        blocks = matrix.reshape(self.stacked, self.groups, -1, matrix.shape[1])[self.member]
         return blocks[:, start : start + unit * self.sizes[self.place]].reshape(-1, matrix.shape[1])
 
     def count(self, rows: int) -> int:
@@ -69,7 +80,7 @@ class Part:
         return self.groups * self._unit(rows) * self.sizes[self.place]
 
     def _unit(self, rows: int) -> int:
-        unit, rest = divmod(rows, self.groups * sum(self.sizes))
+        unit, rest = divmod(rows, self.stacked * self.groups * sum(self.sizes))
         if rest:
             raise ModelError(
                 f"A fused tensor of {rows} rows does not hold {len(self.sizes)} matrices; it is "
@@ -89,7 +100,9 @@ class Slot:
         tensor: Name of the tensor that holds it.
         transposed: Whether the file stores (input, output) instead of (output, input).
         part: Which rows of a fused tensor it is, or None where it has a tensor of its own.
-        row_axes: How many of the stored axes number the rows, where there are more than two.
+        row_axes: How many of the stored axes number the rows, where there are more than two. If the
+            tensor is also transposed, it is a stack of matrices (input, output).
+        latent: Whether it reads a compressed vector rather than the layer's states.
     """
 
     family: str
@@ -98,11 +111,14 @@ class Slot:
     transposed: bool = False
     part: Part | None = None
     row_axes: int = 1
+    latent: bool = False
 
     def cut(self, tensor: Float[ndarray, "*shape"]) -> Float[ndarray, "output input"]:
         """Cut the matrix out of its tensor: outputs in rows, inputs in columns."""
+        if self._turned:
+            tensor = tensor.swapaxes(-1, -2)
         matrix = tensor if tensor.ndim == 2 else tensor.reshape(self._flat(tensor.shape))
-        return self.cut_rows(matrix.T if self.transposed else matrix)
+        return self.cut_rows(matrix.T if self.transposed and not self._turned else matrix)
 
     def cut_rows(self, matrix: Float[ndarray, "all column"]) -> Float[ndarray, "output column"]:
         """Cut the matrix's rows out of a matrix with a row per output dimension of the tensor."""
@@ -115,8 +131,15 @@ class Slot:
 
     def whole(self, stored: tuple[int, ...]) -> tuple[int, int]:
         """Rows and columns of the whole tensor, outputs in rows."""
+        if self._turned:
+            return self._flat((*stored[:-2], stored[-1], stored[-2]))
         flat = self._flat(stored)
         return flat[::-1] if self.transposed else flat
+
+    @property
+    def _turned(self) -> bool:
+        """Whether each matrix of a stack is stored (input, output)."""
+        return self.transposed and self.row_axes > 1
 
     def _flat(self, stored: tuple[int, ...]) -> tuple[int, int]:
         """Merge the axes of rows and those of columns."""
@@ -143,7 +166,7 @@ def find_slots(
             f"No tensor is named as in a {model_type}: the file does not hold its weights; choose "
             "another."
         )
-    _check_complete(slots)
+    _check_complete(slots, mixed=describe_type(model_type, "This model").mixed)
     return tuple(sorted(slots.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
 
 
@@ -159,14 +182,20 @@ def match_names(
     readings = [
         (tensor, tensor.pattern, _parts(tensor, config or {})) for tensor in architecture.matrices
     ]
+    depth = _depth(architecture, config or {})
     slots: dict[tuple[str, int], Slot] = {}
     for name in names:
+        if ELSEWHERE.search(name):
+            continue
         for tensor, pattern, parts in readings:
-            if not (hit := pattern.search(name)):
+            if not (hit := pattern.search(name)) or (depth and int(hit["layer"]) >= depth):
                 continue
             for family, part in parts:
                 role = family.replace("@", hit["expert"]) if "@" in tensor.name else family
-                slot = Slot(role, int(hit["layer"]), name, tensor.transposed, part, tensor.row_axes)
+                slot = Slot(
+                    *(role, int(hit["layer"]), name, tensor.transposed, part),
+                    *(tensor.row_axes, tensor.latent),
+                )
                 earlier = slots.setdefault((role, slot.layer), slot)
                 if earlier is not slot:
                     text = (
@@ -191,23 +220,34 @@ def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | 
     """List the families in a tensor, and the rows of each."""
     if tensor.experts:
         experts = count(config, tensor.experts)
-        sizes = (1,) * (experts * len(tensor.families))
-        families = [
-            family.replace("@", str(expert))
+        equal = ((1,) * len(tensor.families), 1)
+        sizes, groups = tensor.sizes(config) if tensor.sizes else equal
+        return [
+            (family.replace("@", str(expert)), Part(place, sizes, groups, experts, expert))
             for expert in range(experts)
-            for family in tensor.families
+            for place, family in enumerate(tensor.families)
         ]
-        return [(family, Part(place, sizes)) for place, family in enumerate(families)]
     if tensor.sizes is None:
         return [(family, None) for family in tensor.families]
     sizes, groups = tensor.sizes(config)
     return [(family, Part(place, sizes, groups)) for place, family in enumerate(tensor.families)]
 
 
-def _check_complete(slots: Mapping[tuple[str, int], Slot]) -> None:
+def _depth(architecture: Architecture, config: Mapping[str, Any]) -> int:
+    """Read how many layers count, where more may be stored; 0 for all."""
+    given = next((config[key] for key in architecture.layers.split("|") if config.get(key)), 0)
+    return int(given) if architecture.mixed else 0
+
+
+def _check_complete(slots: Mapping[tuple[str, int], Slot], *, mixed: bool) -> None:
+    """Refuse a file that lacks a matrix of a layer; of mixed layers, one that all have."""
     layers: dict[str, set[int]] = {}
     for family, layer in slots:
-        layers.setdefault(family, set()).add(layer)
+        part, _, role = family.rpartition(" ")
+        if not mixed:
+            layers.setdefault(family, set()).add(layer)
+        elif role in EVERY_LAYER and part != "per-layer":
+            layers.setdefault(role, set()).add(layer)
     for part in dict.fromkeys(family.rpartition(" ")[0] for family in layers):
         families = {
             family: seen for family, seen in layers.items() if family.rpartition(" ")[0] == part

@@ -128,6 +128,8 @@ def calc_distances(
 def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[ndarray, " entry"]:
     """Average the leading left singular vectors of each family over layers, family by family.
 
+    Where a family's matrices differ in their number of rows, those of one number are averaged.
+
     Args:
         weighted: Whether to weight columns by the roots of their singular values; if not, this is
             the original vector.
@@ -140,8 +142,10 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
         ([2.0, 0.0], [2.0, 0.0, 0.0, 1.0])
     """
     parts = []
-    for family in dict.fromkeys(model.families):
-        places = [place for place, name in enumerate(model.families) if name == family]
+    rows = [shape[0] for shape in model.shapes]
+    kinds = list(zip(model.families, rows, strict=True))
+    for kind in dict.fromkeys(kinds):
+        places = [place for place, name in enumerate(kinds) if name == kind]
         scales = [
             np.sqrt(_leading(model.values[place], rank)) if weighted else np.ones(rank)
             for place in places

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.models.weights.families import Part, Slot, family_order, find_slots
+from core.models.weights.families import Part, Slot, family_order, find_slots, match_names
 from tests.core.small_zoo import LAYERS, bert_names
 from tests.core.tiny_models import tiny_config
+
+ATTENDING = ("query", "key")
 
 
 @pytest.mark.parametrize("prefix", ["", "bert.", "model.bert."])
@@ -96,8 +99,13 @@ def changed_model(model_type: str, family: str, factor: float) -> Any:
     return model
 
 
-@pytest.mark.parametrize("model_type", ["gpt2", "phi3", "gpt_neox", "modernbert"])
-@pytest.mark.parametrize("family", ["query", "key"])
+@pytest.mark.parametrize(
+    ("model_type", "family"),
+    [
+        *itertools.product(("gpt2", "phi3", "gpt_neox", "modernbert", "qwen3_next"), ATTENDING),
+        ("deepseek_v3", "query"),  # a part of its keys is shared by all heads, and stays
+    ],
+)
 def test_a_model_without_queries_or_keys_looks_everywhere_alike(
     model_type: str, family: str
 ) -> None:
@@ -146,3 +154,63 @@ def test_the_gate_is_the_half_that_the_activation_bends(model_type: str) -> None
 def test_a_fused_tensor_that_cannot_be_divided_is_damaged() -> None:
     with pytest.raises(ModelError, match="10 rows does not hold 3 matrices"):
         Slot("query", 0, "w", part=Part(0)).shape((10, 4))
+
+
+def test_rows_of_experts_alternate_where_the_model_takes_every_second() -> None:
+    """GPT-OSS stores experts (input, output), gate and first matrix column by column."""
+    config = {"num_local_experts": 3, "intermediate_size": 4}
+    stored = np.arange(3 * 5 * 8.0).reshape(3, 5, 8)  # expert, input, output
+    names = ["layers.0.mlp.experts.gate_up_proj", "layers.0.mlp.experts.down_proj"]
+    slots = {slot.family: slot for slot in match_names("gpt_oss", names, config).values()}
+    for expert in range(3):
+        gate, first = (slots[f"expert {expert} {role}"] for role in ("gate", "ff1"))
+        np.testing.assert_array_equal(gate.cut(stored), stored[expert, :, ::2].T)
+        np.testing.assert_array_equal(first.cut(stored), stored[expert, :, 1::2].T)
+        assert first.shape(stored.shape) == (4, 5)
+        down = np.arange(3 * 4 * 5.0).reshape(3, 4, 5)
+        np.testing.assert_array_equal(slots[f"expert {expert} ff2"].cut(down), down[expert].T)
+
+
+def test_rows_of_linear_attention_are_those_that_the_model_reads() -> None:
+    import torch
+    from transformers import AutoModel
+
+    model: Any = AutoModel.from_config(tiny_config("qwen3_next", 60))
+    attention = model.layers[0].linear_attn
+    rows, column = attention.in_proj_qkvz.weight.shape
+    mixed = torch.arange(1.0, rows + 1)[None, None]
+    small = torch.arange(1.0, len(attention.in_proj_ba.weight) + 1)[None, None]
+    expected = dict(
+        zip(
+            ("query", "key", "value", "output-gate", "beta", "decay"),
+            attention.fix_query_key_value_ordering(mixed, small),
+            strict=True,
+        )
+    )
+    tensors = {name: tuple(value.shape) for name, value in model.named_parameters()}
+    slots = find_slots("qwen3_next", tensors, model.config.to_dict())
+    for role, values in expected.items():
+        slot = next(s for s in slots if s.family == f"linear {role}" and s.layer == 0)
+        whole = small if role in ("beta", "decay") else mixed
+        np.testing.assert_array_equal(slot.cut(whole[0].T.numpy())[:, 0], values.flatten())
+        assert slot.shape(tensors[slot.tensor]) == (values.numel(), column)
+
+
+def test_mixed_layers_need_an_output_and_a_second_matrix_each() -> None:
+    from transformers import AutoModel
+
+    model: Any = AutoModel.from_config(tiny_config("qwen3_moe", 60))
+    config, names = model.config.to_dict(), [name for name, _ in model.named_parameters()]
+    assert {s.layer for s in find_slots("qwen3_moe", names, config) if s.family == "router"} == {
+        1,
+        2,
+    }
+    last = [name for name in names if name.startswith("layers.2.")]
+    further = [name.replace("layers.2.", "layers.3.") for name in last]  # predicts further tokens
+    towers = [f"{tower}.{name}" for tower in ("vision_tower", "mtp") for name in names]
+    assert find_slots("qwen3_moe", [*names, *further, *towers], config) == find_slots(
+        "qwen3_moe", names, config
+    )
+    for name in ("layers.1.self_attn.o_proj.weight", "layers.0.mlp.down_proj.weight"):
+        with pytest.raises(ModelError, match="incomplete"):
+            find_slots("qwen3_moe", [other for other in names if other != name], config)
