@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.runs.runner import Outputs, Task, run, run_here
+from core.vectors.quantisation import with_quantisation
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
@@ -104,4 +105,5 @@ class Study:
         ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
         result = with_unknown_words(self.collect(spec, ready, outputs), ready)
+        result = with_quantisation(result, spec)
         return self.finish(spec, ready, result, **options)

@@ -22,6 +22,10 @@ COMMANDS = {
         "core.commands.diff",
         "compare a model with its base: every study that fits the pair, and one report",
     ),
+    "convert": (
+        "core.commands.convert",
+        "write a model's pickled, quantised or GGUF weights as safetensors",
+    ),
     "zoo": ("core.commands.zoo", "list or verify the included models"),
     "store": ("core.commands.store", "show or clear the store of computed results"),
 }

@@ -22,7 +22,8 @@ import numpy as np
 from core.errors import ModelError
 from core.models.describing import fingerprint, locate
 from core.models.files import checkpoints
-from core.models.files.safetensors import NUMBERS, Entry, read_whole_header
+from core.models.files.opening import ROUNDING, open_weights
+from core.models.files.safetensors import Stored
 from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
 from core.runs.runner import Outputs
@@ -155,14 +156,11 @@ def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Cha
     )
 
 
-def _matrices(ref: str) -> dict[str, Entry]:
+def _matrices(ref: str) -> dict[str, Stored]:
     """Find the layers' matrices by name without prefix."""
-    files = checkpoints.weight_files(locate(ref))
-    if checkpoints.is_pickled(files):
-        return {}
+    folder = locate(ref)
     return {
         hit[1]: entry
-        for path in files
-        for name, entry in read_whole_header(path).items()
-        if len(entry.shape) == 2 and entry.dtype in NUMBERS and (hit := BODY.search(name))
+        for name, entry in open_weights(folder, checkpoints.read_config(folder)).items()
+        if len(entry.shape) == 2 and entry.dtype in ROUNDING and (hit := BODY.search(name))
     }

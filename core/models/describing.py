@@ -15,6 +15,7 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
+from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import not_included, read_manifest, zoo_folder
 
@@ -123,7 +124,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     with Restoring(ref):
         config = checkpoints.read_config(folder)
         files = checkpoints.weight_files(folder)
-        parameters = checkpoints.count_parameters(files)
+        parameters = count_parameters(folder, config)
         hashes = [checkpoints.content_hash(path) for path in files]
     _check_manifest(ref, hashes)
     limits = current_limits()

@@ -14,6 +14,7 @@ import core.models.files.checkpoints as checkpoints
 import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.describing import describe
+from core.models.files.opening import count_parameters
 from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref
 
@@ -90,7 +91,7 @@ def size_of(ref: str) -> Size:
     name, revision = parsed.name, parsed.revision
     folder = hub.earlier_download(name, revision or "main")
     if folder is not None:
-        return _of(checkpoints.count_parameters(checkpoints.weight_files(folder)), folder, 0)
+        return _of(count_parameters(folder, checkpoints.read_config(folder)), folder, 0)
     if hub.is_offline():
         raise hub.refusal(None, name, revision)
     try:

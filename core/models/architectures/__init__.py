@@ -17,7 +17,6 @@ from core.models.architectures.decoders import (
     mixtral,
     opt,
     phi,
-    phi3,
     qwen_hybrid,
 )
 from core.models.architectures.encoder_decoders import bart, t5
@@ -36,7 +35,7 @@ from core.models.architectures.encoders import (
 
 FAMILIES = (
     *(bert, distilbert, mpnet, albert, deberta, modernbert, eurobert, esm, longformer, xlnet),
-    *(gpt2, llama, mixtral, phi, phi3, glm4, gpt_neo, gpt_neox, opt, bloom),
+    *(gpt2, llama, mixtral, phi, glm4, gpt_neo, gpt_neox, opt, bloom),
     *(gpt_oss, deepseek, qwen_hybrid, gemma4),
     *(t5, bart),
 )

@@ -1,4 +1,4 @@
-"""Bounds for the sizes in a configuration, and keys that would load other files.
+"""Bounds for the sizes in a configuration, and keys that would load other files or code.
 
 A config.json of a hundred bytes can ask for any amount of memory: every number in it has a bound,
 so that what `making.implied_numbers` builds (on torch's meta device, without memory) is small
@@ -42,6 +42,7 @@ MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a
 _NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
 _UNSET = frozenset({"max_relative_positions"})  # -1 stands for "as many as there are positions"
 _POSITIVE = ("rope_theta", "rotary_emb_base")  # used as a base and as a divisor
+_BUILT_IN_ATTENTION = frozenset({None, "eager", "sdpa"})
 _REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
 
 
@@ -98,6 +99,28 @@ def refuse_redirection(settings: dict[str, Any], source: object) -> None:
                 f"{source} names other files to load ({key}), which are not those that are checked "
                 f"here: "
                 "remove that line, or choose another model."
+            )
+
+
+def refuse_code(config: dict[str, Any], source: object) -> None:
+    """Refuse a configuration that could bring in foreign code or other files.
+
+    Raises:
+        ModelError: With the key.
+    """
+    refuse_redirection(config, source)
+    for key, value in walk(config):
+        if key == "auto_map":
+            raise ModelError(
+                f"{source} needs its author's own code to run (auto_map), and code from a model is "
+                f"never run here: "
+                "choose a model that transformers supports itself."
+            )
+        if "attn_implementation" in key and value not in _BUILT_IN_ATTENTION:
+            raise ModelError(
+                f"{source} names an attention implementation of its own ({value!r}), which could "
+                f"bring in foreign "
+                f"code: remove {key} from its config.json or choose another model."
             )
 
 

@@ -23,11 +23,14 @@ from core.models.files.bounds import (
     MOST_SINES,
     MOST_WIDTH,
     check_bounds,
+    refuse_code,
     refuse_redirection,
-    walk,
 )
+from core.models.files.gguf import gguf_config
 from core.models.files.memory import remembered
-from core.models.files.safetensors import count_numbers, read_whole_header
+from core.models.files.safetensors import read_whole_header
+from core.models.files.schemes import check_method
+from core.models.files.text_part import QUANTISATION, text_part
 
 CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
@@ -35,6 +38,7 @@ SAFETENSORS_INDEX = "model.safetensors.index.json"
 PICKLED = "pytorch_model.bin"
 PICKLED_INDEX = "pytorch_model.bin.index.json"
 ADAPTER = "adapter_config.json"
+GGUF = ".gguf"
 TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -63,7 +67,6 @@ _INCIDENTAL = frozenset(
         "special_tokens_map_file",
     }
 )
-_BUILT_IN_ATTENTION = frozenset({None, "eager", "sdpa"})
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -81,7 +84,9 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"compares it as it "
             "is; elsewhere merge it into its base model, save the result, and use that."
         )
-    config = read_json(path)
+    config = (
+        read_json(path) if path.is_file() or not _gguf(folder) else gguf_config(_gguf(folder)[0])
+    )
     names = [] if config.get("model_type") is not None else _tensor_names(folder)
     config = with_type(config, names, path)
     check_config(config, path)
@@ -97,7 +102,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
-    """Add the inferred model type to a configuration that has none.
+    """Add the inferred model type to a configuration that has none; take the language model of
+    one of images and text.
 
     Args:
         names: Of the tensors, as far as they are known.
@@ -107,7 +113,8 @@ def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[
         ModelError: As `infer_type`.
     """
     if config.get("model_type") is not None:
-        return config
+        refuse_code(config, source)
+        return text_part(config)
     return {**config, "model_type": infer_type(config, names, source)}
 
 
@@ -117,25 +124,9 @@ def check_config(config: dict[str, Any], source: object) -> None:
     Raises:
         ModelError: With the reason and what would be accepted.
     """
-    refuse_redirection(config, source)
-    for key, value in walk(config):
-        if key == "auto_map":
-            raise ModelError(
-                f"{source} needs its author's own code to run (auto_map), and code from a model is "
-                f"never run here: "
-                "choose a model that transformers supports itself."
-            )
-        if "attn_implementation" in key and value not in _BUILT_IN_ATTENTION:
-            raise ModelError(
-                f"{source} names an attention implementation of its own ({value!r}), which could "
-                f"bring in foreign "
-                f"code: remove {key} from its {CONFIG} or choose another model."
-            )
-    if "quantization_config" in config:
-        raise ModelError(
-            f"{source} holds quantised weights: choose the same model in float16, bfloat16 or "
-            f"float32."
-        )
+    refuse_code(config, source)
+    if QUANTISATION in config:
+        check_method(config[QUANTISATION], source)
     architecture = describe_type(config.get("model_type"), source)
     sizes = [_size(config, name, source) for name in _size_names(architecture)]
     if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
@@ -181,7 +172,7 @@ def longest_input(config: dict[str, Any]) -> int:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """List the files of weights in loading order: safetensors, else PyTorch's format.
+    """List the files of weights in loading order: safetensors, else PyTorch's format, else GGUF.
 
     Raises:
         ModelError: If there are none, or a listed one is missing or lies outside the folder.
@@ -194,11 +185,28 @@ def weight_files(folder: Path) -> list[Path]:
                 _present(folder / name)
                 for name in shard_names(read_json(folder / index), folder / index)
             ]
+    if files := _gguf(folder):
+        return files[:1]
     raise ModelError(
         f"{folder / SAFETENSORS} is missing, and so are other weights that can be read: save the "
         f"model there with "
         "save_pretrained, or choose another."
     )
+
+
+def _gguf(folder: Path) -> list[Path]:
+    """List the GGUF file of a folder without other weights.
+
+    Raises:
+        ModelError: If there are several.
+    """
+    files = sorted(folder.glob(f"*{GGUF}")) if folder.is_dir() else []
+    if len(files) > 1:
+        raise ModelError(
+            f"{folder} holds {len(files)} GGUF files: keep one of them there, as a model of its "
+            "own."
+        )
+    return files
 
 
 def shard_names(index: dict[str, Any], source: object) -> list[str]:
@@ -216,18 +224,6 @@ def shard_names(index: dict[str, Any], source: object) -> list[str]:
 def is_pickled(files: list[Path]) -> bool:
     """Whether weights are in PyTorch's pickled format, read with weights_only alone."""
     return files[0].suffix == ".bin"
-
-
-def count_parameters(files: list[Path]) -> int:
-    """Count the parameters, without tables of whole numbers; pickled: size over four bytes."""
-    if is_pickled(files):
-        return sum(path.stat().st_size for path in files) // 4
-    return sum(map(_count_in_file, files))
-
-
-@remembered
-def _count_in_file(path: Path) -> int:
-    return count_numbers(read_whole_header(path))
 
 
 def content_hash(path: Path) -> str:

@@ -26,6 +26,10 @@ MOST_BYTES = 2**48  # of one file; larger numbers are certainly wrong
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 """Types that are read, and how numpy calls their bytes."""
+CODES = {"I8": "i1", "U8": "u1", "I16": "<i2", "I32": "<i4", "I64": "<i8"} | dict.fromkeys(
+    ("F8_E4M3", "F8_E5M2"), "u1"
+)
+"""Types that hold quantised numbers."""
 
 
 class ByteFile(Protocol):
@@ -38,6 +42,24 @@ class ByteFile(Protocol):
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes from `start` up to `stop`; fewer at the end of the file."""
+        ...
+
+
+class Stored(Protocol):
+    """A tensor that can be read as numbers, in whatever format a file holds it."""
+
+    @property
+    def dtype(self) -> str:
+        """Type or quantisation in which it is stored."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape when read."""
+        ...
+
+    def read(self) -> Float[ndarray, "*shape"]:
+        """Read it in float32 (float64 if stored so)."""
         ...
 
 
@@ -113,14 +135,34 @@ class Entry:
         Raises:
             ModelError: If its bytes cannot be read or end before they should.
         """
-        data = self.file.read(self.start, self.stop)
-        if len(data) != self.stop - self.start:
-            raise _damaged(self.file.name, "truncated: it ends within a tensor")
-        numbers = np.frombuffer(data, dtype=NUMBERS[self.dtype])
+        numbers = np.frombuffer(self._bytes(), dtype=NUMBERS[self.dtype])
         if self.dtype == "BF16":  # the upper half of a float32
             numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
         wide = numbers.astype(np.float32) if self.dtype == "F16" else numbers
         return wide.reshape(self.shape)
+
+    def read_codes(self) -> ndarray:
+        """Read the tensor as it is stored: integers, 8-bit floats as bytes, and floats as `read`.
+
+        Raises:
+            ModelError: As `read`; also if its type is not known, or it does not fill its bytes.
+        """
+        if self.dtype in NUMBERS:
+            return self.read()
+        kind = np.dtype(CODES.get(self.dtype, "V1"))
+        if self.dtype not in CODES or math.prod(self.shape) * kind.itemsize != self._size:
+            raise _damaged(self.file.name, f"a tensor of {self.dtype} that does not fill its place")
+        return np.frombuffer(self._bytes(), dtype=kind).reshape(self.shape)
+
+    @property
+    def _size(self) -> int:
+        return self.stop - self.start
+
+    def _bytes(self) -> bytes:
+        data = self.file.read(self.start, self.stop)
+        if len(data) != self._size:
+            raise _damaged(self.file.name, "truncated: it ends within a tensor")
+        return data
 
 
 def read_header(file: ByteFile) -> dict[str, Entry]:

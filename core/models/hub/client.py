@@ -28,6 +28,7 @@ from urllib.parse import quote
 import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.files.opening import count_parameters
 from core.models.hub.asking import ask, ask_json
 from core.models.hub.cache import trim_downloads
 from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
@@ -314,7 +315,7 @@ def earlier_download(name: str, revision: str) -> Path | None:
     folder = model_folder(name) / "snapshots" / commit
     try:
         config = checkpoints.read_config(folder)
-        checkpoints.count_parameters(checkpoints.weight_files(folder))
+        count_parameters(folder, config)
         checkpoints.tokenizer_hash(folder, config)
     except ModelError:
         return None  # incomplete: the Hub is asked again

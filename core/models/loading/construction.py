@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import core.models.files.checkpoints as checkpoints
+from core.models.files.text_part import is_whole
 
 _IMPORTING = threading.Lock()
 
@@ -39,7 +40,8 @@ def import_transformers() -> Any:
 
 
 def open_config(folder: Path) -> Any:
-    """Open a folder's configuration with transformers, of the inferred type if it has none.
+    """Open a folder's configuration with transformers; of a model of images and text, that of its
+    language model. A type that it does not say is inferred; a GGUF file stands in for it.
 
     Raises:
         ModelError: As `checkpoints.read_config`.
@@ -47,18 +49,25 @@ def open_config(folder: Path) -> Any:
     configs = import_transformers().AutoConfig
     if says_type(folder):
         return configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    inferred = configs.for_model(checkpoints.read_config(folder)["model_type"])
-    return type(inferred).from_pretrained(folder, local_files_only=True)
+    settings = checkpoints.read_config(folder)
+    inferred = configs.for_model(settings["model_type"])
+    path = folder / checkpoints.CONFIG
+    if path.is_file() and not is_whole(checkpoints.read_json(path)):
+        return type(inferred).from_pretrained(folder, local_files_only=True)
+    return type(inferred).from_dict(settings)
 
 
 def says_type(folder: Path) -> bool:
-    """Whether a model's configuration has a model type, which transformers needs.
+    """Whether transformers can read the configuration alone: it has the type of what is read here.
 
     Raises:
         ModelError: As `checkpoints.read_json`.
     """
     path = folder / checkpoints.CONFIG
-    return not path.is_file() or checkpoints.read_json(path).get("model_type") is not None
+    if not path.is_file():
+        return not any(folder.glob(f"*{checkpoints.GGUF}"))
+    config = checkpoints.read_json(path)
+    return config.get("model_type") is not None and not is_whole(config)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from core.models.loading.construction import (
     open_config,
     seeded,
 )
+from core.models.loading.reading import read_model
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
 from core.models.references import ModelRef, parse_ref
@@ -158,7 +159,6 @@ def _load(
         "dtype": number,
         **({"attn_implementation": "eager"} if attentions else {}),
     }
-    pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
     try:
         config = open_config(folder)
         _check_implied(ref, implied_numbers(factory, config), info.parameters)
@@ -166,16 +166,7 @@ def _load(
             if ref.random:
                 model = _draw(factory, config, options)
             else:
-                model, report = factory.from_pretrained(
-                    folder,
-                    config=config,
-                    use_safetensors=not pickled,
-                    weights_only=True,
-                    trust_remote_code=False,
-                    local_files_only=True,
-                    output_loading_info=True,
-                    **options,
-                )
+                model, report = read_model(factory, folder, config, options)
                 _check_complete(ref, report, expected)
     except ModelError:
         raise

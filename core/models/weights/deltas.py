@@ -20,8 +20,9 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.models.changes import apartness, shares_no_start
+from core.models.files.opening import ROUNDING, quantisation_notice
 from core.models.weights.families import Slot, find_slots
-from core.models.weights.tensors import ROUNDING, Checkpoint
+from core.models.weights.tensors import Checkpoint
 from core.statistics import relative_change
 
 ADDED_WORDS = 1024  # tokens that a fine-tune may add; another tokenizer differs by more
@@ -119,7 +120,8 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
     slots = tuple(
         (slot, theirs[key]) for key, slot in ours.items() if not families or key[0] in families
     )
-    return Pair(base, tuned, slots, notices)
+    quantised = (quantisation_notice(model.ref, model.entries) for model in (base, tuned))
+    return Pair(base, tuned, slots, (*notices, *filter(None, quantised)))
 
 
 def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:

@@ -69,7 +69,8 @@ class Part:
         unit = self._unit(matrix.shape[0])
         start = unit * sum(self.sizes[: self.place])
         blocks = matrix.reshape(self.stacked, self.groups, -1, matrix.shape[1])[self.member]
-        return blocks[:, start : start + unit * self.sizes[self.place]].reshape(-1, matrix.shape[1])
+        rows: ndarray = blocks[:, start : start + unit * self.sizes[self.place]]
+        return rows.reshape(-1, matrix.shape[1])
 
     def count(self, rows: int) -> int:
         """Count its rows among those of the tensor.

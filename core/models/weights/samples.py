@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
@@ -32,20 +33,27 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
         The numbers by matrix, and the share of the weights' bytes that was read, headers included.
 
     Raises:
-        ModelError: If there are no matrices of floats, or a file ends before it should.
+        ModelError: If there are no matrices of floats, they are pickled or quantised, or a file
+            ends before it should.
     """
+    stored = {name: entry for name, entry in checkpoint.entries.items() if isinstance(entry, Entry)}
     entries = {
         name: entry
-        for name, entry in checkpoint.entries.items()
+        for name, entry in stored.items()
         if len(entry.shape) == 2 and min(entry.shape) > 1 and entry.dtype in NUMBERS
     }
+    if len(stored) < len(checkpoint.entries):
+        raise ModelError(
+            f"{checkpoint.ref} has pickled or quantised weights, of which no sample is read: "
+            "convert it to safetensors, or choose another."
+        )
     if not entries:
         raise ModelError(
             f"{checkpoint.ref} has no matrices that could be compared: choose another."
         )
     chosen = sorted(entries, key=lambda name: hashlib.sha256(name.encode()).digest())[:MATRICES]
-    whole = sum(entry.stop - entry.start for entry in checkpoint.entries.values())
-    sample, read = {}, _header_bytes(checkpoint)
+    whole = sum(entry.stop - entry.start for entry in stored.values())
+    sample, read = {}, _header_bytes(stored)
     for name in chosen:
         part = _middle(entries[name], SHARE * whole / len(chosen))
         sample[name] = part.read().astype(np.float64)
@@ -61,9 +69,9 @@ def _middle(entry: Entry, most: float) -> Entry:
     return replace(entry, shape=(count,), start=start, stop=start + count * width)
 
 
-def _header_bytes(checkpoint: Checkpoint) -> int:
+def _header_bytes(entries: Mapping[str, Entry]) -> int:
     """Count the bytes of the headers that were read to find the tensors."""
-    files = {entry.file.name: entry.file for entry in checkpoint.entries.values()}
+    files = {entry.file.name: entry.file for entry in entries.values()}
     return sum(8 + int.from_bytes(file.read(0, 8), "little") for file in files.values())
 
 

@@ -1,4 +1,4 @@
-"""Tensors of a safetensors checkpoint, read one at a time; shards count as one file.
+"""Tensors of a checkpoint, read one at a time; shards count as one file.
 
 No model is instantiated and nothing but the tensor asked for is in memory.
 """
@@ -15,19 +15,24 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.models.files.checkpoints import SAFETENSORS, parse_json, shard_names
+from core.models.files.checkpoints import (
+    GGUF,
+    PICKLED,
+    PICKLED_INDEX,
+    SAFETENSORS,
+    parse_json,
+    shard_names,
+)
 from core.models.files.checkpoints import SAFETENSORS_INDEX as INDEX
+from core.models.files.opening import open_files, open_weights
 from core.models.files.safetensors import (
     NUMBERS,
     ByteFile,
     Entry,
     LocalFile,
+    Stored,
     fills_its_place,
-    read_header,
 )
-
-# Relative size of the rounding error of a number stored in this type, root mean square.
-ROUNDING = {"F64": 1e-16, "F32": 3e-8, "F16": 2.1e-4, "BF16": 1.7e-3}
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Checkpoint:
 
     ref: str
     config: Mapping[str, Any]
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, Stored]
 
     @property
     def model_type(self) -> str:
@@ -59,12 +64,12 @@ class Checkpoint:
         if name not in self.entries:
             raise ModelError(f"{self.ref} holds no tensor {name}.")
         entry = self.entries[name]
-        if entry.dtype not in NUMBERS:
+        if isinstance(entry, Entry) and entry.dtype not in NUMBERS:
             text = (
                 f"{self.ref} stores {name} as {entry.dtype}: quantized weights have no exact delta"
             )
             raise ModelError(f"{text}; use the model in 16 or 32 bits.")
-        if not fills_its_place(entry):
+        if isinstance(entry, Entry) and not fills_its_place(entry):
             raise ModelError(
                 f"{entry.file.name} is damaged: {name} has {entry.stop - entry.start} bytes."
             )
@@ -77,19 +82,16 @@ class Checkpoint:
 
 
 def open_checkpoint(ref: str, config: Mapping[str, Any], files: Sequence[ByteFile]) -> Checkpoint:
-    """Read the headers of a checkpoint's files.
+    """Read the headers of a checkpoint's files; quantised matrices are dequantised when read.
 
     Raises:
         ModelError: If a header cannot be read.
     """
-    entries: dict[str, Entry] = {}
-    for file in files:
-        entries.update(read_header(file))
-    return Checkpoint(ref, config, entries)
+    return Checkpoint(ref, config, open_files(files, config))
 
 
 def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint:
-    """Open a checkpoint in a local folder with one or more safetensors files.
+    """Open a checkpoint in a local folder: safetensors, pickled tensors, or GGUF.
 
     Args:
         config: Content of its `config.json`.
@@ -98,6 +100,10 @@ def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint
         ModelError: If a file is missing, damaged or truncated.
     """
     present = [path.name for path in folder.iterdir()]
+    if not any(name.endswith(".safetensors") for name in present) and any(
+        name in (PICKLED, PICKLED_INDEX) or name.endswith(GGUF) for name in present
+    ):
+        return Checkpoint(ref, config, open_weights(folder, config))
     names = safetensors_files(ref, present, lambda name: (folder / name).read_bytes())
     return open_checkpoint(ref, config, [LocalFile(folder / name) for name in names])
 

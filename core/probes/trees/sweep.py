@@ -30,6 +30,7 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
 from core.study import read_first
 from core.text.reading import Text
+from core.vectors.quantisation import with_quantisation
 from core.vectors.vocabulary import with_unknown_words
 
 if TYPE_CHECKING:
@@ -133,4 +134,4 @@ def run_sweep(
         statements=statements,
         citations=cite(CITATIONS),
     )
-    return with_unknown_words(result, ready)
+    return with_quantisation(with_unknown_words(result, ready), spec)

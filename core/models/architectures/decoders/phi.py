@@ -1,10 +1,10 @@
-"""Phi-1, Phi-1.5 and Phi-2."""
+"""Phi 1 and 2, and Phi 3, which fuses queries, keys and values, and its gate."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from core.models.architecture import name_tensors
+from core.models.architecture import ATTENTION, fuse, grouped, name_tensors
 from core.models.architectures.decoders.llama import ATTENTION_NAMES, LLAMA
 
 PHI = replace(
@@ -16,5 +16,14 @@ PHI = replace(
     ),
     norm="final_layernorm",
 )
+PHI3 = replace(
+    LLAMA,
+    types=("phi3",),
+    matrices=(
+        *name_tensors("layers.#.", {"output": "self_attn.o_proj", "ff2": "mlp.down_proj"}),
+        fuse("layers.#.self_attn.qkv_proj", ATTENTION, grouped),
+        fuse("layers.#.mlp.gate_up_proj", ("gate", "ff1")),
+    ),
+)
 
-FAMILY = (PHI,)
+FAMILY = (PHI, PHI3)

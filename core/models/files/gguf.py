@@ -1,0 +1,300 @@
+"""GGUF files: a checked header, then tensors one at a time, under the names of transformers.
+
+The metadata stand in for config.json where there is none. llama.cpp reorders the rows of Llama's
+queries and keys for its own rotation; here they are put back.
+
+Reference: the GGUF format, versions 2 and 3. Deviations: little-endian files; of lists of
+texts, such as the vocabulary, only their length is kept.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.models.files.blocks import TYPES
+from core.models.files.memory import remembered
+from core.models.files.safetensors import LocalFile
+
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+MOST_ENTRIES = 100_000  # tensors, and settings
+MOST_TEXT = 1_000_000  # characters of a name or a setting, such as a chat template
+MOST_AXES = 8
+MOST_ITEMS = 5_000_000  # of a list
+ALIGNMENT = 32  # bytes, unless the file says otherwise
+TEXT, LIST = 8, 9
+FORMATS = dict(enumerate(("B", "b", "H", "h", "I", "i", "f", "?", "", "", "Q", "q", "d")))
+CLASSES = {
+    "llama": "LlamaForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+}
+"""Architectures whose tensors are renamed; the model types are called the same."""
+REORDERED = "llama"
+LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
+MODULES = {
+    "attn_norm": "input_layernorm",
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "attn_q_norm": "self_attn.q_norm",
+    "attn_k_norm": "self_attn.k_norm",
+    "ffn_norm": "post_attention_layernorm",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}
+WHOLE = {
+    "token_embd.weight": "model.embed_tokens.weight",
+    "output_norm.weight": "model.norm.weight",
+    "output.weight": "lm_head.weight",
+}
+ROTATION = "rope_freqs.weight"
+
+
+@dataclass(frozen=True)
+class BlockTensor:
+    """A tensor of a GGUF file.
+
+    Attributes:
+        file: That holds it.
+        kind: GGML's number of its type.
+        shape: As transformers has it, outputs first.
+        start: Of its bytes in the file.
+        heads: Whose rows are reordered; 0 for none.
+    """
+
+    file: LocalFile
+    kind: int
+    shape: tuple[int, ...]
+    start: int
+    heads: int = 0
+
+    @property
+    def dtype(self) -> str:
+        """GGML's name of its type."""
+        return TYPES[self.kind].name
+
+    def read(self) -> Float[ndarray, "*shape"]:
+        """Read and dequantise the tensor, float32.
+
+        Raises:
+            ModelError: If the file ends within it.
+        """
+        block = TYPES[self.kind]
+        count = math.prod(self.shape) // block.numbers
+        data = self.file.read(self.start, self.start + count * block.size)
+        if len(data) != count * block.size:
+            raise _damaged(self.file.path, "truncated: it ends within a tensor")
+        raw = np.frombuffer(data, dtype=np.uint8).reshape(count, block.size)
+        # whoever uses the numbers checks that they are finite
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = block.decode(raw).reshape(self.shape)
+        if not self.heads:
+            return values
+        pairs = values.reshape(self.heads, -1, 2, *self.shape[1:])
+        return pairs.swapaxes(1, 2).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a GGUF file says before its numbers.
+
+    Attributes:
+        settings: By name; of a list of texts, how many there are.
+        tensors: Type, shape (outputs first) and place in the file, by GGUF's name.
+    """
+
+    settings: Mapping[str, Any]
+    tensors: Mapping[str, tuple[int, tuple[int, ...], int]]
+
+
+class _Reader:
+    """Reads a header's values one after the other."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self.data = data
+        self.place = 0
+
+    def numbers(self, code: str) -> tuple[Any, ...]:
+        values = struct.unpack_from(f"<{code}", self.data, self.place)
+        self.place += struct.calcsize(f"<{code}")
+        return values
+
+    def number(self, code: str) -> Any:
+        return self.numbers(code)[0]
+
+    def count(self, most: int) -> int:
+        value = int(self.number("Q"))
+        if value > most:
+            raise ValueError(f"{value} entries")
+        return value
+
+    def text(self) -> str:
+        size = self.count(MOST_TEXT)
+        raw = self.data[self.place : self.place + size]
+        if len(raw) != size:
+            raise ValueError("it ends within a name")
+        self.place += size
+        return raw.decode("utf8", "replace")
+
+    def value(self, kind: int) -> Any:
+        if kind == TEXT:
+            return self.text()
+        if kind != LIST:
+            return self.number(FORMATS[kind])
+        inner, size = self.number("I"), self.count(MOST_ITEMS)
+        if inner == TEXT:
+            return len([self.text() for _ in range(size)])
+        return list(self.numbers(f"{size}{FORMATS[inner]}"))
+
+
+@remembered
+def read_gguf(path: Path) -> Header:
+    """Read the header of a GGUF file, without its vocabulary.
+
+    Raises:
+        ModelError: If it is damaged or holds tensors of a type that is not read.
+    """
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            reader = _Reader(data)
+            if data[:4] != MAGIC:
+                raise ValueError("it does not begin as one")
+            reader.place = len(MAGIC)
+            version = reader.number("I")
+            if version not in VERSIONS:
+                raise ValueError(f"version {version}")
+            tensors, settings = reader.count(MOST_ENTRIES), reader.count(MOST_ENTRIES)
+            said = {reader.text(): reader.value(reader.number("I")) for _ in range(settings)}
+            places = dict(_place(reader) for _ in range(tensors))
+            step = said.get("general.alignment", ALIGNMENT)
+            begin = -(-reader.place // step) * step
+            size = len(data)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
+    except (ValueError, KeyError, TypeError, struct.error, ZeroDivisionError) as error:
+        raise _damaged(path, f"not a GGUF file: {str(error)[:80]}") from error
+    placed = {name: (kind, shape, begin + start) for name, (kind, shape, start) in places.items()}
+    for name, (kind, shape, start) in placed.items():
+        if kind not in TYPES:
+            raise ModelError(
+                f"{path} holds {name[:80]} in GGML's type {kind}, which is not read: choose a file "
+                f"in one of {', '.join(block.name for block in TYPES.values())}."
+            )
+        block = TYPES[kind]
+        end = start + math.prod(shape) // block.numbers * block.size
+        if not shape or shape[-1] % block.numbers or end > size:
+            raise _damaged(path, f"{name[:80]} does not fit")
+    return Header(said, placed)
+
+
+def _place(reader: _Reader) -> tuple[str, tuple[int, tuple[int, ...], int]]:
+    name = reader.text()
+    axes = int(reader.number("I"))
+    if not 1 <= axes <= MOST_AXES:
+        raise ValueError(f"{axes} axes")
+    shape = tuple(int(side) for side in reversed(reader.numbers(f"{axes}Q")))
+    return name, (int(reader.number("I")), shape, int(reader.number("Q")))
+
+
+def gguf_config(path: Path) -> dict[str, Any]:
+    """Make a configuration from the metadata of a GGUF file, as config.json would have it.
+
+    Raises:
+        ModelError: If the file is damaged, of an architecture that is not known, or scales its
+            rotation, which only config.json says.
+    """
+    header = read_gguf(path)
+    kind = _architecture(path, header)
+
+    def said(name: str, default: Any = None) -> Any:
+        return header.settings.get(f"{kind}.{name}", default)
+
+    if ROTATION in header.tensors or said("rope.scaling.type", "none") != "none":
+        raise ModelError(
+            f"{path} scales its rotary positions in a way that it does not say: put the model's "
+            "config.json beside it."
+        )
+    if "token_embd.weight" not in header.tensors:
+        raise _damaged(path, "without an embedding")
+    rotation = {"rope_type": "default", "rope_theta": said("rope.freq_base", 10_000.0)}
+    config = {
+        "model_type": kind,
+        "architectures": [CLASSES[kind]],
+        "num_hidden_layers": said("block_count"),
+        "hidden_size": said("embedding_length"),
+        "intermediate_size": said("feed_forward_length"),
+        "num_attention_heads": said("attention.head_count"),
+        "num_key_value_heads": said("attention.head_count_kv", said("attention.head_count")),
+        "head_dim": said("attention.key_length"),
+        "rms_norm_eps": said("attention.layer_norm_rms_epsilon"),
+        "rope_parameters": rotation,
+        "max_position_embeddings": said("context_length"),
+        "vocab_size": header.tensors["token_embd.weight"][1][0],
+        "tie_word_embeddings": "output.weight" not in header.tensors,
+        "attention_bias": "blk.0.attn_q.bias" in header.tensors if kind == "llama" else None,
+        **{
+            f"{name}_token_id": header.settings.get(f"tokenizer.ggml.{name}_token_id")
+            for name in ("bos", "eos")
+        },
+        "pad_token_id": header.settings.get("tokenizer.ggml.padding_token_id"),
+    }
+    return {name: value for name, value in config.items() if value is not None}
+
+
+def gguf_entries(path: Path) -> dict[str, BlockTensor]:
+    """List the tensors of a GGUF file under the names that transformers has for them.
+
+    Raises:
+        ModelError: If the file is damaged, or of an architecture that is not known.
+    """
+    header = read_gguf(path)
+    kind = _architecture(path, header)
+    heads = header.settings.get(f"{kind}.attention.head_count", 0)
+    shared = header.settings.get(f"{kind}.attention.head_count_kv", heads)
+    reordered = {"attn_q": heads, "attn_k": shared} if kind == REORDERED else {}
+    entries = {}
+    for name, (block, shape, start) in header.tensors.items():
+        hit = LAYER.fullmatch(name)
+        module = MODULES.get(hit[2]) if hit else None
+        new = f"model.layers.{hit[1]}.{module}.{hit[3]}" if hit and module else WHOLE.get(name)
+        if new is None:
+            if name == ROTATION:
+                continue
+            raise ModelError(
+                f"{path} holds {name[:80]}, which a {kind} does not have: choose the model in "
+                "safetensors."
+            )
+        count = reordered.get(hit[2], 0) if hit else 0
+        if not isinstance(count, int) or (count and shape[0] % (2 * count)):
+            raise _damaged(path, f"{name[:80]} does not hold {str(count)[:20]} heads")
+        entries[new] = BlockTensor(LocalFile(path), block, shape, start, count)
+    return entries
+
+
+def _architecture(path: Path, header: Header) -> str:
+    kind = header.settings.get("general.architecture")
+    if kind not in CLASSES:
+        raise ModelError(
+            f"{path} is of GGUF architecture {str(kind)[:40]!r}, whose tensors are not described "
+            f"here: choose one of {', '.join(CLASSES)}, or the model in safetensors."
+        )
+    return str(kind)
+
+
+def _damaged(path: Path, reason: str) -> ModelError:
+    return ModelError(f"{path} is damaged ({reason}): delete it and get it again.")

@@ -1,0 +1,120 @@
+"""Weights in a folder, in whatever format: safetensors, quantised or not, GGUF, pickled.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.models.files import checkpoints
+from core.models.files.gguf import gguf_entries
+from core.models.files.memory import remembered
+from core.models.files.pickled import pickled_entries
+from core.models.files.safetensors import (
+    NUMBERS,
+    ByteFile,
+    Entry,
+    Stored,
+    count_numbers,
+    read_header,
+    read_whole_header,
+)
+from core.models.files.schemes import dequantised
+
+# Relative size of the rounding error of a number stored in this type, root mean square. Of the
+# quantised ones that of a Gaussian matrix: a step over the root of 12, where a block's range, in
+# standard deviations, is cut into steps.
+ROUNDING = {"F64": 1e-16, "F32": 3e-8, "F16": 2.1e-4, "BF16": 1.7e-3}
+ROUNDING |= {"FP8": 0.027, "INT8": 0.008, "NF4": 0.095, "FP4": 0.13, "MXFP4": 0.12}
+ROUNDING |= {"GPTQ-2": 0.5, "GPTQ-4": 0.1, "GPTQ-8": 0.006, "AWQ-4": 0.1}
+ROUNDING |= {"Q4_0": 0.08, "Q4_1": 0.08, "Q5_0": 0.04, "Q5_1": 0.04, "Q8_0": 0.005}
+ROUNDING |= {"Q2_K": 0.35, "Q3_K": 0.13, "Q4_K": 0.08, "Q5_K": 0.04, "Q6_K": 0.017}
+
+
+def open_files(files: Iterable[ByteFile], config: Mapping[str, Any]) -> dict[str, Stored]:
+    """List the tensors of safetensors files; quantised matrices count as one tensor each.
+
+    Raises:
+        ModelError: If a file is damaged, or a part of a quantised matrix is missing.
+    """
+    entries: dict[str, Entry] = {}
+    for file in files:
+        entries.update(read_header(file))
+    return dequantised(entries, config)
+
+
+def open_weights(
+    folder: Path, config: Mapping[str, Any], files: Sequence[Path] = ()
+) -> dict[str, Stored]:
+    """List the tensors of a folder's weights, by name.
+
+    Args:
+        config: Content of its config.json, checked.
+        files: That hold them; the folder's if none are named.
+
+    Raises:
+        ModelError: If there are none, or a file is damaged or not read here.
+    """
+    files = files or checkpoints.weight_files(folder)
+    if files[0].suffix == checkpoints.GGUF:
+        return dict(gguf_entries(files[0]))
+    if checkpoints.is_pickled(list(files)):
+        return dict(pickled_entries(files))
+    entries = {name: entry for path in files for name, entry in read_whole_header(path).items()}
+    return dequantised(entries, config)
+
+
+def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Whether transformers cannot load the weights as they are, so that they are dequantised here.
+
+    Raises:
+        ModelError: If there are no weights.
+    """
+    if "quantization_config" in config:
+        return True
+    return checkpoints.weight_files(folder)[0].suffix == checkpoints.GGUF
+
+
+def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
+    """Count the parameters, without tables of whole numbers; pickled: size over four bytes.
+
+    Raises:
+        ModelError: As `open_weights`.
+    """
+    files = checkpoints.weight_files(folder)
+    if is_quantised(folder, config):
+        return _count_quantised(files[0])
+    if checkpoints.is_pickled(files):
+        return sum(path.stat().st_size for path in files) // 4
+    return sum(map(_count_in_file, files))
+
+
+@remembered
+def _count_in_file(path: Path) -> int:
+    return count_numbers(read_whole_header(path))
+
+
+@remembered
+def _count_quantised(first: Path) -> int:
+    config = checkpoints.read_config(first.parent)
+    stored = open_weights(first.parent, config).values()
+    return sum(math.prod(entry.shape) for entry in stored if entry.dtype in ROUNDING)
+
+
+def quantisation_notice(ref: str, entries: Mapping[str, Stored]) -> str:
+    """Say that a model's weights are quantised, and in what; "" if they are not."""
+    counts: dict[str, int] = {}
+    for entry in entries.values():
+        if entry.dtype not in NUMBERS and entry.dtype in ROUNDING and len(entry.shape) > 1:
+            counts[entry.dtype] = counts.get(entry.dtype, 0) + 1
+    if not counts:
+        return ""
+    schemes = " and ".join(sorted(counts, key=lambda scheme: -counts[scheme]))
+    return (
+        f"The weights of {ref} are quantised ({schemes}). They are dequantised matrix by matrix as "
+        "they are read, so every number includes the rounding of the quantisation."
+    )

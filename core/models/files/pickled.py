@@ -1,0 +1,81 @@
+"""PyTorch's pickled weights, read as plain tensors and nothing else.
+
+torch's own reader with `weights_only` refuses whatever is no tensor, number or text before it runs.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.limits import current_limits
+
+NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+
+
+@dataclass(frozen=True)
+class PickledTensor:
+    """A tensor of a pickled file, on disk until it is read where the file allows it.
+
+    Attributes:
+        dtype: Its type, as safetensors call it.
+        shape: Its shape.
+        tensor: torch's; its strides may be any.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    tensor: Any
+
+    def read(self) -> Float[ndarray, "*shape"]:
+        """Read the tensor in float32 (float64 if stored so)."""
+        wide = self.tensor if self.dtype == "F64" else self.tensor.float()
+        return np.ascontiguousarray(wide.detach().numpy())
+
+
+def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
+    """Open pickled weights: the tensors of all files, by name.
+
+    Raises:
+        ModelError: If this instance is shared, a file is damaged, or holds anything but tensors.
+    """
+    if current_limits().shared:
+        raise ModelError(
+            f"{paths[0]} holds pickled weights, which a shared instance does not open: choose "
+            "another model."
+        )
+    import torch
+
+    entries: dict[str, PickledTensor] = {}
+    for path in paths:
+        try:
+            held = torch.load(
+                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
+            )
+        except Exception as error:  # whatever the unpickler meets: each is this file's fault
+            raise ModelError(
+                f"{path} does not hold plain tensors ({type(error).__name__}), and nothing else is "
+                "opened: choose the model in safetensors."
+            ) from error
+        if not isinstance(held, dict):
+            raise ModelError(f"{path} does not hold tensors by name: choose another model.")
+        entries |= {
+            str(name): PickledTensor(
+                NAMES.get(str(tensor.dtype).removeprefix("torch."), "I64"),
+                tuple(tensor.shape),
+                tensor,
+            )
+            for name, tensor in held.items()
+            if isinstance(tensor, torch.Tensor)
+        }
+    return entries

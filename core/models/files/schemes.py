@@ -1,0 +1,256 @@
+"""Quantised safetensors: which tensors make one matrix, read as numbers one matrix at a time.
+
+A quantised matrix is stored as codes with scales beside them, under the matrix's name and endings
+of the scheme's own. Here they become one entry again, under the matrix's name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.models.files import packed
+from core.models.files.safetensors import Entry, Stored
+
+METHODS = ("bitsandbytes", "gptq", "awq", "fp8", "fbgemm_fp8", "mxfp4")
+"""`quant_method` in config.json, of those that are read."""
+GPTQ_BITS = (2, 4, 8)
+FP8_BLOCK = (128, 128)
+STATE = ".quant_state.bitsandbytes__"
+Parts = Mapping[str, ndarray]
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """A matrix that is dequantised when it is read.
+
+    Attributes:
+        dtype: Its scheme, such as "NF4".
+        shape: Of the matrix.
+        parts: Tensors that hold it, by role.
+        decode: What they hold, by role -> the matrix.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    parts: Mapping[str, Entry]
+    decode: Callable[[Parts], Float[ndarray, "*shape"]]
+
+    def read(self) -> Float[ndarray, "*shape"]:
+        """Read and dequantise the matrix, float32.
+
+        Raises:
+            ModelError: If a tensor cannot be read, or they do not fit together.
+        """
+        try:
+            values = self.decode({role: part.read_codes() for role, part in self.parts.items()})
+            return values.reshape(self.shape).astype(np.float32, copy=False)
+        except (ValueError, IndexError) as error:
+            name = next(iter(self.parts.values())).file.name
+            raise ModelError(
+                f"{name} is damaged (a matrix in {self.dtype} whose tensors do not fit: "
+                f"{str(error)[:100]}): get it again."
+            ) from error
+
+
+def check_method(settings: object, source: object) -> None:
+    """Refuse quantised weights in a scheme that is not read; `source` names the configuration.
+
+    Raises:
+        ModelError: With the schemes that are.
+    """
+    said = settings if isinstance(settings, dict) else {}
+    method, bits = said.get("quant_method"), said.get("bits", 4)
+    version = str(said.get("version", "gemm")).lower()
+    is_read = method in METHODS
+    if method == "gptq":
+        is_read = said.get("bits") in GPTQ_BITS
+    elif method == "awq":
+        is_read = bits == 4 and version == "gemm"
+    if not is_read:
+        kind = f"{method!s:.40}, {bits!s:.10} bits, {version:.20}"
+        raise ModelError(
+            f"{source} holds quantised weights that are not read here ({kind}): choose the same "
+            "model in float16, bfloat16 or float32, as GGUF, or quantised by one of "
+            f"{', '.join(METHODS)}."
+        )
+
+
+def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict[str, Stored]:
+    """Put quantised matrices in the place of the tensors that hold them.
+
+    Args:
+        entries: Tensors of all files, by name.
+        config: Content of config.json, checked.
+
+    Raises:
+        ModelError: If a part of a matrix is missing or cannot be read.
+    """
+    settings = config.get("quantization_config")
+    if not isinstance(settings, dict):
+        return dict(entries)
+    wrappers = {"bitsandbytes": _bitsandbytes, "gptq": _gptq, "awq": _awq, "mxfp4": _mxfp4}
+    wrap = wrappers.get(str(settings.get("quant_method")), _float8)
+    try:
+        matrices, parts = wrap(_Tensors(entries), settings)
+    except ValueError as error:  # a tensor with another number of axes
+        some = next(iter(entries.values())).file.name
+        raise ModelError(
+            f"{some} is damaged (quantised matrices of a wrong shape): get it again."
+        ) from error
+    kept = {name: entry for name, entry in entries.items() if name not in parts}
+    return {**kept, **matrices}
+
+
+class _Tensors:
+    """Tensors by name, which remember which were taken."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self.entries = entries
+        self.taken: set[str] = set()
+
+    def ending(self, ending: str) -> list[str]:
+        """Names with this ending, without it."""
+        return [name.removesuffix(ending) for name in self.entries if name.endswith(ending)]
+
+    def take(self, name: str) -> Entry:
+        """Take a tensor that must be there.
+
+        Raises:
+            ModelError: If it is not.
+        """
+        if name not in self.entries:
+            some = next(iter(self.entries.values())).file.name
+            raise ModelError(f"{some} lacks {name}, a part of a quantised matrix: get it again.")
+        self.taken.add(name)
+        return self.entries[name]
+
+
+Wrapped = tuple[dict[str, Quantised], set[str]]
+
+
+def _float8(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+    size = settings.get("weight_block_size")
+    whole = isinstance(size, list) and len(size) == 2 and all(isinstance(s, int) for s in size)
+    block = (size[0], size[1]) if isinstance(size, list) and whole and min(size) > 0 else FP8_BLOCK
+    matrices = {}
+    for name, entry in tensors.entries.items():
+        if entry.dtype not in ("F8_E4M3", "F8_E5M2"):
+            continue
+        parts = {"codes": tensors.take(name)}
+        for ending in ("_scale_inv", "_scale"):
+            if name + ending in tensors.entries:
+                parts["scales"] = tensors.take(name + ending)
+        bits = int(entry.dtype[4])
+
+        def decode(read: Parts, bits: int = bits) -> ndarray:
+            values = packed.float8(read["codes"], bits)
+            scales = read.get("scales")
+            return values if scales is None else packed.scale_blocks(values, scales, block)
+
+        matrices[name] = Quantised("FP8", entry.shape, parts, decode)
+    return matrices, tensors.taken
+
+
+def _bitsandbytes(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+    matrices = {}
+    for module in tensors.ending(".SCB"):
+        name = f"{module}.weight"
+        parts = {"codes": tensors.take(name), "scales": tensors.take(f"{module}.SCB")}
+        if f"{module}.weight_format" in tensors.entries:
+            tensors.take(f"{module}.weight_format")
+        matrices[name] = Quantised(
+            "INT8",
+            parts["codes"].shape,
+            parts,
+            lambda read: packed.int8_rows(read["codes"], read["scales"]),
+        )
+    for name in [name for name in tensors.entries if STATE in name]:
+        matrix = name.partition(STATE)[0]
+        matrices[matrix] = _code_book(tensors, matrix, name)
+    return matrices, tensors.taken
+
+
+def _code_book(tensors: _Tensors, name: str, state_name: str) -> Quantised:
+    """Describe a matrix of bitsandbytes in four bits; its state, a few bytes, is read."""
+    raw = tensors.take(state_name).read_codes().tobytes()
+    try:
+        state = json.loads(raw)
+        shape = tuple(int(side) for side in state["shape"])
+        offset, block = float(state.get("nested_offset", 0)), int(state["blocksize"])
+        size = int(state.get("nested_blocksize", 1))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelError(f"{name} has a damaged quantisation state: get it again.") from error
+    if min(*shape, size, block) < 1:
+        raise ModelError(f"{name} has a damaged quantisation state: get it again.")
+    endings = {"codes": "", "levels": ".quant_map", "scales": ".absmax"}
+    nested = f"{name}.nested_absmax" in tensors.entries
+    if nested:
+        endings |= {"outer": ".nested_absmax", "outer_levels": ".nested_quant_map"}
+    parts = {role: tensors.take(name + ending) for role, ending in endings.items()}
+
+    def decode(read: Parts) -> ndarray:
+        scales = read["scales"]
+        if nested:
+            scales = packed.nested_scales(scales, read["outer_levels"], read["outer"], offset, size)
+        return packed.code_book(read["codes"], read["levels"], scales, block)[: math.prod(shape)]
+
+    return Quantised(state_name.rpartition("__")[2].upper()[:8], shape, parts, decode)
+
+
+def _gptq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+    bits = int(settings["bits"])
+    one_less = settings.get("checkpoint_format", "gptq") != "gptq_v2"
+    matrices = {}
+    for module in tensors.ending(".qweight"):
+        parts = {role: tensors.take(f"{module}.{role}") for role in ("qweight", "qzeros", "scales")}
+        words, outputs = parts["qweight"].shape
+        inputs = words * packed.WORD // bits
+        if f"{module}.g_idx" in tensors.entries:
+            parts["g_idx"] = tensors.take(f"{module}.g_idx")
+        size = -(-inputs // max(parts["scales"].shape[0], 1))
+
+        def decode(read: Parts, inputs: int = inputs, size: int = size) -> ndarray:
+            group = read.get("g_idx", np.arange(inputs) // size)
+            codes = (read["qweight"], read["qzeros"], read["scales"])
+            return packed.gptq(*codes, group, bits, one_less=one_less)
+
+        matrices[f"{module}.weight"] = Quantised(f"GPTQ-{bits}", (outputs, inputs), parts, decode)
+    return matrices, tensors.taken
+
+
+def _awq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+    matrices = {}
+    for module in tensors.ending(".qweight"):
+        parts = {role: tensors.take(f"{module}.{role}") for role in ("qweight", "qzeros", "scales")}
+        inputs, words = parts["qweight"].shape
+        matrices[f"{module}.weight"] = Quantised(
+            "AWQ-4",
+            (words * 8, inputs),
+            parts,
+            lambda read: packed.awq(read["qweight"], read["qzeros"], read["scales"]),
+        )
+    return matrices, tensors.taken
+
+
+def _mxfp4(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
+    """Describe experts of GPT-OSS, stored by output and read (expert, input, output)."""
+    matrices = {}
+    for name in tensors.ending("_blocks"):
+        parts = {"codes": tensors.take(f"{name}_blocks"), "scales": tensors.take(f"{name}_scales")}
+        experts, outputs, blocks, half = parts["codes"].shape
+        matrices[name] = Quantised(
+            "MXFP4",
+            (experts, blocks * half * 2, outputs),
+            parts,
+            lambda read: packed.mxfp4(read["codes"], read["scales"]).swapaxes(1, 2),
+        )
+    return matrices, tensors.taken

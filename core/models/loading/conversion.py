@@ -1,0 +1,116 @@
+"""Weights of any format that is read here, written as safetensors, one tensor at a time.
+
+Quantised weights become float32, which is what every study computes with, so that the converted
+model gives the same numbers; pickled ones keep their type.
+
+Reference: none. Deviations: tied tensors that a pickled file names twice are written twice.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy import ndarray
+
+import core.models.files.checkpoints as checkpoints
+from core.errors import ModelError
+from core.models.files.opening import ROUNDING, open_weights
+from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Stored
+from core.models.files.text_part import QUANTISATION
+
+WIDE = "F32"
+SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
+ALIGNED = 8  # bytes, to which the header is filled up
+
+
+def convert(folder: Path, target: Path) -> int:
+    """Write a model's weights as safetensors, with its configuration and tokenizer.
+
+    A GGUF file gives its configuration and its tokenizer too.
+
+    Args:
+        folder: Holds the model: pickled tensors, GGUF, or quantised safetensors.
+        target: A folder that does not exist yet.
+
+    Returns:
+        Tensors written.
+
+    Raises:
+        ModelError: If the model cannot be read, is in plain safetensors already, or the target is
+            there.
+    """
+    if target.exists():
+        raise ModelError(f"{target} is there already: name another folder with --out.")
+    config = checkpoints.read_config(folder)
+    files = checkpoints.weight_files(folder)
+    if files[0].suffix == ".safetensors" and QUANTISATION not in config:
+        raise ModelError(f"{folder} is in safetensors already, so there is nothing to convert.")
+    entries = {
+        name: entry
+        for name, entry in open_weights(folder, config).items()
+        if entry.dtype in ROUNDING
+    }
+    partial = target.with_name(f"{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        with (partial / checkpoints.SAFETENSORS).open("wb") as file:
+            _write_tensors(file, entries)
+        plain = {name: value for name, value in config.items() if name != QUANTISATION}
+        (partial / checkpoints.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
+        for name in checkpoints.TOKENIZER_FILES:
+            if (folder / name).is_file():
+                shutil.copy(folder / name, partial / name)
+        if files[0].suffix == checkpoints.GGUF and not (partial / "tokenizer.json").is_file():
+            _write_tokenizer(files[0], partial)
+        partial.rename(target)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return len(entries)
+
+
+def _write_tensors(file: IO[bytes], entries: Mapping[str, Stored]) -> None:
+    """Write a safetensors file: its header, then one tensor after the other."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    place = 0
+    for name, entry in entries.items():
+        dtype = entry.dtype if entry.dtype in NUMBERS else WIDE
+        stop = place + math.prod(entry.shape) * BYTES_PER_NUMBER[dtype]
+        header[name] = {"dtype": dtype, "shape": list(entry.shape), "data_offsets": [place, stop]}
+        place = stop
+    raw = json.dumps(header).encode()
+    raw += b" " * (-len(raw) % ALIGNED)
+    file.write(len(raw).to_bytes(8, "little") + raw)
+    for name, entry in entries.items():
+        file.write(_stored(entry.read(), header[name]["dtype"]).tobytes())
+
+
+def _stored(values: ndarray, dtype: str) -> ndarray:
+    """Turn numbers into those of a type that they were widened from, without rounding."""
+    if dtype == "BF16":
+        return (np.ascontiguousarray(values, dtype="<f4").view("<u4") >> 16).astype("<u2")
+    return np.ascontiguousarray(values, dtype=NUMBERS[dtype])
+
+
+def _write_tokenizer(path: Path, folder: Path) -> None:
+    """Write the tokenizer that a GGUF file describes, as transformers reads it."""
+    from transformers import PreTrainedTokenizerFast
+    from transformers.integrations.gguf import gguf_tokenizer_mapping as mapping
+
+    try:
+        architecture, vocabulary, settings = mapping.get_gguf_tokenizer(str(path))
+        made, _ = mapping.convert_gguf_tokenizer(architecture, vocabulary)
+        named = {name: token for name, token in settings.items() if name in SPECIAL and token}
+        PreTrainedTokenizerFast(tokenizer_object=made, **named).save_pretrained(folder)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise ModelError(
+            f"{path} has no tokenizer that can be read ({str(error)[:80]}): put the model's "
+            "tokenizer.json beside it."
+        ) from error

@@ -1,0 +1,133 @@
+"""Quantised checkpoints that are damaged, or in a scheme that is not read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from core.errors import ModelError
+from core.models import describe
+from core.models.files.checkpoints import read_config
+from core.models.files.opening import open_weights, quantisation_notice
+from core.models.files.schemes import check_method
+from tests.core import quantised
+from tests.core.tiny_models import save_tiny
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("models") / "llama", "llama")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"quant_method": "aqlm"},
+        {"quant_method": "gptq", "bits": 3},
+        {"quant_method": "gptq"},
+        {"quant_method": "awq", "version": "gemv"},
+        {"quant_method": "awq", "bits": 8},
+        "gptq",
+        None,
+    ],
+)
+def test_other_schemes_are_refused_with_those_that_are_read(settings: Any) -> None:
+    with pytest.raises(ModelError, match=r"quantised weights that are not read here.*bitsandbytes"):
+        check_method(settings, "config.json")
+
+
+def read_all(folder: Path) -> None:
+    for entry in open_weights(folder, read_config(folder)).values():
+        entry.read()
+
+
+@pytest.mark.parametrize("scheme", quantised.SCHEMES)
+def test_a_missing_or_misshapen_part_is_said(tmp_path: Path, llama: Path, scheme: str) -> None:
+    folder = tmp_path / scheme
+    quantised.quantise(llama, folder, scheme)
+    path = folder / "model.safetensors"
+    whole = load_file(path)
+    part = {
+        "fp8": "q_proj.weight_scale_inv",
+        "int8": "q_proj.SCB",
+        "nf4": "q_proj.weight.absmax",
+        "gptq": "q_proj.scales",
+        "awq": "q_proj.scales",
+    }[scheme]
+    name = next(name for name in whole if name.endswith(part))
+    save_file(whole | {name: torch.ones(3, 5)}, path, metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="damaged"):
+        read_all(folder)
+    if scheme in ("gptq", "awq"):
+        save_file(whole | {name: torch.ones(3)}, path, metadata={"format": "pt"})
+        with pytest.raises(ModelError, match="damaged"):
+            read_all(folder)
+    if scheme in ("nf4", "gptq", "awq"):
+        kept = {key: value for key, value in whole.items() if key != name}
+        save_file(kept, path, metadata={"format": "pt"})
+        with pytest.raises(ModelError, match=f"lacks .*{part}"):
+            open_weights(folder, read_config(folder))
+
+
+@pytest.mark.parametrize("state", [b"no JSON", b"[]", b'{"shape": [0], "blocksize": 4}', b"{}"])
+def test_a_damaged_state_of_four_bits_is_said(tmp_path: Path, llama: Path, state: bytes) -> None:
+    folder = tmp_path / "nf4"
+    quantised.quantise(llama, folder, "nf4")
+    path = folder / "model.safetensors"
+    whole = load_file(path)
+    name = next(name for name in whole if "quant_state" in name)
+    whole[name] = torch.frombuffer(bytearray(state), dtype=torch.uint8)
+    save_file(whole, path, metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="damaged quantisation state"):
+        describe(f"path:{folder}")
+
+
+def test_scales_that_are_not_quantised_again_are_read_too(tmp_path: Path, llama: Path) -> None:
+    import numpy as np
+
+    folder = tmp_path / "nf4"
+    quantised.quantise(llama, folder, "nf4")
+    path = folder / "model.safetensors"
+    whole, original = load_file(path), load_file(llama / "model.safetensors")
+    name = "layers.1.mlp.up_proj.weight"
+    parts, exact = quantised.nf4(name, original[name].numpy(), nested=False)
+    kept = {key: value for key, value in whole.items() if not key.startswith(name)}
+    save_file(kept | parts, path, metadata={"format": "pt"})
+    entries = open_weights(folder, read_config(folder))
+    np.testing.assert_allclose(entries[name].read(), exact, atol=1e-7)
+
+
+def test_experts_in_mxfp4_are_stored_by_output_and_read_by_input(tmp_path: Path) -> None:
+    """As GPT-OSS is published: blocks and scales of all experts."""
+    import numpy as np
+
+    from core.models.files.packed import mxfp4
+    from core.models.files.safetensors import LocalFile
+    from core.models.weights.tensors import open_checkpoint
+
+    rng = np.random.default_rng(0)
+    blocks = rng.integers(0, 256, (2, 6, 1, 16)).astype(np.uint8)
+    scales = rng.integers(120, 130, (2, 6, 1)).astype(np.uint8)
+    name = "model.layers.0.mlp.experts.gate_up_proj"
+    parts = {f"{name}_blocks": torch.from_numpy(blocks), f"{name}_scales": torch.from_numpy(scales)}
+    save_file(parts, tmp_path / "m.safetensors")
+    config = {"quantization_config": {"quant_method": "mxfp4"}}
+    checkpoint = open_checkpoint("here", config, [LocalFile(tmp_path / "m.safetensors")])
+    assert checkpoint.entries[name].shape == (2, 32, 6)
+    expected = mxfp4(blocks, scales)
+    for expert in range(2):
+        np.testing.assert_array_equal(checkpoint.read(name)[expert], expected[expert].T)
+
+
+def test_the_notice_names_the_schemes_and_plain_weights_have_none(
+    tmp_path: Path, llama: Path
+) -> None:
+    assert quantisation_notice("a", open_weights(llama, read_config(llama))) == ""
+    quantised.quantise(llama, tmp_path / "q", "gptq")
+    entries = open_weights(tmp_path / "q", json.loads((tmp_path / "q/config.json").read_text()))
+    assert "GPTQ-4" in quantisation_notice("path:q", entries)

@@ -1,0 +1,91 @@
+"""Conversion to safetensors: the same numbers, and nothing half written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from core.commands.main import main
+from core.errors import ModelError
+from core.models import load_model, load_tokenizer
+from core.models.loading.conversion import convert
+from tests.core import quantised
+from tests.core.tiny_models import save_tiny
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("models") / "llama", "llama")
+
+
+def same_model(folder: Path, target: Path) -> None:
+    first, second = (load_model(f"path:{place}", device="cpu").model for place in (folder, target))
+    for name, value in first.state_dict().items():
+        assert torch.equal(second.state_dict()[name], value), name
+
+
+def test_pickled_weights_keep_their_type(tmp_path: Path, llama: Path) -> None:
+    folder = tmp_path / "pickled"
+    shutil.copytree(llama, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    tensors = load_file(llama / "model.safetensors")
+    types = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
+    mixed = {
+        name: value.to(types[place % 4]) for place, (name, value) in enumerate(tensors.items())
+    }
+    torch.save(mixed, folder / "pytorch_model.bin")
+    assert main(["convert", str(folder)]) == 0
+    converted = load_file(tmp_path / "pickled-safetensors" / "model.safetensors")
+    assert converted.keys() == mixed.keys()
+    for name, value in mixed.items():
+        assert converted[name].dtype == value.dtype
+        assert torch.equal(converted[name], value)
+    same_model(folder, tmp_path / "pickled-safetensors")
+
+
+@pytest.mark.parametrize("scheme", ["nf4", "gptq"])
+def test_quantised_weights_give_the_same_numbers(tmp_path: Path, llama: Path, scheme: str) -> None:
+    quantised.quantise(llama, tmp_path / "q", scheme)
+    convert(tmp_path / "q", tmp_path / "plain")
+    same_model(tmp_path / "q", tmp_path / "plain")
+    assert "quantization_config" not in json.loads((tmp_path / "plain/config.json").read_text())
+
+
+def test_gguf_brings_its_configuration_and_tokenizer(tmp_path: Path, llama: Path) -> None:
+    letters = [chr(code) for code in range(33, 127)]
+    tokens = ["<s>", "</s>", *letters, "Ġ", "th", "the"]
+    tokens += [f"filler{number}" for number in range(400 - len(tokens))]
+    exact = quantised.gguf_llama(llama, tmp_path / "gguf", tokens=tokens)
+    target = tmp_path / "plain"
+    convert(tmp_path / "gguf", target)
+    written = load_file(target / "model.safetensors")
+    for name, value in exact.items():
+        np.testing.assert_allclose(written[f"model.{name}"].numpy(), value, atol=1e-7)
+    assert json.loads((target / "config.json").read_text())["model_type"] == "llama"
+    assert (target / "tokenizer.json").is_file()
+
+
+def test_a_gguf_without_a_vocabulary_asks_for_the_tokenizer(tmp_path: Path, llama: Path) -> None:
+    quantised.gguf_llama(llama, tmp_path / "gguf")
+    with pytest.raises(ModelError, match=r"put the model's tokenizer\.json beside it"):
+        convert(tmp_path / "gguf", tmp_path / "plain")
+    assert not list(tmp_path.glob("plain*"))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(llama / name, tmp_path / "gguf" / name)
+    convert(tmp_path / "gguf", tmp_path / "plain")
+    same_model(tmp_path / "gguf", tmp_path / "plain")
+    assert load_tokenizer(f"path:{tmp_path / 'plain'}").longest
+
+
+def test_what_needs_no_conversion_or_would_overwrite_is_refused(
+    tmp_path: Path, llama: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", str(llama), "--out", str(tmp_path / "new")]) == 2
+    assert "in safetensors already" in capsys.readouterr().err
+    with pytest.raises(ModelError, match="is there already"):
+        convert(llama, tmp_path)
