@@ -66,7 +66,9 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     scale = {"type": "log", "domain": ends, "nice": False}
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
-    below = legend(columns_for(names, context=context), 170)
+    # On a page two columns keep the legend on the first screen; one column of a paper may have room
+    # for one.
+    below = legend(columns_for(names, context=context) if context.across == 1 else 2, 170)
     base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
