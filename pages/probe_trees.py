@@ -22,11 +22,12 @@ from ui.study.results import show_headline, show_method
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_ranks import ranks_view
 from ui.views.probe_sentence import sentence_view
-from ui.views.probes import OPTIONS, SENTENCE_VIEW, scores_view
+from ui.views.probes import OPTIONS, SENTENCE_VIEW, arcs_view, scores_view
 
-SCORES, SENTENCE, RANKS = "By layer", SENTENCE_VIEW, "Rank"
+SCORES, ARCS, SENTENCE, RANKS = "By layer", "By arc length", SENTENCE_VIEW, "Rank"
 VIEWS = {
     SCORES: "probe scores by layer, compared with baselines",
+    ARCS: "scores by the distance of an edge's words, and without adjacent words",
     SENTENCE: "one sentence: its parse and the predicted tree",
     RANKS: "how many dimensions a probe needs",
     **views_of(EXPERIMENTS),
@@ -97,6 +98,8 @@ if not result.probes:
     st.stop()
 if view == SCORES:
     scores_view(form, result)
+elif view == ARCS:
+    arcs_view(form, result)
 elif view == SENTENCE:
     sentence_view(form, result)
 else:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from core.models import costs, parse_ref
 from core.models.sizes import Size
+from core.probes.structural.positions import SIZE
 from core.probes.trees.spec import WINDOW_REACH
+from core.probes.trees.tables import TAGS
 from core.runs.price import Price
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
+BESIDE = 4.0  # as many bytes for layers beside a window: twice as wide, in single precision
 HALF = 2.0  # bytes per number of the vectors that probes read
 WORKING, PARSER = 2.5, 0.12  # copies of one model's vectors; gigabytes of the parser and its trees
 
@@ -64,6 +67,8 @@ def edges_price(spec: EdgeSpec) -> Price:
         tasks.append(costs.vectors(size, sentences))
         sets = 1 + (spec.controls if not parse_ref(ref).random else 0)
         tasks += _classifiers(spec, size, sets, words)
+        if ref in spec.models:
+            tasks += _classifiers(spec, size, 1, words, window=True)
     memory = _held(sizes.values(), spec.layers, words)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
@@ -95,12 +100,16 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
 
 
-def _classifiers(spec: EdgeSpec, size: Size, sets: int, words: float) -> list[float]:
-    """Processor seconds of the classifiers of each target, on every layer and set of labels."""
-    states = len(spec.layers) or size.layers + 1
+def _classifiers(
+    spec: EdgeSpec, size: Size, sets: int, words: float, *, window: bool = False
+) -> list[float]:
+    """Processor seconds of the classifiers of each target, on every layer and set of labels, or on
+    the static window."""
+    states = 1 if window else len(spec.layers) or size.layers + 1
+    places = 2 * WINDOW_REACH + 1 if window else 1
     seconds = []
     for target in spec.targets:
-        width = size.d_model * (2 if target == "label" else 1)
+        width = places * size.d_model * (2 if target == "label" else 1)
         fitted = FITTED * words * width * CLASSES[target] * sets
         seconds.append(states * (fitted + BOUND * 10 * width**3))
     return seconds
@@ -130,11 +139,31 @@ def _priced(
             wide = (2 * WINDOW_REACH + 1) * size.d_model
             once = sum(_bank(spec, kind, min(spec.rank, wide), wide, words) for kind in spec.probes)
             tasks.append(spec.seeds * (once + DRAWN * 0.1 * sentences * spec.draws))
+            tasks += [_beside(spec, size, words)] * spec.conditional
         if sweep:
             tasks.append(_swept(spec, size, words))
-    memory = _held(sizes.values(), spec.layers, words)
+    tasks += [_tagged(spec, words)] if windows else []
+    memory = _held(sizes.values(), spec.layers, words) * (BESIDE if spec.conditional else 1)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def _beside(spec: ProbeSpec, size: Size, words: float) -> float:
+    """Processor seconds to train probes on each layer beside the static window."""
+    rank, states = min(spec.rank, 2 * size.d_model), (len(spec.layers) or size.layers + 1) + 1
+    once = sum(_bank(spec, kind, rank, 2 * size.d_model, words) for kind in spec.probes)
+    return spec.seeds * states * once
+
+
+def _tagged(spec: ProbeSpec, words: float) -> float:
+    """Processor seconds to train probes on parts of speech, alone and with their neighbours'."""
+    widths = [(2 * reach + 1) * CLASSES["pos"] + SIZE for reach in TAGS]
+    banks = [
+        _bank(spec, kind, min(spec.rank, width), width, words)
+        for width in widths
+        for kind in spec.probes
+    ]
+    return spec.seeds * sum(banks)
 
 
 def _bank(spec: ProbeSpec, kind: str, rank: int, width: int, words: float) -> float:

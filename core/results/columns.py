@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from core.results.dictionary import behaviour, maps, weights
+from core.results.dictionary import behaviour, maps, probes, weights
 from core.results.model_columns import MODEL_COLUMNS
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ COLUMNS: Mapping[str, str] = {
     **MODEL_COLUMNS,
     # what a row is about
     "model": "reference of the model; or a baseline without a model: position only, static window, "
-    "identity of the word (word-lookup baseline), majority, linear chain, random tree, or parser",
+    "parts of speech (alone, or with those of the words on either side: three words), identity of "
+    "the word (word-lookup baseline), majority, linear chain, random tree, or parser",
     "base": "reference of the base model, with which the model is compared",
     "source": "reference of the source model of the map",
     "target": "reference of the target model of the map",
@@ -65,34 +66,14 @@ COLUMNS: Mapping[str, str] = {
     "probes": "number of probes that the score averages, with different initial maps or different "
     "control trees",
     "sd": "standard deviation of the score over these probes (the metric's unit)",
-    "rival": "the baseline, a simpler explanation of the score: position only, the static window "
-    "(the model's embeddings of a word and its neighbours), or the reference of an untrained model",
+    "rival": "the baseline, a simpler explanation of the score: position only, parts of speech "
+    "(alone, or of three words), the static window (the model's embeddings of a word and its "
+    "neighbours), layer 0 (the model's embeddings), or the reference of an untrained model",
     "rival_layer": "the baseline's layer; empty where it has none",
     "rival_value": "the baseline's score (the metric's unit)",
     "margin": "the score minus the baseline's (the metric's unit)",
     "difference": "the value minus that of its baseline (the value's unit)",
     "rank": "rank of the probe's linear map",
-    # edge probes
-    "edges.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
-    "distance (of the head)",
-    "codes.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
-    "distance (of the head)",
-    "edge_margins.probe": "what the probe predicts: pos (part of speech), label (of a dependency) "
-    "or distance (of the head)",
-    "labels": "real; control, one random label per word type; or selectivity, the difference of "
-    "the two",
-    "edges.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits of "
-    "online code per label",
-    "edge_margins.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits "
-    "per label",
-    "edges.dev": "accuracy on development sentences, on which layers are chosen (per cent)",
-    "edges.probes": "number of sets of control labels that the score averages; 1 for real labels",
-    "edges.sd": "standard deviation of the score over these sets (the metric's unit)",
-    "edge_margins.rival": "the baseline, a simpler explanation of the labels: majority, identity "
-    "of the word, position only, or the reference of an untrained model",
-    "kilobits": "online code length of all training labels (kilobits)",
-    "uniform_kilobits": "length of the uniform code of the same labels (kilobits)",
-    "compression": "how many times shorter the online code is than the uniform one",
     **maps.COLUMNS,
     **weights.COLUMNS,
     # layer swaps
@@ -143,17 +124,6 @@ COLUMNS: Mapping[str, str] = {
     "beyond": "the similarity minus that of another run's final model at the same layer (the first "
     "of --others)",
     "clear": "whether the layer's interval is above every other layer's",
-    # probes through training
-    "best.layer": "best layer on the development sentences; 0 is the embeddings",
-    "best.clear": "whether the layer is better than every other: the 95 % interval of each "
-    "difference is above 0",
-    "end_layer": "best layer of the final model",
-    "ahead": "the score minus that of the final model's best layer in the same model (the metric's "
-    "unit)",
-    "ahead_low": "lower end of the interval of that difference, 95 % for all steps together (the "
-    "metric's unit)",
-    "ahead_high": "upper end of the interval of that difference, 95 % for all steps together (the "
-    "metric's unit)",
     # one sentence in probe trees
     "sentence_words.position": "position of the word in its sentence, from 1",
     "sentence_words.word": "the word",
@@ -189,6 +159,7 @@ COLUMNS: Mapping[str, str] = {
     "tokens.x": "first principal component (units of scaled layers)",
     "tokens.y": "second principal component (units of scaled layers)",
     **behaviour.COLUMNS,
+    **probes.COLUMNS,
 }
 
 

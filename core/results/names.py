@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import PurePath
@@ -50,6 +50,25 @@ def short_names(refs: Iterable[str]) -> dict[str, str]:
     names = {ref: short_name(ref) for ref in refs}
     taken = list(names.values())
     return {ref: name if taken.count(name) == 1 else ref for ref, name in names.items()}
+
+
+def layers_in_words(layers: Sequence[int]) -> str:
+    """Name layers: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no layer".
+
+    Args:
+        layers: In order.
+
+    Example:
+        >>> layers_in_words([2, 3, 4]), layers_in_words([1, 3])
+        ('layers 2 to 4', 'layers 1 and 3')
+    """
+    if not layers:
+        return "no layer"
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    if len(layers) > 2 and list(layers) == list(range(layers[0], layers[-1] + 1)):
+        return f"layers {layers[0]} to {layers[-1]}"
+    return f"layers {', '.join(str(layer) for layer in layers[:-1])} and {layers[-1]}"
 
 
 def corpus_name(ref: str, genres: Iterable[str]) -> str:

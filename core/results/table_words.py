@@ -37,6 +37,10 @@ TITLES: Mapping[str, str] = {
     "differences": "Differences from the baseline",
     "margins": "Scores compared with baselines",
     "best": "Best layer at each step",
+    "best_layers": "The best layer compared with the other layers",
+    "arcs": "UUAS by arc length",
+    "arc_margins": "UUAS by arc length compared with baselines",
+    "added": "What the layers add to the static window",
     "sweep": "Scores by rank of the probe",
     "edges": "Scores by layer",
     "behaviour": "Accuracy on minimal pairs",
@@ -187,6 +191,8 @@ LABELS: Mapping[str, str] = {
     "frozen_difference": "Difference, frozen layers swapped",
     "kept": "Share kept",
     "sweep.rank": "Rank of the probe",
+    "best_layers.difference": "Lead of the best layer",
+    "tied": "Not distinguishable",
 }
 
 

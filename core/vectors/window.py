@@ -69,3 +69,22 @@ def static_window(
         there = ordered[at] == address + place
         blocks.append(np.where(there[:, None], vectors[order[at]], vectors.dtype.type(0)))
     return np.concatenate(blocks, axis=1)
+
+
+def windows_of_sentences(
+    vectors: Float[np.ndarray, "word d_model"], lengths: Int[np.ndarray, " sentence"], reach: int
+) -> Float[np.ndarray, "word window"]:
+    """Static windows of the words of whole sentences, one sentence after another.
+
+    Args:
+        vectors: Layer 0 of the words.
+        lengths: Words in each sentence.
+        reach: Words on either side.
+
+    Example:
+        >>> windows_of_sentences(np.array([[1.0], [2.0], [3.0]]), np.array([2, 1]), 1).tolist()
+        [[1.0, 0.0, 2.0], [2.0, 1.0, 0.0], [3.0, 0.0, 0.0]]
+    """
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return static_window(vectors, sentence, np.arange(len(sentence)) - starts, reach)

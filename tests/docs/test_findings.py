@@ -47,6 +47,13 @@ def probe(result: Result) -> list[str]:
     base, tuned = window.loc[("zoo:seed-0", 2)], window.loc[("zoo:parse-0", 6)]
     untrained = margins[margins["rival"].str.startswith("random:")]
     above = untrained.set_index(["model", "layer"]).loc[("zoo:seed-0", 2)]
+    here = margins.query("model == 'zoo:seed-0' and layer == 2").set_index("rival")
+    bottom, tags = here.loc["layer 0"], here.loc["parts of speech, three words"]
+    arcs = result.tables["arc_margins"].query("model == 'zoo:seed-0' and layer == 2")
+    arcs = arcs[arcs["rival"].str.startswith("random:")].set_index("arcs")
+    best = result.tables["best_layers"].query("model == 'zoo:seed-0' and metric == 'uuas' and tied")
+    tied = best["layer"].tolist()
+    assert tied == [*range(tied[0], tied[-1] + 1)]
 
     def points(row: pd.Series, sign: int = 1) -> str:
         low, high = sorted((sign * row["low"], sign * row["high"]))
@@ -56,6 +63,11 @@ def probe(result: Result) -> list[str]:
         f"predicts {base['rival_value'] + base['margin']:.1f} % of the edges, {points(above)} above",
         f"predicts {base['rival_value']:.1f} %, so the layer is {points(base, -1)} below",
         f"predicts {tuned['rival_value'] + tuned['margin']:.1f} % at layer 6, {points(tuned)} above",
+        f"gains {points(arcs.loc['adjacent'])} on the untrained model in edges",
+        f"the others ({points(arcs.loc['not adjacent'])})".replace("-", "−"),
+        f"layers {tied[0]} to {tied[-1]} are not distinguishable",
+        f"layer 2 is {bottom['margin']:.1f} points above layer 0",
+        f"predicts {tags['rival_value']:.1f} %.",
     ]
 
 

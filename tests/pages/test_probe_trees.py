@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.probes.structural.arcs import FAR
 from core.results.estimates import estimate_of
 from tests.core.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
@@ -62,6 +63,20 @@ def test_curves_differences_table_and_headline(link: dict[str, str | list[str]])
     assert not app.exception
     assert figures(app) == 1
     assert set(app.dataframe[0].value["metric"]) == {"nspr selectivity"}
+
+
+def test_arcs_are_drawn_by_length_and_without_adjacent_ones(
+    link: dict[str, str | list[str]],
+) -> None:
+    app = open_page(PAGE, **link, view="By arc length")
+    assert not app.exception
+    assert figures(app) == 2
+    scores, margins = (frame.value for frame in app.dataframe[:2])
+    assert set(margins["arcs"]) == {FAR} < set(scores["arcs"])
+    few = open_page(PAGE, **link, view="By arc length", probes="depth")
+    assert not few.exception
+    assert figures(few) == 0
+    assert "distance and depth" in few.info[0].value
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ import streamlit as st
 from core import options
 from core.options import options_of
 from core.probes.sentence.study import SENTENCE_SHOWN
+from core.probes.structural.arcs import FAR
 from core.probes.trees import charts
 from core.probes.trees.conllu import predicted_conllu
 from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
-from core.probes.trees.text import scores_sentence
+from core.probes.trees.text import arcs_sentence, scores_sentence
 from ui import lessons
 from ui.study.controls import KEPT
 from ui.study.downloads import held, show_downloads
@@ -99,8 +100,11 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     differences = result.tables["differences"]
     compared = (differences["metric"] == metric).any()
 
+    added = None if less else result.tables.get("added")
+
     def drawn(*, context: Context) -> list[Chart]:
         makers = [charts.scores_chart, *([charts.difference_chart] if compared else [])]
+        makers += [charts.added_chart] if added is not None else []
         return [make(result, metric, context=context) for make in makers]
 
     show_charts(
@@ -132,3 +136,33 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     with st.expander(f"Table: {metric_label(metric)}", icon=":material/table:"):
         show_table(rows, "scores")
         show_table(margins[margins["metric"] == metric], "margins")
+        best = result.tables["best_layers"]
+        show_table(best[best["metric"] == metric], "best_layers")
+        if added is not None:
+            show_table(added[added["metric"] == metric], "added")
+
+
+def arcs_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
+    """UUAS by the length of the arcs, without adjacent arcs by layer, and the tables."""
+    if "arcs" not in result.tables:
+        show_headline(result, bar=form.bar)
+        st.info(
+            "Predicted trees need both probes. Choose distance and depth to see scores by arc "
+            "length.",
+            icon=":material/info:",
+        )
+        return
+    show_headline(result, arcs_sentence(result), form.bar)
+
+    def drawn(*, context: Context) -> list[Chart]:
+        return [
+            charts.arc_chart(result, context=context),
+            charts.far_chart(result, context=context),
+        ]
+
+    show_charts(drawn, key="arcs", alt_text=result.headline, result=result, view="arcs")
+    show_downloads(result, drawn, lambda: charts.figures(result), view="arcs")
+    with st.expander("Table: UUAS by arc length", icon=":material/table:"):
+        show_table(result.tables["arcs"], "arcs")
+        margins = result.tables["arc_margins"]
+        show_table(margins[margins["arcs"] == FAR], "arc_margins")

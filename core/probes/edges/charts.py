@@ -17,6 +17,7 @@ from core.probes.edges.tables import (
     UNSEEN,
 )
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.probes.trees.tables import TAGS, WINDOW
 from core.results.drawing.axes import layer_plane, rule, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished
@@ -39,7 +40,13 @@ VIEWS = {
     SELECTIVITY: "Selectivity: accuracy minus that on control labels (points)",
 }
 ON_CONTROL = ", control labels"  # after a model's name
-DASHES = {MAJORITY: [2, 3], LOOKUP: [6, 4], PLACES: [8, 3, 2, 3]}
+DASHES = {
+    MAJORITY: [2, 3],
+    LOOKUP: [6, 4],
+    PLACES: [8, 3, 2, 3],
+    WINDOW: [1, 0],
+    TAGS[1]: [2, 2, 8, 2],
+}
 
 
 def edges_chart(
@@ -58,7 +65,7 @@ def edges_chart(
     import pandas as pd
 
     rows = _rows(result, target, view)
-    scored, rules = rows[rows["layer"].notna()], rows[rows["layer"].isna()]
+    scored, rules = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
     control = scored[scored["labels"] == CONTROL]
     scored = scored[scored["labels"] != CONTROL]
     label, kind = VIEWS[view], _kind(view)

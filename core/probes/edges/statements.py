@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from core.models import parse_ref
 from core.probes.edges.tables import ACCURACY, REAL, UNSEEN
 from core.probes.edges.tasks import LOOKUP
-from core.probes.trees.statements import BEST, EMBEDDINGS, OVERLAPS, SIMILAR, compared
+from core.probes.trees.statements import BEST, SIMILAR, TIED, compared, tied_of
+from core.probes.trees.tables import TAGS
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 
@@ -48,13 +49,14 @@ def statements_of(
     """What the tables show; empty where no model was probed.
 
     Args:
-        tables: The study's `edges`, `differences` and `edge_margins`.
+        tables: The study's `edges`, `differences`, `edge_margins` and `best_layers`.
         models: References; the first trained one leads, the others are compared with it.
 
     Returns:
         For each target the first model's best accuracy, that of the baseline that scores highest,
         and the margin over it; then the other trained models' differences from the first, each at
-        its own best layer.
+        its own best layer; then the layers that are not distinguishable from a best one. Parts of
+        speech are no baseline here, because the model was not given them.
     """
     best = {ref: rows for ref in models if (rows := best_rows(tables["edges"], ref))}
     if not best:
@@ -65,6 +67,7 @@ def statements_of(
         subject = subject_of(target, first)
         statements.append(Statement(subject, BEST, estimate_of(row, "value"), (int(row["layer"]),)))
         margins = _at(tables["edge_margins"], first, target, int(row["layer"]))
+        margins = margins[~margins["rival"].isin(TAGS.values())]
         if len(margins):
             strongest = margins.loc[margins["rival_value"].idxmax()]
             rival, score = str(strongest["rival"]), estimate_of(strongest, "rival_value")
@@ -79,6 +82,13 @@ def statements_of(
                 compared(subject_of(target, ref), difference, "difference", first)
                 for _, difference in differences.iterrows()
             ]
+    named = {each.subject for each in statements}
+    for ref, rows in best.items():
+        for target in rows:
+            subject, every = subject_of(target, ref), tables["best_layers"]
+            tied = tied_of(every[every["probe"] == target], ref, ACCURACY)
+            if subject in named and len(tied) > 1:
+                statements.append(Statement(subject, TIED, layers=tied))
     return tuple(statements)
 
 
@@ -90,20 +100,14 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
         spec: The study.
     """
     table, doubts = tables["edges"], []
-    scored = table[(table["labels"] == REAL) & (table["metric"] == ACCURACY)]
     for ref in spec.models:
         for target, row in best_rows(table, ref).items():
             subject, layer = subject_of(target, ref), int(row["layer"])
             margins = _at(tables["edge_margins"], ref, target, layer)
             doubts += [
-                Statement(subject, SIMILAR, None, (layer,), str(rival))
-                for rival in margins.loc[margins["low"] <= 0, "rival"]
+                Statement(subject, SIMILAR, estimate_of(gap, "margin"), (layer,), str(gap["rival"]))
+                for _, gap in margins[margins["low"] <= 0].iterrows()
             ]
-            bottom = scored[(scored["model"] == ref) & (scored["probe"] == target)]
-            bottom = bottom[bottom["layer"] == 0]
-            if layer and not bottom.empty and float(row["low"]) <= float(bottom["high"].iloc[0]):
-                score = estimate_of(row, "value")
-                doubts.append(Statement(subject, OVERLAPS, score, (layer,), EMBEDDINGS))
     few = table[(table["metric"] == UNSEEN) & (table["model"] == LOOKUP) & table["value"].isna()]
     doubts += [Statement(subject_of(str(target), LOOKUP), NO_UNSEEN) for target in few["probe"]]
     return tuple(doubts)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError
-from core.models import parse_ref
 from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.edges import PURPOSE, tables
@@ -27,7 +26,7 @@ from core.probes.edges.items import TARGETS, edge_items, tags_of
 from core.probes.edges.spec import EdgeSpec
 from core.probes.edges.statements import doubts_of, statements_of
 from core.probes.edges.tables import CONTROL, REAL, Groups
-from core.probes.edges.tasks import probe_edges, score_rivals
+from core.probes.edges.tasks import probe_edges, probe_window, score_rivals, score_tags
 from core.probes.edges.text import (
     CAVEATS,
     CITATIONS,
@@ -39,11 +38,11 @@ from core.probes.edges.text import (
     make_notices,
 )
 from core.probes.prices import edges_price
-from core.probes.trees.comparisons import differences, margins
+from core.probes.trees.comparisons import baselines_of, best_layers, differences, margins
 from core.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
-from core.probes.trees.planning import TREEBANK, chosen_layers
+from core.probes.trees.planning import TREEBANK, chosen_layers, word_classes
 from core.probes.trees.planning import prepare as prepare_probes
-from core.probes.trees.tables import as_table
+from core.probes.trees.tables import TAGS, WINDOW, as_table
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 
     from core.runs.store import Value
 
-RIVALS = "rivals"
+RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
 
 
 def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -77,27 +76,42 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
     for target in spec.targets:
         common = _sentences(spec, treebank, target)
         tasks.append(Task.of(f"baselines: {target}", score_rivals, role=(RIVALS, target), **common))
+        tasks += _tag_tasks(spec, treebank, target, common)
         for model in spec.probed:
             if model not in identified:
                 continue
             # The untrained model that is added needs no control labels: no claim is made about it.
             controls = spec.controls if model in spec.models else 0
+            asked = {
+                "model": model, "model_identity": identified[model].content,
+                "penalty": spec.penalty, **common,
+            }  # fmt: skip
             tasks.append(
                 Task.of(
                     f"{target}: {model}",
                     probe_edges,
                     role=(model, target),
                     group=model,
-                    penalty=spec.penalty,
                     controls=controls,
                     seed=spec.seed,
                     layers=chosen_layers(spec.as_probes, identified[model]),
-                    model=model,
-                    model_identity=identified[model].content,
-                    **common,
+                    **asked,
                 )
             )
+            if model in spec.models:
+                name, role = f"static window, {target}: {model}", (WINDOW, model, target)
+                tasks.append(Task.of(name, probe_window, role=role, group=model, **asked))
     return tasks
+
+
+def _tag_tasks(
+    spec: EdgeSpec, treebank: Treebank, target: str, common: Mapping[str, Any]
+) -> list[Task]:
+    """Classifiers of parts of speech, for targets that are none, where the text has tags."""
+    classes = word_classes(treebank, common["trees"].rows) if target != "pos" else ()
+    arguments = {"classes": classes, "penalty": spec.penalty, **common}
+    name = f"parts of speech: {target}"
+    return [Task.of(name, score_tags, role=(TAGGED, target), **arguments)] if classes else []
 
 
 def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
@@ -105,7 +119,8 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     Returns:
         A result with the tables `edges` (SCORES of `edge_tables`; accuracy and unseen in percent,
-        bits a label), `codes` (whole code lengths), `differences` and `edge_margins`.
+        bits a label), `codes` (whole code lengths), `differences`, `edge_margins` and
+        `best_layers`.
     """
     treebank: Treebank = ready.values[TREEBANK]
     values = outputs.values
@@ -115,15 +130,17 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         "codes": [],
         "differences": [],
         "edge_margins": [],
+        "best_layers": [],
     }
     for target in spec.targets:
         trained = {ref: values[ref, target] for ref in models if (ref, target) in values}
-        _add_target(spec, target, trained, values.get((RIVALS, target)), frames)
+        _add_target(spec, target, trained, values, frames)
     tables_by_name = {
         "edges": as_table(frames["edges"], tables.SCORES),
         "codes": as_table(frames["codes"], tables.CODES),
         "differences": as_table(frames["differences"], tables.DIFFERENCES),
         "edge_margins": as_table(frames["edge_margins"], tables.MARGINS),
+        "best_layers": as_table(frames["best_layers"], tables.BEST_LAYERS),
     }
     starts = start_notices(spec.models[0], changes_of(ready))
     statements = statements_of(tables_by_name, spec.probed)
@@ -147,42 +164,50 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
 def _add_target(
     spec: EdgeSpec,
     target: str,
-    values: Mapping[str, Value],
-    rivals: Value | None,
+    trained: Mapping[str, Value],
+    values: Mapping[Any, Value],
     frames: dict[str, list[pd.DataFrame]],
 ) -> None:
     """Add the rows of one target to every table."""
-    first = next(iter(values.values()), rivals)
+    first = next(iter(trained.values()), values.get((RIVALS, target)))
     if first is None:
         return
     sample = tables.samples(first, spec.draws, spec.seed)
-    groups = {ref: tables.groups_of(value, sample) for ref, value in values.items()}
-    for ref, value in values.items():
+    groups = {ref: tables.groups_of(value, sample) for ref, value in trained.items()}
+    for ref, value in trained.items():
         frames["edges"] += tables.score_rows(ref, target, REAL, groups[ref], sample)
         frames["codes"] += tables.code_rows(ref, target, value)
         if np.asarray(value["bits"]).shape[1] > 1:
             control = tables.groups_of(value, sample, control=True)
             frames["edges"] += tables.score_rows(ref, target, CONTROL, control, sample)
             frames["edges"] += tables.selectivity_rows(ref, target, groups[ref], control, sample)
-    rivals_by_name: dict[str, Groups] = {
-        ref: group for ref, group in groups.items() if parse_ref(ref).random
-    }
-    if rivals is not None:
-        plain = tables.split_rivals(tables.groups_of(rivals, sample))
-        for name, scores in plain.items():
-            frames["edges"] += tables.score_rows(name, target, REAL, scores, sample, layered=False)
-        frames["codes"] += tables.code_rows("", target, rivals, layered=False)
-        rivals_by_name = plain | rivals_by_name
-    compared = {ref: group for ref, group in groups.items() if ref not in rivals_by_name}
+    rivals: dict[Any, Groups] = {}
+    named = {RIVALS: tables.RIVALS, TAGGED: tuple(TAGS.values())}
+    for kind, names in named.items():
+        if (kind, target) in values:
+            scores = tables.groups_of(values[kind, target], sample)
+            rivals |= tables.split_rivals(scores, names)
+            frames["codes"] += tables.code_rows("", target, values[kind, target], names)
+    windows = {ref: values[key] for ref in groups if (key := (WINDOW, ref, target)) in values}
+    rivals |= {(WINDOW, ref): tables.groups_of(value, sample) for ref, value in windows.items()}
+    shown = {name: rivals[name] for name in rivals if isinstance(name, str)}
+    if (WINDOW, spec.models[0]) in rivals:
+        shown[WINDOW] = rivals[WINDOW, spec.models[0]]
+        frames["codes"] += tables.code_rows("", target, windows[spec.models[0]], (WINDOW,))
+    for name, scores in shown.items():
+        frames["edges"] += tables.score_rows(name, target, REAL, scores, sample, layered=False)
     frames["differences"] += differences(groups, spec.models[0], sample, probe=target)
-    frames["edge_margins"] += margins(
-        compared,
-        rivals_by_name,
-        sample,
-        lambda metric: tables.ACCURACY,
-        tables.RIVALS,
-        probe=target,
-    )
+    for ref, theirs in baselines_of(groups, rivals):
+        frames["edge_margins"] += margins(
+            {ref: groups[ref]},
+            theirs,
+            sample,
+            lambda metric: tables.ACCURACY,
+            tables.UNLAYERED,
+            probe=target,
+        )
+    accuracy = {ref: {tables.ACCURACY: group[tables.ACCURACY]} for ref, group in groups.items()}
+    frames["best_layers"] += best_layers(accuracy, sample, str, probe=target)
 
 
 def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:

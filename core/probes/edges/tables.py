@@ -8,14 +8,16 @@ Draws of control labels enter as in `core.probes.trees.tables.summary`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.structural.scores import ratio
-from core.probes.trees.tables import Group, Sample, draw_sample, metric_rows
+from core.probes.trees.comparisons import BEST_LAYERS as COMPARED
+from core.probes.trees.comparisons import EMBEDDINGS
+from core.probes.trees.tables import TAGS, WINDOW, Group, Sample, draw_sample, metric_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,13 +51,19 @@ MARGINS = (
     "low",
     "high",
 )
+BEST_LAYERS = (*COMPARED[:1], "probe", *COMPARED[1:])
 ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
 REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"
-RIVALS = (MAJORITY, LOOKUP, PLACES)
+RIVALS = (MAJORITY, LOOKUP, PLACES)  # the rows of the task of baselines
+UNLAYERED = (*RIVALS, *TAGS.values(), WINDOW)
 SHOWN = {
     MAJORITY: "majority baseline",
     LOOKUP: "word-lookup baseline",
     PLACES: "position-only baseline",
+    WINDOW: "static window",
+    TAGS[0]: "parts of speech",
+    TAGS[1]: "parts of speech, three words",
+    EMBEDDINGS: "embeddings (layer 0)",
 }  # what a reader sees for a cell
 Groups = dict[str, Group]
 
@@ -94,11 +102,11 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
     return groups
 
 
-def split_rivals(groups: Groups) -> dict[str, Groups]:
-    """The baselines of a target, each as one row."""
+def split_rivals(groups: Groups, names: Sequence[str]) -> dict[str, Groups]:
+    """The baselines of a task, each as one row, by name."""
     return {
         name: {m: group.only([row]) for m, group in groups.items()}
-        for row, name in enumerate(RIVALS)
+        for row, name in enumerate(names)
     }
 
 
@@ -146,8 +154,13 @@ def selectivity_rows(
     ]
 
 
-def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> list[pd.DataFrame]:
-    """Rows of CODES: total lengths, with that of the uniform code of as many labels."""
+def code_rows(
+    model: str, probe: str, value: Value, baselines: Sequence[str] = ()
+) -> list[pd.DataFrame]:
+    """Rows of CODES: total lengths, with that of the uniform code of as many labels.
+
+    With `baselines` the rows are these, and have no layer.
+    """
     import pandas as pd
 
     bits = np.asarray(value["bits"], dtype=np.float64).sum(axis=-1)
@@ -157,15 +170,14 @@ def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> lis
     )
     frames = []
     for labels, total in kinds:
-        rows = range(len(total)) if layered else range(len(RIVALS))
         columns = {
-            "model": model if layered else list(RIVALS),
-            "layer": np.asarray(value["layers"]) if layered else None,
+            "model": list(baselines) or model,
+            "layer": None if baselines else np.asarray(value["layers"]),
             "probe": probe,
             "labels": labels,
             "kilobits": total / 1000,
             "uniform_kilobits": uniform / 1000,
             "compression": uniform / np.maximum(total, 1e-9),
         }
-        frames.append(pd.DataFrame(columns, index=rows))
+        frames.append(pd.DataFrame(columns, index=range(len(total))))
     return frames

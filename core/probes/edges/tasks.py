@@ -14,10 +14,13 @@ from core.probes.edges.codelength import block_ends, online_code
 from core.probes.edges.items import Items, Tags, Words, control_labels, edge_items, numbered, unseen
 from core.probes.edges.rivals import Contexts, Counts, place_features, word_contexts
 from core.probes.trees.data import Trees
+from core.probes.trees.spec import WINDOW_REACH
+from core.probes.trees.tables import TAGS
 from core.probes.trees.tasks import read_vectors
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.vectors.window import windows_of_sentences
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,6 +76,7 @@ def probe_edges(
     words = trees.words
     items = edge_items(target, trees.heads, trees.keep, tags)
     frame = _Frame(items, words, sizes)
+    rows, heads = _rows(items, words)
     read = load_tokenizer(model).forms(words)
     types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
     shares = (
@@ -80,11 +84,7 @@ def probe_edges(
     )
     drawn = [control_labels(types, shares.tolist(), target, seed, draw) for draw in range(controls)]
     labels = torch.from_numpy(np.stack([frame.labels, *drawn]))
-    starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
-    rows = starts[items.sentence] + items.word
-    pairs = bool(len(items)) and bool((items.head >= 0).all())
-    heads = starts[items.sentence] + items.head if pairs else None
-    width = (describe(model).d_model * (2 if pairs else 1) + 1) * 4 * len(items)
+    width = (describe(model).d_model * (1 if heads is None else 2) + 1) * 4 * len(items)
     together = max(1, LARGEST // width)
     parts: list[Value] = []
     notices: list[str] = []
@@ -99,6 +99,86 @@ def probe_edges(
         with span(low + 0.3 * (high - low), high):
             parts.append(_coded_and_scored(features, labels, penalty, frame))
     return _joined(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
+
+
+@pure("probes.edge_window", guard=as_identified)
+def probe_window(
+    model: str,
+    model_identity: str,
+    target: str,
+    trees: Trees,
+    tags: Tags,
+    sizes: Sizes,
+    penalty: float,
+) -> Value:
+    """Fit a linear classifier to the model's static window: what a score owes to no layer.
+
+    Args: as in `probe_edges`.
+
+    Returns:
+        As `probe_edges`, without control labels, for one layer numbered 0.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    with span(0.0, 0.3):
+        vectors, notices = read_vectors(model, trees.words, (0,))
+    lengths = np.array([len(sentence) for sentence in trees.words])
+    window = windows_of_sentences(vectors[:, 0], lengths, WINDOW_REACH)
+    with span(0.3, 1.0):
+        scored = _fitted(
+            window, edge_items(target, trees.heads, trees.keep, tags), trees, sizes, penalty
+        )
+    return scored | {"layers": np.arange(1), "notices": notices}
+
+
+@pure("probes.edge_tags")
+def score_tags(
+    target: str, trees: Trees, tags: Tags, sizes: Sizes, classes: Tags, penalty: float
+) -> Value:
+    """Fit a linear classifier to parts of speech: what a score owes to word classes.
+
+    Args: as in `probe_edges`; `classes` are the parts of speech of all words.
+
+    Returns:
+        As `probe_edges`, without control labels; its two "layers" are those of `trees.tables.TAGS`.
+    """
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    names, places = np.unique([name for row in classes for name in row], return_inverse=True)
+    marks = np.eye(len(names), dtype=np.float32)[places]
+    lengths = np.array([len(sentence) for sentence in trees.words])
+    parts = []
+    for number, reach in enumerate(TAGS):
+        with span(number / len(TAGS), (number + 1) / len(TAGS)):
+            window = windows_of_sentences(marks, lengths, reach)
+            parts.append(_fitted(window, items, trees, sizes, penalty))
+    counted = _Frame(items, trees.words, sizes).counted()
+    joined = _joined([{name: part[name] for name in part if name not in counted} for part in parts])
+    return joined | counted | {"layers": np.arange(len(TAGS)), "notices": []}
+
+
+def _fitted(vectors: np.ndarray, items: Items, trees: Trees, sizes: Sizes, penalty: float) -> Value:
+    """Code and score one linear classifier of word vectors (word, feature), without controls."""
+    import torch
+
+    from core.probes.edges.classifier import standardised
+
+    frame = _Frame(items, trees.words, sizes)
+    features = standardised(
+        _item_vectors(vectors[:, None], *_rows(items, trees.words)), frame.training
+    )
+    labels = torch.from_numpy(frame.labels[None])
+    return _coded_and_scored(features, labels, penalty, frame) | frame.counted()
+
+
+def _rows(items: Items, words: Words) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows of the items' words among all words, and of their heads where the target uses them."""
+    starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
+    pairs = bool(len(items)) and bool((items.head >= 0).all())
+    return (
+        starts[items.sentence] + items.word,
+        starts[items.sentence] + items.head if pairs else None,
+    )
 
 
 @pure("probes.edge_rivals")

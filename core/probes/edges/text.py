@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.probes.edges.charts import NAMES
 from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
-from core.probes.trees.statements import BELOW, BEST, EMBEDDINGS, SIMILAR
-from core.results.names import short_name, short_names
+from core.probes.trees.statements import BELOW, BEST, SIMILAR, TIED
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
     _, first = parts_of(statements[0])
     leading = {parts_of(each)[0]: each for each in statements if each.verdict == BEST}
     scores = {parts_of(each)[0]: each for each in statements if each.verdict == BASELINE}
-    rest = [each for each in statements if each.verdict not in (BEST, BASELINE)]
+    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
+    rest = [each for each in statements if each.verdict not in (BEST, BASELINE, TIED)]
     models = dict.fromkeys((first, *(parts_of(each)[1] for each in rest)))
     names = short_names(models)
     margins = {parts_of(each)[0]: each for each in rest if parts_of(each)[1] == first}
@@ -45,13 +46,20 @@ def make_headline(statements: Sequence[Statement]) -> str:
             clause += f" ({_baseline_clause(scores[target], margins[target], baseline == named)})"
             named = baseline
         clauses.append(clause)
-    layers = [f"{each.layers[0]} for {PLURALS[target]}" for target, each in leading.items()]
+    places = {target: tied.get(each.subject, each.layers) for target, each in leading.items()}
+    layers = [
+        f"{layers_in_words(place).partition(' ')[2]} for {PLURALS[target]}"
+        for target, place in places.items()
+    ]
+    if len(set(places.values())) == 1 < len(places):
+        layers = [f"{layers[0].partition(' for ')[0]} for all of them"]
+    verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
         f"A linear probe on {names[first]} predicts {_listed(clauses)}.",
-        f"The best layer is {_listed(layers)}.",
+        f"The best {verb} {_listed(layers)}.",
     ]
     for ref in models:
-        gaps = [_gap(each) for each in rest if parts_of(each)[1] == ref and ref != first]
+        gaps = [_gap(each, tied) for each in rest if parts_of(each)[1] == ref and ref != first]
         if gaps:
             sentences.append(f"Compared with {names[first]}, {names[ref]} is {_listed(gaps)}.")
     return " ".join(sentences)
@@ -65,13 +73,14 @@ def _baseline_clause(score: Statement, margin: Statement, known: bool) -> str:
     return f"{name}{score.estimate.value_text}{doubt.get(margin.verdict, '')}"
 
 
-def _gap(statement: Statement) -> str:
-    """A model's difference from the first on one target."""
+def _gap(statement: Statement, tied: Mapping[str, tuple[int, ...]]) -> str:
+    """A model's difference from the first on one target, with its best layers."""
     assert statement.estimate is not None
     gap, target = statement.estimate.direction("higher", "lower"), parts_of(statement)[0]
     if statement.verdict == SIMILAR:
         gap = f"not detectably different ({gap})"
-    return f"{gap} on {PLURALS[target]} (layer {statement.layers[0]})"
+    layers = tied.get(statement.subject, statement.layers)
+    return f"{gap} on {PLURALS[target]} ({layers_in_words(layers)})"
 
 
 def make_notices(doubts: Sequence[Statement]) -> list[str]:
@@ -86,16 +95,11 @@ def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
             yield f"All test words of {PLURALS[target]} occur in the training text; none is unseen."
             continue
         which = f"{short_name(model)}, {NAMES[target]}"
-        if doubt.baseline == EMBEDDINGS:
-            yield (
-                f"{which}: the 95 % intervals of the best layer ({doubt.layers[0]}) and of the "
-                "embeddings (layer 0) overlap."
-            )
-        else:
-            yield (
-                f"{which}: accuracy at the best layer ({doubt.layers[0]}) is not detectably above "
-                f"the {baseline_name(doubt.baseline)}."
-            )
+        assert doubt.estimate is not None
+        yield (
+            f"{which}: accuracy at the best layer ({doubt.layers[0]}) is not detectably above "
+            f"the {baseline_name(doubt.baseline)} (difference {doubt.estimate.text})."
+        )
 
 
 def baseline_name(baseline: str) -> str:
@@ -149,7 +153,12 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
         "Baselines are the most frequent label (majority); a table of the most frequent label of "
         "each word (for edges, of the pair of words, then of the dependent), which falls back on "
         "the majority (word lookup); a linear classifier of the words' positions (position only); "
-        "and the untrained model. The headline names the one with the highest accuracy. Bands are "
+        "of the embeddings of each word and its two neighbours, with no layer run (static window); "
+        "of layer 0 alone; of the parts of speech of a word, alone and with its neighbours' (not "
+        "for parts of speech); and the untrained model. The headline names the one, other than "
+        "parts of speech, with the highest accuracy. Layers are not distinguishable from the best "
+        "one where the interval of the paired difference, 95 % for all layers of the model "
+        "together (Bonferroni), is not above 0. Bands are "
         f"95 % percentile intervals over {spec.draws:,} resamples of sentences (for accuracy, "
         "test sentences; for code lengths, the coded sentences, without coding them anew), to "
         "each of which a t-distributed error of the mean over draws of control labels was added "
@@ -173,6 +182,11 @@ CAVEATS = {
         "The word-lookup baseline ignores context. Layer 0, where vectors have no context either, "
         "is a stronger baseline still, because it was trained on more text than the table. "
         "Compare accuracy with both, and look at unseen words."
+    ),
+    "Neighbouring words give much of the context.": (
+        "The static window is a classifier of the model's own embedding table, read for a word and "
+        "its two neighbours, with no layer run. A layer that does not score above it may have "
+        "added nothing to the words that stand side by side."
     ),
     "A classifier can learn meaningless labels.": (
         "Control labels, one at random for each word type, can be learned only from the identity "

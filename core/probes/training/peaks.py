@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from core.probes.trees.comparisons import best_place, lead
 from core.probes.trees.tables import LEVEL, METRICS, PROBE_OF, Group, Sample, as_table, summary
 
 if TYPE_CHECKING:
@@ -59,27 +58,7 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
     return table.astype({"layer": "Int64", "end_layer": "Int64"})
 
 
-def lead(group: Group, place: int, sample: Sample, level: float = LEVEL) -> dict[str, np.ndarray]:
-    """The score of the row at `place` minus that of each other row: value, low, high (row,).
-
-    The same sentences are resampled for both rows, so that the sentences' difficulty does not widen
-    the band; the spread over probes does.
-    """
-    rest = [row for row in range(len(group.layers)) if row != place]
-    if not rest:
-        return {name: np.zeros(0) for name in ("value", "low", "high")}
-    between = Group(
-        tuple(group.layers[row] for row in rest),
-        tuple(group.ranks[row] for row in rest),
-        group.points[[place]] - group.points[rest],
-        group.resampled[:, [place]] - group.resampled[:, rest],
-        group.dev[rest],
-    )
-    return summary(sample, (1, between), level=level)
-
-
 def _best(of_model: Mapping[str, Group], metric: str) -> int:
     """The row that is best on development sentences, by the share of edges (or roots) predicted."""
     chooser = METRICS[PROBE_OF[metric]][0]
-    dev = of_model[chooser if chooser in of_model else metric].dev
-    return int(np.nanargmax(dev)) if np.isfinite(dev).any() else 0
+    return best_place(of_model[chooser if chooser in of_model else metric])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.errors import SpecError
+from core.probes.structural.arcs import BY_LENGTH, FAR
 from core.probes.trees.tables import (
     CHAIN,
     CONTROL,
@@ -21,6 +22,7 @@ from core.probes.trees.tables import (
     RANDOM,
     SELECTIVITY,
     SHOWN,
+    TAGS,
     WINDOW,
     metric_label,
 )
@@ -39,7 +41,14 @@ if TYPE_CHECKING:
 
 HEIGHT = 320
 ON_CONTROL = ", control trees"  # after a model's name
-DASHES = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3], WINDOW: [1, 0]}
+DASHES = {
+    CHAIN: [6, 4],
+    RANDOM: [2, 3],
+    PARSED: [12, 4],
+    POSITION: [8, 3, 2, 3],
+    WINDOW: [1, 0],
+    TAGS[1]: [2, 2, 8, 2],
+}
 
 
 def scores_chart(
@@ -126,6 +135,89 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
     return finished(chart, table, plane, f"Difference from {base}", below, words)
 
 
+def arc_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """UUAS by the length of the arcs, every model at its best layer, baselines in grey.
+
+    Raises:
+        SpecError: If the result has no scores by the length of arcs.
+    """
+    rows = _arc_rows(result, BY_LENGTH)
+    best = result.tables["best_layers"].query("metric == 'uuas' and layer == best_layer")
+    places = dict(zip(best["model"], best["best_layer"], strict=True))
+    rows = rows[rows["layer"].isna() | (rows["layer"] == rows["model"].map(places))]
+    rows = rows.assign(length=[1 + BY_LENGTH.index(arcs) for arcs in rows["arcs"]])
+    looks = _looks(result.table["model"], rows.loc[rows["layer"].notna(), "model"])
+    looks |= {
+        baseline_label(model): Look(GREY, "circle", DASHES[model], False, 1.5, band=False)
+        for model in dict.fromkeys(rows.loc[rows["layer"].isna(), "model"])
+    }
+    ends = span_of(rows["value"], rows["low"], rows["high"])
+    axis = {
+        "values": [*range(1, len(BY_LENGTH) + 1)],
+        "labelExpr": f"datum.value < {len(BY_LENGTH)} ? datum.value : '{len(BY_LENGTH)} or more'",
+    }
+    plane = Plane(
+        *("length", "value", "Distance of the two words in the sentence", "UUAS (%)", *ends),
+        (1, len(BY_LENGTH)),
+        *("points", HEIGHT, axis),
+        context=context,
+    )
+    tips = (Tip("name", "Model"), Tip("arcs", "Arcs"), *_tips("UUAS (%)", "points")[2:])
+    below = "each model at its best layer; bands: 95 % intervals over sentences"
+    return finished(
+        curves(rows, plane, looks, tips), rows, plane, "UUAS by arc length", below, list(looks)
+    )
+
+
+def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """UUAS without adjacent arcs by layer, one curve per model, baselines in grey.
+
+    Raises:
+        SpecError: If the result has no scores by the length of arcs.
+    """
+    import pandas as pd
+
+    rows = _arc_rows(result, (FAR,))
+    scored, lines = rows[rows["layer"].notna()], rows[rows["layer"].isna()]
+    ends = span_of(scored["value"], scored["low"], scored["high"], lines["value"])
+    label = "UUAS without adjacent arcs (%)"
+    plane = layer_plane(scored, "value", label, ends, kind="points", height=HEIGHT, context=context)
+    parts, looks = [scored], _looks(result.table["model"], scored["model"])
+    for line in lines.itertuples():
+        name = baseline_label(str(line.model))
+        parts.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high))
+        looks[name] = Look(GREY, "circle", DASHES[str(line.model)], False, 1.5, band=False)
+    table = pd.concat(parts, ignore_index=True)
+    chart = curves(table, plane, looks, _tips(label, "points"))
+    below = "bands: 95 % intervals over sentences"
+    return finished(chart, table, plane, "UUAS without adjacent arcs", below, list(looks))
+
+
+def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
+    """What each layer adds to the static window, one curve per model, with a line at zero.
+
+    Raises:
+        SpecError: If no layers were probed beside the window.
+    """
+    import pandas as pd
+
+    table = result.tables.get("added")
+    if table is None or not (table["metric"] == metric).any():
+        raise SpecError("This result has no probes beside the static window: set conditional.")
+    rows = table[table["metric"] == metric]
+    rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
+    kind: Kind = "gain" if metric in PERCENT else "change"
+    label = f"{metric_label(metric)}: gain over the window"
+    ends = span_of(rows["margin"], rows["low"], rows["high"], zero=True)
+    plane = layer_plane(rows, "margin", label, ends, kind=kind, height=HEIGHT, context=context)
+    drawn = pd.concat([rows, rule(plane, WINDOW, 0.0)], ignore_index=True)
+    looks = _looks(result.table["model"], rows["model"])
+    looks[WINDOW] = Look(GREY, dash=(1, 0), point=False, width=1.2)
+    chart = curves(drawn, plane, looks, _tips("Gain over the window", kind, "margin"))
+    below = "bands: 95 % intervals over sentences and probes"
+    return finished(chart, drawn, plane, "What each layer adds", below, list(looks))
+
+
 def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
 
@@ -190,6 +282,14 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         for metric in PROBE_OF
         if metric in differing
     }
+    if "arcs" in result.tables:
+        charts["arcs"] = arc_chart(result, context=context)
+        charts["arcs-not-adjacent"] = far_chart(result, context=context)
+    if "added" in result.tables:
+        charts |= {
+            f"added-{metric}": added_chart(result, metric, context=context)
+            for metric in dict.fromkeys(result.tables["added"]["metric"])
+        }
     if "sweep" in result.tables and len(result.tables["sweep"]):
         charts["sweep"] = sweep_chart(result.tables["sweep"], context=context)
     return charts
@@ -202,6 +302,17 @@ def _rows(result: Result, metric: str) -> pd.DataFrame:
         there = ", ".join(dict.fromkeys(result.table["metric"])) or "nothing"
         raise SpecError(f"This result has no scores of {metric!r}; choose one of: {there}.")
     return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
+
+
+def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
+    """Rows of the scores by the length of arcs that are drawn, with the models' short names."""
+    table = result.tables.get("arcs")
+    if table is None:
+        raise SpecError("Scores by arc length need the probes distance and depth.")
+    rows = table[table["arcs"].isin(arcs)]
+    rows = rows[rows["layer"].notna() | rows["model"].isin([WINDOW, TAGS[1]])]
+    names = short_names(model for model in rows["model"] if model not in DASHES)
+    return rows.assign(name=[names.get(m, baseline_label(m)) for m in rows["model"]])
 
 
 def _kind(metric: str) -> Kind:

@@ -6,7 +6,7 @@ the spec asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,15 +14,17 @@ from core.errors import SpecError
 from core.models.changes import change_tasks
 from core.models.files import checkpoints
 from core.models.identity import Identity, identity_tasks
-from core.probes.trees.data import Treebank, Trees, read_treebank
+from core.probes.trees.data import Tree, Treebank, Trees, read_treebank
 from core.probes.trees.rival_tasks import (
     score_baselines,
+    score_beside_window,
     score_parser,
     score_positions,
+    score_tags,
     score_window,
 )
 from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.tables import PARSED, POSITION, WINDOW
+from core.probes.trees.tables import BESIDE, PARSED, POSITION, TAGS, WINDOW
 from core.probes.trees.tasks import Regime, score_probes, train_probes
 from core.runs.runner import Task
 from core.runs.store import Value
@@ -97,6 +99,37 @@ def window_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> 
     arguments = {**model_arguments(spec, model), **common, **_alone(spec)}
     name = f"static window: {model.ref}"
     return Task.of(name, score_window, role=(WINDOW, model.ref), group=model.ref, **arguments)
+
+
+def tag_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:
+    """Probes on parts of speech, alone and with their neighbours'; none for text without tags."""
+    tags = word_classes(treebank, [tree for part in treebank.parts.values() for tree in part])
+    arguments = {"tags": tags, **_alone(spec), **common}
+    return [
+        Task.of(name, score_tags, role=name, reach=reach, **arguments)
+        for reach, name in TAGS.items()
+        if tags
+    ]
+
+
+def word_classes(treebank: Treebank, trees: Sequence[Tree]) -> tuple[tuple[str, ...], ...]:
+    """Parts of speech (UPOS) of the words of these sentences; empty where none has any."""
+    of_sentence = {
+        (sentence.words, sentence.heads): sentence.upos or ("_",) * len(sentence.words)
+        for sentence in treebank.corpus.sentences
+    }
+    tags = tuple(of_sentence[tree.words, tree.heads] for tree in trees)
+    return tags if any(tag != "_" for row in tags for tag in row) else ()
+
+
+def beside_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
+    """Probes on each layer of a model beside its static window."""
+    arguments = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
+    rank = min(spec.rank, 2 * model.d_model)
+    how = Regime(spec.probes, (rank,), spec.seeds, spec.seed, spec.epochs)
+    name = f"beside the static window: {model.ref}"
+    role = (BESIDE, model.ref)
+    return Task.of(name, score_beside_window, role=role, group=model.ref, how=how, **arguments)
 
 
 def _alone(spec: ProbeSpec) -> dict[str, Any]:

@@ -1,19 +1,27 @@
-"""The pure tasks of the baselines: position only, the linear chain, random trees, the parser."""
+"""The pure tasks of the baselines: position only, the static window, parts of speech, the linear
+chain, random trees, the parser; and of layers beside the static window."""
 
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float
 
 from core.models.identity import as_identified
 from core.probes.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
 from core.probes.structural.positions import SIZE, beside_positions, measure_vectors, position_code
 from core.probes.trees.data import Trees, gold_of
 from core.probes.trees.spec import WINDOW_REACH
-from core.probes.trees.tasks import Regime, columns, read_vectors, train_and_score
+from core.probes.trees.tasks import (
+    Regime,
+    columns,
+    read_vectors,
+    train_and_score,
+    without_maps,
+)
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.window import static_window
+from core.vectors.window import windows_of_sentences
 
 
 @pure("probes.positions")
@@ -65,20 +73,122 @@ def score_window(
     gold = gold_of(trees.rows)
     with span(0.0, 0.2):
         vectors, notices = read_vectors(model, trees.words, (0,))
-    sentence = np.repeat(np.arange(len(gold.lengths)), gold.lengths)
-    starts = np.repeat(np.cumsum(gold.lengths) - gold.lengths, gold.lengths)
-    window = static_window(
-        vectors[:, 0], sentence, np.arange(len(sentence)) - starts, WINDOW_REACH
-    )[:, None]
+    window = windows_of_sentences(vectors[:, 0], gold.lengths, WINDOW_REACH)[:, None]
     if position:
-        centres, deviations = measure_vectors(window[: int(gold.lengths[: sizes[0]].sum())])
-        window = beside_positions(window, gold.lengths, centres, deviations)
+        window = _with_positions(window, gold.lengths, sizes)
     regime = Regime(probes, (min(rank, window.shape[-1]),), draws, seed, epochs)
     with span(0.2, 1.0):
         scored = train_and_score(window, (0,), [gold], sizes, regime)
-    return {name: part for name, part in scored.items() if not name.endswith("_maps")} | {
-        "notices": notices
-    }
+    return without_maps(scored) | {"notices": notices}
+
+
+@pure("probes.tags")
+def score_tags(
+    trees: Trees,
+    tags: tuple[tuple[str, ...], ...],
+    sizes: tuple[int, int, int],
+    reach: int,
+    probes: tuple[str, ...],
+    rank: int,
+    draws: int,
+    seed: int,
+    epochs: int,
+) -> Value:
+    """Train probes on parts of speech beside position codes: what a score owes to word classes.
+
+    Args: as in `train_probes`; `tags` are the parts of speech of the words, `reach` how many words
+        on either side are read with a word; `rank` is lowered to the numbers of a word.
+
+    Returns:
+        What `train_probes` returns but its maps, for one layer numbered 0.
+    """
+    gold = gold_of(trees.rows)
+    names, places = np.unique([tag for row in tags for tag in row], return_inverse=True)
+    marks = np.eye(len(names), dtype=np.float32)[places]
+    vectors = windows_of_sentences(marks, gold.lengths, reach)[:, None]
+    vectors = _with_positions(vectors, gold.lengths, sizes)
+    regime = Regime(probes, (min(rank, vectors.shape[-1]),), draws, seed, epochs)
+    return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
+
+
+@pure("probes.conditional", guard=as_identified)
+def score_beside_window(
+    model: str,
+    model_identity: str,
+    trees: Trees,
+    sizes: tuple[int, int, int],
+    layers: tuple[int, ...],
+    position: bool,
+    how: Regime,
+) -> Value:
+    """Train probes on each layer beside the static window: what the layer adds to it.
+
+    The window is reduced to the layer's width by the principal components of the training words, so
+    that the probe has no more to overfit from it than from a layer.
+
+    Args: as in `train_probes`.
+
+    Returns:
+        What `train_probes` returns but its maps; the last layer, whose number no layer has, is the
+        reduced window beside zeros.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        SpecError: If it has no such layer.
+
+    Reference:
+        Hewitt et al. 2021, EMNLP. Deviations: scores in place of cross-entropy.
+    """
+    gold = gold_of(trees.rows)
+    training = int(gold.lengths[: sizes[0]].sum())
+    with span(0.0, 0.2):
+        read, notices = read_vectors(model, trees.words, sorted({0, *layers}))
+    states = read[:, [sorted({0, *layers}).index(layer) for layer in layers]]
+    window = windows_of_sentences(read[:, 0], gold.lengths, WINDOW_REACH).astype(np.float32)
+    reduced = principal_components(window, training, read.shape[-1])
+    width = reduced.shape[-1]
+    beside = np.zeros((len(read), len(layers) + 1, states.shape[-1] + width), dtype=np.float32)
+    beside[:, :-1, width:] = _scaled(states, training)
+    beside[:, :, :width] = _scaled(reduced[:, None], training)
+    if position:  # both parts are scaled already; zeros must not make the window larger
+        centres, ones = np.zeros(beside.shape[1:], np.float32), np.ones(beside.shape[1], np.float32)
+        beside = beside_positions(beside, gold.lengths, centres, ones)
+    with span(0.2, 1.0):
+        scored = train_and_score(beside, (*layers, max(layers) + 1), [gold], sizes, how)
+    return without_maps(scored) | {"notices": notices}
+
+
+def principal_components(
+    vectors: Float[np.ndarray, "word feature"], fitted: int, count: int
+) -> Float[np.ndarray, "word component"]:
+    """Principal components of all words, in the directions of the first `fitted` words' variance.
+
+    Args:
+        vectors: A row per word.
+        fitted: Words, from the front, that define the directions.
+        count: Components; fewer where there are fewer features.
+    """
+    centred = vectors.astype(np.float64) - vectors[:fitted].mean(axis=0, dtype=np.float64)
+    _, directions = np.linalg.eigh(centred[:fitted].T @ centred[:fitted])  # variances ascending
+    directions = directions[:, ::-1][:, :count]
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
+    components: np.ndarray = (centred @ (directions * np.sign(largest))).astype(np.float32)
+    return components
+
+
+def _with_positions(
+    vectors: np.ndarray, lengths: np.ndarray, sizes: tuple[int, int, int]
+) -> np.ndarray:
+    """Vectors, scaled by the training words, beside position codes."""
+    centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
+    return beside_positions(vectors, lengths, centres, deviations)
+
+
+def _scaled(vectors: np.ndarray, training: int) -> np.ndarray:
+    """Vectors (word, layer, d_model), centred and divided by their mean deviation in training."""
+    centres, deviations = measure_vectors(vectors[:training])
+    scaled: np.ndarray = (vectors.astype(np.float32) - centres) / deviations[:, None]
+    return scaled
 
 
 @pure("probes.baselines")

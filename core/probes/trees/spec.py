@@ -164,6 +164,11 @@ class ProbeSpec(Spec):
         help="Adds probes of rank 1 to full at each model's best layer.",
         shown=False,
     )
+    conditional: bool = options.flag(
+        "What layers add",
+        False,
+        help="Adds probes of each layer beside the static window, which takes twice as long.",
+    )
     epochs: int = epochs_option()
     draws: int = draws_option()
     seed: int = seed_option()

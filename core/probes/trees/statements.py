@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.models import parse_ref
-from core.probes.trees.tables import CHAIN, PARSED, SELECTIVITY, best_row
+from core.probes.structural.arcs import ADJACENT, FAR
+from core.probes.trees.tables import CHAIN, PARSED, SELECTIVITY, TAGS, WINDOW, best_row
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 
 # Verdicts of the headline
 BEST = "scores highest at this layer"
+TIED = "not distinguishable from the best layer"
 ABOVE, BELOW, SIMILAR = "above", "below", "not detectably different"
 SUFFICES = "rank within 1 point of the best"
 # Verdicts of the notices
 OVERLAPS = "intervals overlap"
 FIRST, LAST = "best at the first layer", "best at the last layer"
 UNSCORED = "not scored"
-CONTROL_TREES, EMBEDDINGS = "control trees", "layer 0"  # baselines beside models
+TOO_FEW = "too few training sentences"
+CONTROL_TREES = "control trees"  # a baseline beside models
 NEAR = 1.0  # points of UUAS
 
 
@@ -44,20 +47,34 @@ def at_layer(table: pd.DataFrame, model: str, metric: str, layer: int) -> pd.Dat
     return table[chosen]
 
 
+def tied_of(table: pd.DataFrame, model: str, metric: str) -> tuple[int, ...]:
+    """The layers of a model that are not distinguishable from its best one, which is among them.
+
+    Args:
+        table: Of `comparisons.best_layer_rows`.
+        model: Reference.
+        metric: A metric of the table.
+    """
+    rows = table[(table["model"] == model) & (table["metric"] == metric) & table["tied"]]
+    return tuple(sorted(int(layer) for layer in rows["layer"]))
+
+
 def statements_of(
     tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str
 ) -> tuple[Statement, ...]:
     """What the tables show of one metric; empty where no model has a score.
 
     Args:
-        tables: The study's `scores`, `differences` and `margins`.
+        tables: The study's `scores`, `differences`, `margins` and `best_layers`.
         models: References; the first trained one leads, the others are compared with it.
         metric: One of `NAMES` of the tables, or one with `SELECTIVITY` after it.
 
     Returns:
         The first model's score at its best layer, its margin there over the baseline that scores
-        highest, and the other trained models' differences from it, each at its own best layer. Of
-        selectivity, the first model's at its best layer.
+        highest, and the other trained models' differences from it, each at its own best layer; then
+        the layers that are not distinguishable from a model's best one, where there are any. Parts
+        of speech are no baseline here, because the model was not given them. Of selectivity, the
+        first model's at its best layer.
     """
     bare = metric.removesuffix(SELECTIVITY)
     rows = {ref: best_row(tables["scores"], ref, bare) for ref in models}
@@ -73,6 +90,7 @@ def statements_of(
         )
     statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
     margins = at_layer(tables["margins"], first, metric, layer)
+    margins = margins[~margins["rival"].isin(TAGS.values())]
     if len(margins):
         strongest = margins.loc[margins["rival_value"].idxmax()]
         statements.append(compared(first, strongest, "margin", str(strongest["rival"])))
@@ -83,6 +101,47 @@ def statements_of(
                 compared(ref, difference, "difference", first)
                 for _, difference in differences.iterrows()
             ]
+    tied = {ref: tied_of(tables["best_layers"], ref, metric) for ref in best}
+    named = {each.subject for each in statements}
+    statements += [
+        Statement(ref, TIED, layers=layers)
+        for ref, layers in tied.items()
+        if ref in named and len(layers) > 1
+    ]
+    return tuple(statements)
+
+
+def arc_statements(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """What the tables show of arcs between words that are not adjacent, and of adjacent ones.
+
+    Args:
+        tables: The study's tables; without `arcs` there are no statements.
+        models: References; the first trained one is described.
+
+    Returns:
+        For both kinds of arcs the score at the model's best layer and its margin over the baseline
+        that the headline names; the subject of a score is the model, its baseline the kind of arcs.
+    """
+    stated = statements_of(tables, models, "uuas")
+    if not stated or "arcs" not in tables:
+        return ()
+    first, *rest = stated
+    rivals = [each for each in rest if each.subject == first.subject and each.baseline]
+    statements = []
+    for arcs in (FAR, ADJACENT):
+        here = [
+            table[(table["model"] == first.subject) & (table["arcs"] == arcs)]
+            for table in (tables["arcs"], tables["arc_margins"])
+        ]
+        scores, margins = (rows[rows["layer"] == first.layers[0]] for rows in here)
+        margins = margins[margins["rival"].isin([each.baseline for each in rivals])]
+        for _, row in scores.iterrows():
+            score = estimate_of(row, "value")
+            statements.append(Statement(first.subject, BEST, score, first.layers, arcs))
+        for _, row in margins.iterrows():
+            statements.append(compared(first.subject, row, "margin", str(row["rival"])))
     return tuple(statements)
 
 
@@ -90,7 +149,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Stat
     """Expectations from the literature that these numbers do not meet.
 
     Args:
-        tables: The study's `scores` and `margins`.
+        tables: The study's `scores`, `margins` and `best_layers`.
         spec: The study.
     """
     scores, margins = tables["scores"], tables["margins"]
@@ -106,19 +165,30 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Stat
         if not chain.empty and score.low <= float(chain["high"].iloc[0]):
             verdict = BELOW if score.high < float(chain["low"].iloc[0]) else OVERLAPS
             doubts.append(Statement(ref, verdict, score, (layer,), CHAIN))
-        if len(of_model) > 2 and layer in (first, int(of_model["layer"].max())):
+        alone = len(tied_of(tables["best_layers"], ref, "uuas")) < 2
+        if alone and len(of_model) > 2 and layer in (first, int(of_model["layer"].max())):
             doubts.append(Statement(ref, FIRST if layer == first else LAST, layers=(layer,)))
-        bottom = of_model[of_model["layer"] == 0]
-        if layer and not bottom.empty and score.low <= float(bottom["high"].iloc[0]):
-            doubts.append(Statement(ref, OVERLAPS, score, (layer,), EMBEDDINGS))
         here = at_layer(margins, ref, "uuas", layer)
         doubts += [
-            Statement(ref, SIMILAR, None, (layer,), str(rival))
-            for rival in here.loc[here["low"] <= 0, "rival"]
+            Statement(ref, SIMILAR, estimate_of(row, "margin"), (layer,), str(row["rival"]))
+            for _, row in here[here["low"] <= 0].iterrows()
         ]
+    doubts += [*_overfitted(tables["added"])] if "added" in tables else []
     if not (scores["model"] == PARSED).any():
         doubts.append(Statement(PARSED, UNSCORED))
     return tuple(doubts)
+
+
+def _overfitted(added: pd.DataFrame) -> Iterator[Statement]:
+    """The models with a layer beside which the window predicts less than alone.
+
+    A probe can ignore the layer, so that with enough training sentences it loses nothing.
+    """
+    below = added[(added["metric"] == "uuas") & (added["high"] < 0)]
+    for model, rows in below.groupby("model", sort=False):
+        worst = rows.loc[rows["margin"].idxmin()]
+        layers = tuple(int(layer) for layer in rows["layer"])
+        yield Statement(str(model), TOO_FEW, estimate_of(worst, "margin"), layers, WINDOW)
 
 
 def sweep_statements(table: pd.DataFrame) -> tuple[Statement, ...]:

@@ -18,21 +18,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.models import parse_ref
 from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.prices import probe_price
 from core.probes.trees import PURPOSE
 from core.probes.trees.charts import figures
-from core.probes.trees.comparisons import MARGINS, difference_rows, margin_rows
+from core.probes.trees.comparisons import (
+    added_rows,
+    arc_tables,
+    baseline_rows,
+    best_layer_rows,
+    difference_rows,
+)
 from core.probes.trees.conllu import extra_files
-from core.probes.trees.data import Treebank
+from core.probes.trees.data import Treebank, gold_of
 from core.probes.trees.planning import (
     BASELINES,
     TREEBANK,
+    beside_task,
     model_tasks,
     prepare,
     rival_tasks,
+    tag_tasks,
     training_arguments,
     window_task,
 )
@@ -48,6 +55,7 @@ from core.probes.trees.tables import (
     POSITION,
     PROBE_OF,
     RANDOM,
+    TAGS,
     WINDOW,
     Group,
     Sample,
@@ -90,7 +98,7 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     treebank: Treebank = ready.need(TREEBANK)
     identified = identities(ready)
     common = training_arguments(treebank)
-    tasks = rival_tasks(spec, treebank, common)
+    tasks = rival_tasks(spec, treebank, common) + tag_tasks(spec, treebank, common)
     for model in spec.probed:
         if model in identified:
             # The untrained model that is added needs no control trees: no claim is made about it.
@@ -100,7 +108,9 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
                 common,
                 controls=spec.controls if model in spec.models else 0,
             )
-            tasks += [window_task(spec, identified[model], common)] if model in spec.models else []
+            if model in spec.models:
+                tasks.append(window_task(spec, identified[model], common))
+                tasks += [beside_task(spec, identified[model], common)] if spec.conditional else []
     return tasks
 
 
@@ -109,8 +119,9 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
 
     Returns:
         A result with the tables `scores` (COLUMNS of `tables`; UUAS and root accuracy in percent),
-        `differences` (every model minus the base, by layer) and `margins` (every model minus the
-        position-only baseline, and minus the untrained model).
+        `differences` (every model minus the base, by layer), `margins` (every model minus each
+        baseline), `best_layers` (the best layer compared with the others), `arcs` and `arc_margins`
+        (UUAS by the length of the arcs), and with `conditional` `added` (layers beside the window).
     """
     treebank: Treebank = ready.values[TREEBANK]
     sample = draw_sample(
@@ -119,10 +130,18 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     values = outputs.values
     real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
     groups = {ref: probe_groups(value, sample) for ref, value in real.items()}
+    rivals = {
+        role: probe_groups(value, sample)
+        for role, value in values.items()
+        if role in (POSITION, *TAGS.values()) or role[0] == WINDOW
+    }
     tables = {
         "scores": score_table(spec, groups, outputs, sample),
         "differences": difference_rows(groups, spec.models[0], sample),
-        "margins": _margins(groups, outputs, sample),
+        "margins": baseline_rows(groups, rivals, sample),
+        "best_layers": best_layer_rows(groups, sample),
+        **arc_tables(groups, rivals, values, gold_of(treebank.parts["test"]), sample),
+        **({"added": added_rows(values, sample)} if spec.conditional else {}),
     }
     coded = tuple(ref for ref in real if "centres" in real[ref])
     metric = "uuas" if "distance" in spec.probes else "root"
@@ -173,6 +192,10 @@ def score_table(
     if (WINDOW, spec.models[0]) in values:
         window = probe_groups(values[WINDOW, spec.models[0]], sample)
         frames.append(score_rows(WINDOW, "", window, sample, layered=False))
+    for name in TAGS.values():
+        if name in values:
+            tagged = probe_groups(values[name], sample)
+            frames.append(score_rows(name, "", tagged, sample, layered=False))
     if BASELINES in values:
         for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
             baselines = baseline_groups(values[BASELINES], sample, prefix)
@@ -202,24 +225,6 @@ def score_table(
             attachment_row(values[PARSED], own_sample),
         ]
     return as_table(frames, COLUMNS)
-
-
-def _margins(
-    groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
-) -> pd.DataFrame:
-    """Trained models minus the baselines, each with the window of its own embedding table among
-    them."""
-    untrained = {ref: group for ref, group in groups.items() if parse_ref(ref).random}
-    rivals: dict[str, Mapping[str, Group]] = dict(untrained)
-    if POSITION in outputs.values:
-        rivals[POSITION] = probe_groups(outputs.values[POSITION], sample)
-    frames = []
-    for ref, group in groups.items():
-        if ref not in untrained:
-            window = outputs.values.get((WINDOW, ref))
-            theirs = rivals if window is None else {**rivals, WINDOW: probe_groups(window, sample)}
-            frames.append(margin_rows({ref: group}, theirs, sample))
-    return as_table(frames, MARGINS)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:

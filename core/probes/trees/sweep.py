@@ -5,7 +5,7 @@ Reference: Hewitt & Manning 2019, NAACL, section 4 and figure 6. Deviations: non
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,11 @@ from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import sweep_statements
 from core.probes.trees.tables import draw_sample, probe_groups, summary
 from core.probes.trees.tasks import Regime, train_probes
-from core.probes.trees.text import CITATIONS, SWEPT, make_methods, sweep_headline
+from core.probes.trees.text import CITATIONS, make_methods
 from core.results.export import Result, provenance
+from core.results.names import short_name
 from core.results.papers.citing import cite
+from core.results.statements import Statement
 from core.runs.runner import Outputs, Task, run
 from core.study import read_first
 from core.text.reading import Text
@@ -36,6 +38,8 @@ from core.vectors.vocabulary import with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
+SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
+NO_RANK = "No rank could be probed; the reasons are below."
 SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
 
 
@@ -135,3 +139,17 @@ def run_sweep(
         citations=cite(CITATIONS),
     )
     return with_quantisation(with_unknown_words(result, ready), spec)
+
+
+def sweep_headline(statements: Sequence[Statement]) -> str:
+    """For each model the rank that suffices, from statements in pairs: that rank, the best UUAS."""
+    clauses = []
+    for near, best in zip(statements[::2], statements[1::2], strict=True):
+        assert near.estimate is not None
+        assert best.estimate is not None
+        clauses.append(
+            f"{short_name(near.subject)} comes within 1 point of its best UUAS "
+            f"({best.estimate.value_text}) at rank {near.estimate.value_text} "
+            f"of {near.baseline.removeprefix('rank ')} (layer {near.layers[0]})"
+        )
+    return f"{'; '.join(clauses)}." if clauses else NO_RANK

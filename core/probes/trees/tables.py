@@ -10,12 +10,13 @@ mean, with a variance pooled over a model's layers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.probes.structural.scores import SentenceScores, ratio, score
+from core.probes.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
+from core.probes.structural.scores import Gold, SentenceScores, ratio, score
 from core.statistics import interval, sentence_counts
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ SELECTIVITY = " selectivity"  # after a metric: the score minus that on control 
 NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
 CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
 WINDOW = "static window"
+BESIDE = "beside the static window"
+TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words on either side
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 PERCENT = ("uuas", "root", HEADS_METRIC)
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
@@ -70,6 +73,8 @@ class Group:
         points: Scores on the test sentences.
         resampled: Scores on each resample of them.
         dev: Scores on the development sentences, mean over draws; NaN where not computed.
+        sd: Where the points are of one probe of several: the standard deviation between them.
+        freedom: Degrees of freedom of that deviation; 0 without one.
     """
 
     layers: tuple[int, ...]
@@ -77,16 +82,19 @@ class Group:
     points: np.ndarray  # (layer, draw)
     resampled: np.ndarray  # (resample, layer, draw)
     dev: np.ndarray  # (layer,)
+    sd: float = 0.0
+    freedom: int = 0
 
     def only(self, layers: Sequence[int]) -> Group:
         """Some of the layers, in this order; a layer may be named more than once."""
         rows = [self.layers.index(layer) for layer in layers]
-        return Group(
-            tuple(layers),
-            tuple(self.ranks[row] for row in rows),
-            self.points[rows],
-            self.resampled[:, rows],
-            self.dev[rows],
+        return replace(
+            self,
+            layers=tuple(layers),
+            ranks=tuple(self.ranks[row] for row in rows),
+            points=self.points[rows],
+            resampled=self.resampled[:, rows],
+            dev=self.dev[rows],
         )
 
 
@@ -112,6 +120,41 @@ def probe_groups(value: Value, sample: Sample) -> dict[str, Group]:
         tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks")
     )
     return _groups(value, sample, "", layers, ranks, count)
+
+
+def arc_groups(
+    heads: np.ndarray, gold: Gold, sample: Sample, whole: Group | None = None
+) -> dict[str, Group]:
+    """UUAS in percent by the length of the gold arcs, for each of ARCS that occurs.
+
+    The deviation between probes is not known for each length, because only the first probe's trees
+    are kept. It is taken to be that of all arcs, times the square root of how many times fewer
+    arcs there are.
+
+    Args:
+        heads: Predicted heads of the test sentences, (layer, word), of the first probe of a layer.
+        gold: The test sentences.
+        sample: Their resamples.
+        whole: UUAS of all probes of these layers, for the deviation between probes and for the
+            scores on development sentences; None for trees without a probe.
+    """
+    hits, edges = count_arcs(heads, gold)
+    every = edges[ARCS.index(FAR)].sum() + edges[ARCS.index(ADJACENT)].sum()
+    groups = {}
+    for arcs, right, count in zip(ARCS, hits, edges, strict=True):
+        if not count.any():
+            continue
+        counts = np.broadcast_to(count, right.shape)
+        points = 100.0 * ratio(right, counts)[:, None]
+        resampled = 100.0 * ratio(right, counts, sample.weights)[..., None]
+        layers: tuple[int, ...] = (0,)
+        dev, sd, freedom = np.full(1, np.nan), 0.0, 0
+        if whole is not None:
+            layers, dev = whole.layers, whole.dev
+            freedom = len(whole.points) * (whole.points.shape[1] - 1)
+            sd = float(np.sqrt(_variance(whole.points) * every / count.sum())) if freedom else 0.0
+        groups[arcs] = Group(layers, layers, points, resampled, dev, sd, freedom)
+    return groups
 
 
 def baseline_groups(value: Value, sample: Sample, prefix: str = "") -> dict[str, Group]:
@@ -183,7 +226,7 @@ def summary(
     resampled = sum(sign * group.resampled.mean(axis=2) for sign, group in terms)
     rng = np.random.default_rng((sample.seed, len(sample.weights)))
     for _, group in terms:
-        resampled = resampled + _probe_error(group.points, len(sample.weights), rng)
+        resampled = resampled + _probe_error(group, len(sample.weights), rng)
     low, high = interval(resampled, level)
     return {"value": np.asarray(value), "low": low, "high": high}
 
@@ -255,20 +298,27 @@ def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFra
     filled = [frame for frame in frames if len(frame)]
     table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
     text, whole = (
-        {"model", "base", "probe", "labels", "metric", "rival"},
-        {"layer", "probes", "rival_layer"},
+        {"model", "base", "probe", "labels", "metric", "rival", "arcs"},
+        {"layer", "probes", "rival_layer", "best_layer", "edges"},
     )
     kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
+    kinds |= {name: bool for name in ("tied",) if name in columns}
     return table[list(columns)].astype(kinds)
 
 
-def _probe_error(points: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+def _probe_error(group: Group, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Errors of means over probes, (draw, layer): t-distributed, variance pooled over layers."""
-    layers, count = points.shape
+    layers, count = group.points.shape
     if count < 2:
-        return np.zeros((draws, layers))
-    variance = float(np.nanmean(points.var(axis=1, ddof=1))) if np.isfinite(points).any() else 0.0
+        error = rng.standard_t(group.freedom, (draws, layers)) if group.freedom else 0.0
+        return np.zeros((draws, layers)) + group.sd * error
     return cast(
         np.ndarray,
-        rng.standard_t(layers * (count - 1), (draws, layers)) * np.sqrt(variance / count),
+        rng.standard_t(layers * (count - 1), (draws, layers))
+        * np.sqrt(_variance(group.points) / count),
     )
+
+
+def _variance(points: np.ndarray) -> float:
+    """Variance over probes (layer, draw), pooled over layers."""
+    return float(np.nanmean(points.var(axis=1, ddof=1))) if np.isfinite(points).any() else 0.0

@@ -117,9 +117,12 @@ def train_probes(
 @pure("probes.scored", guard=as_identified)
 def score_probes(**arguments: Any) -> Value:
     """What `train_probes` returns without the maps, for studies that apply them to no sentence."""
-    return {
-        name: part for name, part in train_probes(**arguments).items() if not name.endswith("_maps")
-    }
+    return without_maps(train_probes(**arguments))
+
+
+def without_maps(scored: Value) -> Value:
+    """A task's output without the trained maps."""
+    return {name: part for name, part in scored.items() if not name.endswith("_maps")}
 
 
 def read_vectors(

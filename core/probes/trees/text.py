@@ -6,21 +6,26 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from core.models import parse_ref
+from core.probes.structural.arcs import FAR
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.probes.structural.scores import LONGEST, SHORTEST
+from core.probes.trees.comparisons import EMBEDDINGS
 from core.probes.trees.statements import (
     BELOW,
+    BEST,
     CONTROL_TREES,
-    EMBEDDINGS,
     FIRST,
     LAST,
     SIMILAR,
+    TIED,
+    TOO_FEW,
     UNSCORED,
+    arc_statements,
     statements_of,
 )
-from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, WINDOW
-from core.results.names import short_name, short_names
+from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, TAGS, WINDOW
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement, leading
 
@@ -29,16 +34,15 @@ if TYPE_CHECKING:
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
 
-CITATIONS = ("hewitt2019structural", "hewitt2019control", "demarneffe2021")
+CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 TWO_LINES = 160  # letters above a figure
 MOST_NAMED = 3  # models that a headline compares with the first
 NOTHING = "No model could be probed; the reasons are below."
-NO_RANK = "No rank could be probed; the reasons are below."
 LEADS = {
-    "uuas": "{name} predicts {value} of {edges} at best (layer {layer})",
-    "dspr": "{name} predicts tree distances with a rank correlation of {value} at layer {layer}",
-    "root": "{name} predicts the root of {value} of the sentences at its best layer ({layer})",
-    "nspr": "{name} predicts tree depths with a rank correlation of {value} at layer {layer}",
+    "uuas": "{name} predicts {value} of {edges} at {best}",
+    "dspr": "{name} predicts tree distances with rank correlation {value} at {layers}",
+    "root": "{name} predicts the root of {value} of sentences at {best}",
+    "nspr": "{name} predicts tree depths with rank correlation {value} at {layers}",
 }
 
 
@@ -59,18 +63,38 @@ def scores_sentence(result: ProbeResult, metric: str) -> str:
     return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
 
 
+def arcs_sentence(result: ProbeResult) -> str:
+    """As many of two sentences, on far and on adjacent arcs, as two lines hold; "" without them."""
+    sentences: list[str] = []
+    for each in arc_statements(result.tables, list(result.probes)):
+        assert each.estimate is not None
+        if each.verdict != BEST:
+            sentences[-1] += f", {compared_with(each)}"
+        elif each.baseline == FAR:
+            sentences.append(
+                f"Without adjacent arcs, {short_name(each.subject)} predicts "
+                f"{each.estimate.value_text} of parse edges at layer {each.layers[0]}"
+            )
+        else:
+            sentences.append(f"Of adjacent arcs, it predicts {each.estimate.value_text}")
+    return leading((f"{sentence}." for sentence in sentences), TWO_LINES)
+
+
 def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
     if not statements:
         return
-    first, *rest = statements
-    names, layer = short_names(dict.fromkeys(each.subject for each in statements)), first.layers[0]
+    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
+    first, *rest = (each for each in statements if each.verdict != TIED)
+    names = short_names(dict.fromkeys(each.subject for each in statements))
     name = names[first.subject]
     if metric.endswith(SELECTIVITY):
-        yield f"At its best layer ({layer}), {name} is {compared_with(first)}."
+        yield f"At its best layer ({first.layers[0]}), {name} is {compared_with(first)}."
         return
     assert first.estimate is not None
+    layers = tied.get(first.subject, first.layers)
     sentence = LEADS[metric].format(
-        name=name, value=first.estimate.value_text, layer=layer,
+        name=name, value=first.estimate.value_text,
+        best=best_in_words(layers), layers=layers_in_words(layers),
         edges="parse edges" if parsed else "gold edges",
     )  # fmt: skip
     if rest and rest[0].subject == first.subject:
@@ -82,7 +106,19 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         compared = f"{gap} {name}"
         if each.verdict == SIMILAR:
             compared = f"not detectably different from {name} ({gap})"
-        yield f"At layer {each.layers[0]}, {names[each.subject]} is {compared}."
+        layers = tied.get(each.subject, each.layers)
+        where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
+        yield f"At {where}, {names[each.subject]} is {compared}."
+
+
+def best_in_words(layers: Sequence[int]) -> str:
+    """The best layer, or the layers not distinguishable from it: "its best layers (1 to 6)".
+
+    Args:
+        layers: In order.
+    """
+    noun, _, numbers = layers_in_words(layers).partition(" ")
+    return f"its best {noun} ({numbers})"
 
 
 def compared_with(statement: Statement) -> str:
@@ -102,24 +138,13 @@ def baseline_name(baseline: str) -> str:
         CHAIN: "the linear chain",
         WINDOW: "its static window",
         CONTROL_TREES: "the same probes on control trees",
+        EMBEDDINGS: "its layer 0",
+        TAGS[0]: "probes on parts of speech",
+        TAGS[1]: "probes on the parts of speech of three words",
     }
     if baseline in names:
         return names[baseline]
     return "the untrained model" if parse_ref(baseline).random else short_name(baseline)
-
-
-def sweep_headline(statements: Sequence[Statement]) -> str:
-    """For each model the rank that suffices, from statements in pairs: that rank, the best UUAS."""
-    clauses = []
-    for near, best in zip(statements[::2], statements[1::2], strict=True):
-        assert near.estimate is not None
-        assert best.estimate is not None
-        clauses.append(
-            f"{short_name(near.subject)} comes within 1 point of its best UUAS "
-            f"({best.estimate.value_text}) at rank {near.estimate.value_text} "
-            f"of {near.baseline.removeprefix('rank ')} (layer {near.layers[0]})"
-        )
-    return f"{'; '.join(clauses)}." if clauses else NO_RANK
 
 
 def make_notices(doubts: Sequence[Statement]) -> list[str]:
@@ -134,6 +159,13 @@ def _notice(doubt: Statement) -> str:
             "heads to score it on."
         )
     name, layer = short_name(doubt.subject), doubt.layers[0]
+    if doubt.verdict == TOO_FEW:
+        assert doubt.estimate is not None
+        return (
+            f"{name}: beside {layers_in_words(doubt.layers)}, the static window predicts less than "
+            f"alone ({doubt.estimate.text} at worst), so there are too few training sentences to "
+            "tell what the layers add."
+        )
     best = f"the best layer ({layer})"
     if doubt.verdict in (FIRST, LAST):
         place = "first" if doubt.verdict == FIRST else "last"
@@ -141,11 +173,13 @@ def _notice(doubt: Statement) -> str:
             f"{name}: {best} is the {place} one probed. Published BERT results peak in the middle "
             "layers."
         )
-    if doubt.baseline == EMBEDDINGS:
-        return f"{name}: the 95 % intervals of {best} and of the embeddings (layer 0) overlap."
+    assert doubt.estimate is not None
+    score = doubt.estimate.text
     if doubt.verdict == SIMILAR:
-        return f"{name}: UUAS at {best} is not detectably above {baseline_name(doubt.baseline)}."
-    score = doubt.estimate.text if doubt.estimate else ""
+        return (
+            f"{name}: UUAS at {best} is not detectably above {baseline_name(doubt.baseline)} "
+            f"(difference {score})."
+        )
     how = "is below" if doubt.verdict == BELOW else "has a 95 % interval that overlaps"
     return (
         f"{name}: UUAS at {best}, {score}, {how} that of the linear chain, which links adjacent "
@@ -183,9 +217,25 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         f"are averaged within each sentence length, then over lengths {SHORTEST} to {LONGEST}.",
         "Baselines are a probe on a position code alone, the untrained model at its best layer, "
         "and each model's static window: its embeddings (layer 0) of a word and its two "
-        "neighbours, with no layer run. The headline gives the difference from the baseline that "
+        "neighbours, with no layer run; its layer 0 alone; and, where the text has them, parts of "
+        "speech, alone and with those of the two neighbours, beside the position code. The "
+        "headline gives the difference from the baseline, other than parts of speech, that "
         "scores highest. Other models are compared with the first at their own best layer.",
+        "Layers are not distinguishable from the best one where the interval of the paired "
+        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0.",
     ]
+    if {"distance", "depth"} <= set(spec.probes):
+        parts.append(
+            "Scores by arc length are those of the first probe of each layer; an arc's length is "
+            "the distance of its words in the sentence. The error over probes in their bands is "
+            "that of UUAS, times the square root of how many times fewer arcs there are."
+        )
+    if spec.conditional:
+        parts.append(
+            "What a layer adds is the score of probes on the layer beside the static window minus "
+            "that of the window alone (conditional probing, Hewitt et al. 2021). The window was "
+            "reduced to the layer's width by the principal components of the training words."
+        )
     if coded:
         parts.append(
             f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
@@ -208,7 +258,6 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
     return " ".join(parts)
 
 
-SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
 REASON = (
     "Run it to see which layers encode dependency syntax, and whether fine-tuning adds to it or "
     "removes it."
@@ -217,6 +266,10 @@ HOW_TO_READ = {
     "By layer": (
         "Height is the score: 100 % (or 1) is perfect. Dotted curves are trained on random trees; "
         "grey lines are baselines, bands 95 % intervals."
+    ),
+    "By arc length": (
+        "Height is the share of edges predicted, by the distance of their words, and on the right "
+        "without adjacent words. Grey lines are baselines, bands 95 % intervals."
     ),
     "Sentence": (
         "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "
@@ -232,6 +285,19 @@ CAVEATS = {
         "The static window is a probe on the model's own embedding table, read for a word and its "
         "two neighbours, with no layer run. A layer that does not score above it may know no more "
         "syntax than the words that stand side by side."
+    ),
+    "Parts of speech give much of the tree, too.": (
+        "Probes on the parts of speech of a word and its neighbours often score higher than a "
+        "model. The tags are given there, while a model has to infer them from words, so they "
+        "are a row of the table, not the baseline of the headline."
+    ),
+    "A score is mostly one of adjacent words.": (
+        "About half of all edges join adjacent words. *By arc length* shows whether a model gains "
+        "on the other edges."
+    ),
+    "No single layer is best.": (
+        "Which layer scores highest depends on the initial maps and on the test sentences. The "
+        "headline names all layers that are not distinguishable from the best one."
     ),
     "Word order alone scores high.": (
         "Linking adjacent words scores 43 UUAS on English web text without any syntax. Compare "

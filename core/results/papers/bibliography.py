@@ -70,6 +70,12 @@ _OF_MODELS = (
         "NAACL", doi="10.18653/v1/N19-1419",
     ),
     Reference(
+        "hewitt2021", 2021, TALK,
+        ("Hewitt, John", "Ethayarajh, Kawin", "Liang, Percy", "Manning, Christopher D."),
+        "Conditional probing: measuring usable information beyond a baseline",
+        "EMNLP", doi="10.18653/v1/2021.emnlp-main.122", arxiv="2109.09234",
+    ),
+    Reference(
         "hu2022", 2022, TALK,
         ("Hu, Edward J.", "Shen, Yelong", "Wallis, Phillip", "Allen-Zhu, Zeyuan", "Li, Yuanzhi",
          "Wang, Shean", "Wang, Lu", "Chen, Weizhu"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from core.models.changes import shares_no_start
 from core.results.differences import banded_differences
 from core.results.estimates import Estimate, estimate_of
+from core.results.names import layers_in_words
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -180,21 +181,6 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
     first, second = dict.fromkeys(table["corpus"])
     here, away = (table[table["corpus"] == corpus] for corpus in (first, second))
     return banded_differences(here, away, ("model", "layer"), "similarity")
-
-
-def layers_in_words(layers: Sequence[int]) -> str:
-    """Name layers: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no layer".
-
-    Args:
-        layers: In order.
-    """
-    if not layers:
-        return "no layer"
-    if len(layers) == 1:
-        return f"layer {layers[0]}"
-    if len(layers) > 2 and list(layers) == list(range(layers[0], layers[-1] + 1)):
-        return f"layers {layers[0]} to {layers[-1]}"
-    return f"layers {', '.join(str(layer) for layer in layers[:-1])} and {layers[-1]}"
 
 
 def place_in_words(differing: Sequence[int], layers: Sequence[int], *, only: bool = True) -> str:

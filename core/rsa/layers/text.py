@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.models.changes import shares_no_start
-from core.results.names import short_name
+from core.results.names import layers_in_words, short_name
 from core.results.numbers import text_of
-from core.rsa.layers.differences import THRESHOLD, layers_in_words
+from core.rsa.layers.differences import THRESHOLD
 from core.rsa.layers.runs import runs_of
 from core.rsa.layers.spec import ITEMS, RsaSpec
 from core.rsa.measures.kernels import KERNELS

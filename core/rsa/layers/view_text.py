@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.results.estimates import Estimate
-from core.results.names import short_name, short_names
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.rsa.layers.differences import (
@@ -26,7 +26,6 @@ from core.rsa.layers.differences import (
     UNMEASURED,
     WEIGHT_CHANGE,
     grid_statements,
-    layers_in_words,
     place_in_words,
     statements_of,
     text_differences,

@@ -14,11 +14,10 @@ import numpy as np
 
 from core.models.changes import Change
 from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_names
+from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.rsa.layers.differences import layers_in_words
 from core.rsa.swap.examples import PARSE
 
 if TYPE_CHECKING:

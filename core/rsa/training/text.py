@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.results.estimates import Estimate, estimate_of
-from core.results.names import short_names
+from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
-from core.rsa.layers.differences import layers_in_words
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:

@@ -27,9 +27,11 @@ from core.probes.edges.study import STUDY, plan, prepare
 from core.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.edges.text import make_methods
+from core.probes.trees.comparisons import EMBEDDINGS
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK
 from core.probes.trees.statements import BEST, verdict_of
+from core.probes.trees.tables import TAGS, WINDOW
 from core.probes.trees.tasks import read_vectors
 from core.results.estimates import estimate_of
 from core.results.export import Result
@@ -38,7 +40,7 @@ from tests.core.probes.planted import random_heads
 from tests.core.tiny_models import LAYERS, TEXT, save_tiny
 
 WORDS = sorted(set(TEXT.split()))
-TAGS = ("NOUN", "VERB", "ADJ", "DET")
+UPOS = ("NOUN", "VERB", "ADJ", "DET")
 DEPS = ("nsubj:pass", "obj", "det")
 
 
@@ -51,7 +53,7 @@ def write_tagged(path: Path, count: int = 140, seed: int = 0) -> Path:
         heads = random_heads(rng, 5, 9)
         ids = rng.integers(0, len(WORDS), len(heads))
         for place, (number, head) in enumerate(zip(ids, heads, strict=True), start=1):
-            tag = TAGS[number % 4] if rng.random() < 0.9 else "NOUN"
+            tag = UPOS[number % 4] if rng.random() < 0.9 else "NOUN"
             label = "root" if head == 0 else DEPS[(number + ids[head - 1]) % 3]
             lines.append(
                 "\t".join(
@@ -116,6 +118,8 @@ def test_the_table_has_every_row_that_makes_a_score_mean_something(
         MAJORITY,
         LOOKUP,
         PLACES,
+        WINDOW,
+        *TAGS.values(),
     }
     for target in ("pos", "label", "distance"):
         for labels in ("real", "control", "selectivity"):
@@ -146,6 +150,7 @@ def test_the_headline_states_the_best_layers_their_baselines_and_the_other_model
         assert found.estimate == estimate_of(best, "value")
         margins = result.tables["edge_margins"].query("probe == @target and metric == 'accuracy'")
         margins = margins[(margins["model"] == box["bert"]) & (margins["layer"] == best["layer"])]
+        margins = margins[~margins["rival"].isin(TAGS.values())]
         strongest = margins.loc[margins["rival_value"].idxmax()]
         baseline = stated[subject_of(target, strongest["rival"]), BASELINE]
         assert baseline.estimate == estimate_of(strongest, "rival_value")
@@ -243,6 +248,49 @@ def _scikit(kind: type, features: np.ndarray, labels: np.ndarray, penalty: float
     return kind(C=1 / penalty, fit_intercept=False, tol=1e-6, max_iter=2_000).fit(features, labels)
 
 
+def test_window_and_tags_are_scored_like_a_layer_by_scikit_learn(
+    spec: Spec, outputs: Outputs
+) -> None:
+    """The words' own vectors at layer 0 beside their neighbours'; their parts of speech."""
+    from sklearn.linear_model import LogisticRegression
+
+    model, target = spec.models[0], "label"
+    tasks = {task.role: task for task in plan(spec, run(prepare(spec)))}
+    given = dict(tasks[WINDOW, model, target].arguments)
+    trees, classes = given["trees"], dict(tasks["parts of speech", target].arguments)["classes"]
+    items = edge_items(target, trees.heads, trees.keep, given["tags"])
+    states = read_vectors(model, trees.words, (0,))[0][:, 0].astype(np.float64)
+    names = sorted({name for row in classes for name in row})
+    marks = np.eye(len(names))[[names.index(name) for row in classes for name in row]]
+    starts = np.cumsum([0, *map(len, trees.words)])
+
+    def window(rows: np.ndarray, sentence: int, word: int, reach: int) -> np.ndarray:
+        places = [0, *(s * n for n in range(1, reach + 1) for s in (-1, 1))]
+        inside = [0 <= word + place < len(trees.words[sentence]) for place in places]
+        return np.concatenate(
+            [rows[starts[sentence] + word + place] if here else 0 * rows[0]
+             for place, here in zip(places, inside, strict=True)]
+        )  # fmt: skip
+
+    train, dev = np.cumsum(given["sizes"])[:2]
+    fitted, test = items.sentence < train, items.sentence >= dev
+    truth = np.array(items.labels)
+    rivals = [(outputs.values[WINDOW, model, target], 0, states, 1)]
+    rivals += [(outputs.values["parts of speech", target], reach, marks, reach) for reach in TAGS]
+    for value, row, vectors, reach in rivals:
+        pairs = np.array(
+            [
+                np.concatenate([window(vectors, *place, reach) for place in ((s, h), (s, w))])
+                for s, h, w in zip(items.sentence, items.head, items.word, strict=True)
+            ]
+        )
+        features = standardised(pairs[:, None], int(fitted.sum())).numpy()[0]
+        slow = _scikit(LogisticRegression, features[fitted], truth[fitted], spec.penalty)
+        right = slow.predict(features[test]) == truth[test]
+        assert abs(value["correct"][row, 0].sum() - right.sum()) <= 2  # ties in half precision
+    assert ("parts of speech", "pos") not in tasks  # tags are what that target predicts
+
+
 def test_the_lookup_is_the_most_frequent_label_of_the_word(spec: Spec, outputs: Outputs) -> None:
     task = next(task for task in plan(spec, run(prepare(spec))) if task.role == ("rivals", "pos"))
     given, value = dict(task.arguments), outputs.values["rivals", "pos"]
@@ -334,7 +382,11 @@ def test_selectivity_margins_and_differences_are_what_they_say(
         expected = (mine["real", metric] - base["real", metric]).to_numpy(float)
         assert np.allclose(found, expected, equal_nan=True)
     margins = result.tables["edge_margins"].query("probe == 'pos' and metric == 'accuracy'")
-    assert set(margins["rival"]) == {MAJORITY, LOOKUP, PLACES, f"random:{box['bert']}"}
+    untrained = f"random:{box['bert']}"
+    assert set(margins["rival"]) == {MAJORITY, LOOKUP, PLACES, WINDOW, EMBEDDINGS, untrained}
+    bottom = margins[(margins["rival"] == EMBEDDINGS) & (margins["model"] == box["bert"])]
+    scores = base["real", ACCURACY].to_numpy()
+    assert np.allclose(bottom["margin"], scores[1:] - scores[0])
     lookup = margins[(margins["rival"] == LOOKUP) & (margins["model"] == box["bert"])]
     value = float(rows_of(result, model=LOOKUP, probe="pos", metric=ACCURACY)["value"].iloc[0])
     assert np.allclose(lookup["margin"], base["real", ACCURACY].to_numpy() - value)

@@ -6,8 +6,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.probes.trees.comparisons import DIFFERENCES, MARGINS, difference_rows, margin_rows
-from core.probes.trees.tables import POSITION, Group, Sample
+from core.probes.structural.arcs import ADJACENT, FAR
+from core.probes.structural.scores import Gold
+from core.probes.trees.comparisons import (
+    DIFFERENCES,
+    EMBEDDINGS,
+    MARGINS,
+    WINDOW,
+    baseline_rows,
+    baselines_of,
+    best_layer_rows,
+    difference_rows,
+    margin_rows,
+)
+from core.probes.trees.tables import POSITION, TAGS, Group, Sample, arc_groups, draw_sample, summary
+from core.text.trees import tree_depths, tree_distances
+from tests.core.probes.planted import random_heads
 
 BASE, MODEL, RIVAL = "zoo:base", "zoo:model", "random:zoo:base"
 RESAMPLES = 200
@@ -111,3 +125,67 @@ def test_positions_have_no_layer(sample: Sample) -> None:
     assert table["rival_layer"].isna().all()
     assert table["rival_layer"].dtype == pd.Int64Dtype()
     np.testing.assert_allclose(table["rival_value"], position["uuas"].points[0, 0])
+
+
+def test_a_trained_model_has_its_own_window_and_layer_0_beside_the_shared_baselines(
+    sample: Sample,
+) -> None:
+    groups = {MODEL: {"uuas": group(1)}, BASE: {"uuas": group(0)}, RIVAL: {"uuas": group(3)}}
+    rivals = {
+        name: {"uuas": group(seed, (0,))}
+        for seed, name in enumerate((POSITION, *TAGS.values(), (WINDOW, MODEL)), start=5)
+    }
+    theirs = dict(baselines_of(groups, rivals))
+    assert set(theirs) == {MODEL, BASE}
+    shared = {RIVAL, POSITION, *TAGS.values(), EMBEDDINGS}
+    assert (set(theirs[MODEL]), set(theirs[BASE])) == (shared | {WINDOW}, shared)
+    table = baseline_rows(groups, rivals, sample).query("model == @MODEL").set_index("rival")
+    bottom, mine = table.loc[EMBEDDINGS], groups[MODEL]["uuas"].points[:, 0]
+    assert bottom["layer"].tolist() == [1, 2]  # layer 0 is no baseline of itself
+    np.testing.assert_allclose(bottom["margin"], mine[1:] - mine[0])
+    assert table.loc[WINDOW, "rival_layer"].isna().all()
+
+
+def test_layers_that_no_simultaneous_interval_separates_from_the_best_are_tied(
+    sample: Sample,
+) -> None:
+    rng = np.random.default_rng(11)
+    points = np.array([[40.0], [50.0], [50.2], [51.0]])
+    resampled = points + rng.standard_normal((RESAMPLES, 4, 1)) * [[0.1], [0.1], [0.1], [5.0]]
+    mine = Group((0, 2, 4, 6), (8,) * 4, points, resampled, np.array([1.0, 2.0, 9.0, 3.0]))
+    table = best_layer_rows({MODEL: {"uuas": mine}}, sample).set_index("layer")
+    assert set(table["best_layer"]) == {4}
+    for place, (layer, row) in enumerate(table.iterrows()):
+        between = resampled[:, 2, 0] - resampled[:, place, 0]
+        assert row["difference"] == pytest.approx(points[2, 0] - points[place, 0])
+        assert row["low"] == pytest.approx(np.quantile(between, 0.05 / 3 / 2), abs=1e-9)
+        assert row["high"] == pytest.approx(np.quantile(between, 1 - 0.05 / 3 / 2), abs=1e-9)
+        assert row["tied"] == (layer == 4 or not row["low"] > 0)
+    assert table["tied"].tolist() == [False, True, True, True]
+    assert best_layer_rows({MODEL: {"uuas": mine.only([2])}}, sample)["tied"].tolist() == [True]
+
+
+def test_arcs_of_one_probe_have_an_error_over_probes_that_grows_as_arcs_get_fewer() -> None:
+    rng = np.random.default_rng(12)
+    heads = [random_heads(rng, 6, 12) for _ in range(40)]
+    gold = Gold(
+        heads, [tree_distances(row) for row in heads], [tree_depths(row) for row in heads],
+        [np.ones(len(row), dtype=bool) for row in heads],
+    )  # fmt: skip
+    sample = draw_sample(gold.lengths, RESAMPLES, 0)
+    predicted = np.concatenate([np.array(random_heads(rng, len(row), len(row))) for row in heads])[
+        None
+    ]
+    whole = Group(
+        (3,), (8,), np.array([[50.0, 56.0, 53.0]]), np.zeros((RESAMPLES, 1, 3)), np.ones(1)
+    )
+    alone, several = (arc_groups(predicted, gold, sample, probes) for probes in (None, whole))
+    total = sum(len(row) - 1 for row in heads)
+    for arcs in (ADJACENT, FAR):
+        assert several[arcs].layers == (3,)
+        np.testing.assert_array_equal(alone[arcs].points, several[arcs].points)
+        far = [abs(w - h) > 1 for row in heads for w, h in enumerate(row, start=1) if h]
+        count = sum(far) if arcs == FAR else len(far) - sum(far)
+        assert several[arcs].sd == pytest.approx(3.0 * np.sqrt(total / count))
+        narrow, wide = (summary(sample, (1, groups[arcs])) for groups in (alone, several))
+        assert (wide["high"] - wide["low"] > narrow["high"] - narrow["low"]).all()

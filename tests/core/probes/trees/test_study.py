@@ -22,13 +22,16 @@ from core.probes.sentence.study import (
     read_text,
     run_sentences,
 )
+from core.probes.structural.arcs import ADJACENT, BY_LENGTH, FAR
 from core.probes.structural.positions import SIZE
 from core.probes.structural.predict import SentenceView
 from core.probes.trees import charts, rival_tasks, tasks
+from core.probes.trees.comparisons import EMBEDDINGS
 from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.data import (
     FEWEST,
     Tree,
+    Trees,
     overlap_notice,
     part_of,
     read_treebank,
@@ -41,13 +44,13 @@ from core.probes.trees.statements import (
     BELOW,
     BEST,
     CONTROL_TREES,
-    EMBEDDINGS,
     LAST,
     NEAR,
-    OVERLAPS,
     SIMILAR,
     SUFFICES,
+    TIED,
     UNSCORED,
+    arc_statements,
     doubts_of,
     statements_of,
 )
@@ -61,12 +64,14 @@ from core.probes.trees.tables import (
     POSITION,
     RANDOM,
     SELECTIVITY,
+    TAGS,
     WINDOW,
     best_row,
 )
 from core.probes.trees.text import (
     NOTHING,
     TWO_LINES,
+    arcs_sentence,
     make_headline,
     make_notices,
     scores_sentence,
@@ -77,6 +82,8 @@ from core.runs.runner import run
 from core.runs.tasks import Task
 from core.text.conllu import read_conllu
 from core.text.corpora import corpus_from_bytes
+from core.vectors.window import windows_of_sentences
+from tests.core.probes.edges.test_study import write_tagged
 from tests.core.probes.planted import random_heads
 from tests.core.tiny_models import LAYERS, TEXT, save_tiny
 
@@ -214,7 +221,7 @@ def test_differences_are_those_of_the_table(box: dict[str, str], result: ProbeRe
 def test_margins_are_over_both_baselines(box: dict[str, str], result: ProbeResult) -> None:
     table, margins = result.table, result.tables["margins"]
     untrained = f"random:{box['bert']}"
-    assert set(margins["rival"]) == {POSITION, WINDOW, untrained}
+    assert set(margins["rival"]) == {POSITION, WINDOW, EMBEDDINGS, untrained}
     assert set(margins["model"]) == {box["bert"], box["gpt2"]}
     mine = table[
         (table["model"] == box["gpt2"]) & (table["metric"] == "root") & (table["probe"] == "depth")
@@ -255,6 +262,124 @@ def test_each_model_is_compared_with_the_window_of_its_own_embeddings(
         )
 
 
+def test_arcs_add_up_to_the_first_probes_uuas_and_have_margins_of_their_own(
+    box: dict[str, str], result: ProbeResult
+) -> None:
+    arcs, margins = result.tables["arcs"], result.tables["arc_margins"]
+    assert {box["bert"], f"random:{box['bert']}", POSITION, WINDOW, CHAIN} == set(arcs["model"]) - {
+        box["gpt2"]
+    }
+    assert arcs[["low", "high"]].to_numpy().min() >= 0
+    assert arcs[["low", "high"]].to_numpy().max() <= 100
+    mine = arcs[arcs["model"] == box["gpt2"]]
+    uuas, edges = result.probes[box["gpt2"]].uuas, mine.groupby("arcs")["edges"].first()
+    assert uuas is not None
+    counts = np.array([sum(map(bool, tree.heads[:-1])) for tree in result.test])
+    assert edges[list(BY_LENGTH)].sum() == counts.sum() == edges[ADJACENT] + edges[FAR]
+    for layer, of_layer in mine.groupby("layer"):
+        scores = of_layer.set_index("arcs")["value"]
+        expected = np.nansum(uuas[result.probes[box["gpt2"]].layers.index(layer)] * counts)
+        for kinds in (list(BY_LENGTH), [ADJACENT, FAR]):
+            assert (scores[kinds] * edges[kinds]).sum() / 100 == pytest.approx(expected)
+    window = margins[(margins["rival"] == WINDOW) & (margins["arcs"] == FAR)]
+    row = window[(window["model"] == box["bert"]) & (window["layer"] == 2)].iloc[0]
+    values = arcs[arcs["arcs"] == FAR].set_index(["model", "layer"])["value"]
+    theirs = arcs[(arcs["arcs"] == FAR) & (arcs["model"] == WINDOW)]["value"].iloc[0]
+    assert row["rival_value"] == pytest.approx(theirs)
+    assert row["margin"] == pytest.approx(values[box["bert"], 2] - theirs)
+    far, margin, *_ = arc_statements(result.tables, list(result.probes))
+    assert (far.subject, far.baseline) == (box["bert"], FAR)
+    assert far.layers == (result.best_layer(box["bert"]),)
+    assert far.named_in(arcs_sentence(result))
+    assert margin.named_in(arcs_sentence(result))
+    assert len(arcs_sentence(result)) <= TWO_LINES
+
+
+def test_layers_tied_with_the_best_are_named_by_the_headline(
+    box: dict[str, str], result: ProbeResult
+) -> None:
+    best = result.tables["best_layers"]
+    rows = (best["model"] == box["bert"]) & (best["metric"] == "uuas")
+    for tied, named in (
+        ([True, True, False, True], "(0, 1 and 3)"),
+        ([False, True] * 2, "(1 and 3)"),
+    ):
+        changed = best.copy()
+        changed.loc[rows, "tied"] = tied
+        tables = {**result.tables, "best_layers": changed}
+        statements = statements_of(tables, [box["bert"]], "uuas")
+        assert [each.layers for each in statements if each.verdict == TIED] == [
+            tuple(np.flatnonzero(tied))
+        ]
+        assert named in make_headline(statements, "uuas", parsed=False)
+
+
+def test_parts_of_speech_and_layers_beside_the_window_are_rows_of_their_own(
+    box: dict[str, str], tmp_path: Path
+) -> None:
+    asked = ProbeSpec(
+        models=(box["bert"],), corpus=str(write_tagged(tmp_path / "tagged.conllu")), rank=8,
+        layers=(1, 2), epochs=1, draws=50, seeds=1, controls=0, untrained=False, conditional=True,
+    )  # fmt: skip
+    result = STUDY.run(asked)
+    assert not result.failures
+    assert set(TAGS.values()) <= set(result.table["model"])
+    assert set(TAGS.values()) <= set(result.tables["margins"]["rival"])
+    assert not set(TAGS.values()) & {each.baseline for each in result.statements[:2]}
+    added = result.tables["added"]
+    assert set(added["rival"]) == {WINDOW}
+    assert added.groupby("metric")["layer"].apply(list).tolist() == [[1, 2]] * 4
+    assert {"added-uuas", "arcs"} <= set(charts.figures(result))
+    plain = STUDY.run(replace(asked, conditional=False))
+    assert "added" not in plain.tables
+    with pytest.raises(SpecError, match="conditional"):
+        charts.added_chart(plain)
+    alone = STUDY.run(replace(asked, conditional=False, probes=("distance",)))
+    assert "arcs" not in alone.tables  # trees need a root
+    assert arcs_sentence(alone) == ""
+    with pytest.raises(SpecError, match="distance and depth"):
+        charts.arc_chart(alone)
+
+
+def test_beside_the_window_every_layer_has_the_same_reduced_window(
+    box: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[np.ndarray] = []
+
+    def capture(vectors: np.ndarray, *rest: object) -> dict[str, object]:
+        seen.append(vectors)
+        return {}
+
+    monkeypatch.setattr(rival_tasks, "train_and_score", capture)
+    rows = [
+        Tree(tuple(np.roll(WORDS, i)[:5].tolist()), (2, 0, 2, 3, 3), (True,) * 5) for i in range(20)
+    ]
+    trees, how = Trees.of(rows), tasks.Regime(("distance",), (8,), 1, 0, 1)
+    given = {"trees": trees, "sizes": (16, 2, 2), "layers": (1, 3), "how": how}
+    for position in (False, True):
+        rival_tasks.score_beside_window(box["bert"], "", position=position, **given)
+    plain, coded = seen
+    width = plain.shape[2] // 2
+    assert plain.shape == (100, 3, 2 * width)
+    assert (plain[:, -1, width:] == 0).all()
+    assert (plain[:, :, :width] == plain[:, :1, :width]).all()
+    states, _ = tasks.read_vectors(box["bert"], trees.words, (0, 1, 3))
+    of_layer = states[:, 2].astype(np.float32)
+    centred = of_layer - of_layer[:80].mean(axis=0)
+    np.testing.assert_allclose(
+        plain[:, 1, width:], centred / np.abs(centred[:80]).mean(), atol=1e-4
+    )
+    window = windows_of_sentences(states[:, 0], np.full(20, 5), 1).astype(np.float64)
+    centred = window - window[:80].mean(axis=0)
+    scores = np.linalg.svd(centred[:80], full_matrices=False)[2][:width] @ centred.T
+    scale = np.abs(plain[:, 0, 0]).mean() / np.abs(scores[0]).mean()
+    np.testing.assert_allclose(
+        np.abs(plain[:, 0, :4]), scale * np.abs(scores[:4].T), rtol=1e-2, atol=1e-2
+    )
+    assert coded.shape == (100, 3, 2 * width + SIZE)
+    np.testing.assert_allclose(coded[..., : 2 * width], plain, atol=1e-6)
+
+
 def test_the_best_layer_is_chosen_on_development_sentences(
     box: dict[str, str], result: ProbeResult
 ) -> None:
@@ -268,13 +393,14 @@ def test_the_best_layer_is_chosen_on_development_sentences(
     table.loc[rows, "value"] = [0.0, 1.0, 2.0, 99.0]
     changed = replace(result, tables={**result.tables, "scores": table})
     assert changed.best_layer(box["bert"]) == 1
-    best, margin = statements_of(changed.tables, [box["bert"]], "uuas")
+    best, margin, *_ = statements_of(changed.tables, [box["bert"]], "uuas")
     assert (best.subject, best.verdict, best.layers) == (box["bert"], BEST, (1,))
     assert best.estimate is not None
     assert best.estimate.value == 1.0
     margins = result.tables["margins"]
     margins = margins[(margins["model"] == box["bert"]) & (margins["metric"] == "uuas")]
-    here = margins[margins["layer"] == 1].set_index("rival")
+    here = margins[(margins["layer"] == 1) & ~margins["rival"].isin(TAGS.values())]
+    here = here.set_index("rival")
     assert margin.baseline == here["rival_value"].idxmax()
     assert margin.estimate == estimate_of(here.loc[margin.baseline], "margin")
     headline = make_headline((best, margin), "uuas", parsed=False)
@@ -287,9 +413,9 @@ def test_the_headline_states_the_margin_and_the_other_models(
 ) -> None:
     statements = statements_of(result.tables, spec.probed, "uuas")
     assert result.statements[: len(statements)] == statements
-    _, margin, other = statements
+    _, margin, other = [each for each in statements if each.verdict != TIED]
     assert margin.subject == box["bert"]
-    assert margin.baseline in (POSITION, WINDOW, f"random:{box['bert']}")
+    assert margin.baseline in (POSITION, WINDOW, EMBEDDINGS, f"random:{box['bert']}")
     assert (other.subject, other.baseline) == (box["gpt2"], box["bert"])
     assert other.layers == (result.best_layer(box["gpt2"]),)
     differences = result.tables["differences"].query("metric == 'uuas'")
@@ -674,22 +800,32 @@ def test_expectations_that_fail_are_said(spec: ProbeSpec, box: dict[str, str]) -
     rows = [row(box["bert"], layer, 30.0 + layer) for layer in range(4)]
     rows += [row(f"random:{box['bert']}", 0, 32.0), row(CHAIN, None, 43.0)]
     table = pd.DataFrame(rows).astype({"layer": "Int64"})
-    close = {"model": box["bert"], "layer": 3, "metric": "uuas", "low": -1.0}
+    close = {"model": box["bert"], "layer": 3, "metric": "uuas", "margin": 2.0, "high": 5.0}
     margins = pd.DataFrame(
-        [close | {"rival": POSITION}, close | {"rival": f"random:{box['bert']}", "low": 0.5}]
+        [
+            close | {"rival": POSITION, "low": -1.0},
+            close | {"rival": EMBEDDINGS, "low": -0.5},
+            close | {"rival": f"random:{box['bert']}", "low": 0.5},
+        ]
     )
-    doubts = doubts_of({"scores": table, "margins": margins}, spec)
+    best = pd.DataFrame(
+        {"model": box["bert"], "metric": "uuas", "layer": range(4), "tied": [False] * 3 + [True]}
+    )
+    tables = {"scores": table, "margins": margins, "best_layers": best}
+    doubts = doubts_of(tables, spec)
     assert [(each.subject, each.verdict, each.baseline) for each in doubts] == [
         (box["bert"], BELOW, CHAIN),
         (box["bert"], LAST, ""),
-        (box["bert"], OVERLAPS, EMBEDDINGS),
         (box["bert"], SIMILAR, POSITION),
+        (box["bert"], SIMILAR, EMBEDDINGS),
         (PARSED, UNSCORED, ""),
     ]
     assert all(each.layers == (3,) for each in doubts[:4])
     notices = make_notices(doubts)
     assert len(set(notices)) == len(doubts)
-    assert all(each.named_in(notice) for each, notice in zip(doubts[:1], notices, strict=False))
+    assert all(each.named_in(notice) for each, notice in zip(doubts, notices, strict=True))
+    several = {**tables, "best_layers": best.assign(tied=True)}
+    assert LAST not in {each.verdict for each in doubts_of(several, spec)}  # the last is one of 4
 
 
 def test_the_command_writes_everything(

@@ -25,7 +25,6 @@ from core.rsa.layers.differences import (
     UNMEASURED,
     WEIGHT_CHANGE,
     differing_layers,
-    layers_in_words,
     place_in_words,
     statements_of,
     uncertain_layers,
@@ -185,20 +184,6 @@ def test_what_differs_follows_chance_level() -> None:
     assert differing_layers(table(m=[0.91], null=0.0, width=0.01)) == []
     assert differing_layers(table(m=[0.89], null=0.0, width=0.02)) == []
     assert differing_layers(table(m=[0.89], null=0.0, width=0.001)) == [0]
-
-
-@pytest.mark.parametrize(
-    ("layers", "text"),
-    [
-        ([], "no layer"),
-        ([2], "layer 2"),
-        ([2, 3], "layers 2 and 3"),
-        ([2, 3, 4], "layers 2 to 4"),
-        ([1, 3, 6], "layers 1, 3 and 6"),
-    ],
-)
-def test_layers_in_words(layers: list[int], text: str) -> None:
-    assert layers_in_words(layers) == text
 
 
 @pytest.mark.parametrize(
