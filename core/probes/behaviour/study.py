@@ -38,7 +38,6 @@ from core.probes.behaviour.text import (
     refusal,
 )
 from core.probes.edges.statements import best_rows
-from core.probes.edges.study import RIVALS
 from core.probes.edges.study import plan as plan_edges
 from core.probes.edges.tables import REAL, groups_of, samples
 from core.probes.edges.tables import SCORES as EDGE_SCORES
@@ -128,7 +127,7 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
             tasks += model_tasks(probes, identified[ref], common, controls=0, maps=False)
             if spec.targets:
                 edges = plan_edges(spec.as_edges(ref), ready)
-                tasks += [task for task in edges if task.role != (RIVALS, task.values["target"])]
+                tasks += [task for task in edges if task.role == (ref, task.values["target"])]
     return tasks
 
 
