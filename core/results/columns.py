@@ -43,6 +43,8 @@ COLUMNS: Mapping[str, str] = {
     "similarity": (
         "similarity of the two spaces by the chosen measure (no unit; 1 for equal spaces)"
     ),
+    "functions.similarity": "similarity of the output of the model's layer on the base's input to "
+    "the base's own output, by the chosen measure (no unit; 1 for equal outputs)",
     "low": "lower end of the 95 % interval of the value before it (its unit)",
     "high": "upper end of the 95 % interval of the value before it (its unit)",
     "null_low": "lower end of the 95 % range of chance (unit of the value)",
@@ -83,7 +85,9 @@ COLUMNS: Mapping[str, str] = {
     "loss": "the unmodified fine-tune's score minus this one (share)",
     "loss_low": "lower end of the 95 % interval of the loss (share)",
     "loss_high": "upper end of the 95 % interval of the loss (share)",
-    "excess": "the loss minus that after a random change of equal size (share)",
+    "random_scale": "factor by which the random change was scaled so that the layer's output moves "
+    "as far as when the layer is reverted (no unit; mean over draws)",
+    "excess": "the loss minus that after a random change that moves the output as far (share)",
     "excess_low": "lower end of the 95 % interval of the excess (share)",
     "excess_high": "upper end of the 95 % interval of the excess (share)",
     "kept": "share of the way from chance to the unmodified fine-tune's score",

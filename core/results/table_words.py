@@ -10,6 +10,7 @@ from collections.abc import Mapping
 TITLES: Mapping[str, str] = {
     # RSA
     "similarity": "Similarity by layer",
+    "functions": "Similarity of the outputs on the base's input",
     "runs": "Similarity of each run",
     "references": "Similarity of the references",
     "grid": "Every layer with every layer",

@@ -115,8 +115,11 @@ def rsa_price(spec: RsaSpec) -> Price:
             work = scoring(
                 spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws
             )
-            part = texts if ref in compared else 1
+            part = texts + spec.functions if ref in compared else 1
             tasks += [work * states] * part
+            if spec.functions and ref in compared:
+                read = costs.vectors(size, sentences) + costs.passing(base, sentences)
+                tasks.append(read + costs.opening(base))
             if spec.grid and ref in compared:
                 tasks.append(
                     (comparing(spec.measure, items, width) + PLAIN / 5) * states * (size.layers + 1)
@@ -126,8 +129,10 @@ def rsa_price(spec: RsaSpec) -> Price:
     held = holding(spec.measure, spec.kernel, spec.comparison, items, sentences, spec.draws)
     memory = at_once * (
         held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
-    ) + costs.resident(sizes)
+    ) + costs.resident(sizes) * (1 + spec.functions)
     kept = sum(costs.stored(size, sentences * texts) for size in sizes.values())
+    if spec.functions:
+        kept += sum(costs.stored(sizes[ref], sentences) for ref in compared if ref in sizes)
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
 

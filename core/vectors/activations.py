@@ -58,6 +58,7 @@ def extract(
     device: str | None = None,
     dtype: str = "float32",
     between: tuple[str, float] | None = None,
+    functions: tuple[str, float] | None = None,
     store: Store | None = None,
 ) -> Activations:
     """Extract the vectors of `sentences` in every layer of a model, from the store if they are in
@@ -74,17 +75,21 @@ def extract(
             rounding.
         dtype: "float32", or "bfloat16" for speed where the processor has it.
         between: (base, share) to interpolate the weights: base + share * (ref - base).
+        functions: (model, share): the vectors are then the outputs of this model's layers on the
+            states of `ref`, its base, with that share of its weight change; layer 0 is its
+            embeddings.
         store: Where results are kept; the current run's store if None.
 
     Returns:
         Items in the order of the sentences, and of the words (or of `keep`) in each.
 
     Raises:
-        ModelError: If the model cannot be loaded, or has no [CLS] token although items are "cls".
+        ModelError: If a model cannot be loaded, has no [CLS] token although items are "cls", or
+            has layers that cannot read the states of the other.
         ShapeError: If `keep` or `layers` do not fit.
         CancelledError: If the run is cancelled; what was computed stays stored.
     """
-    reading = read_with(ref, side, device, dtype, store, between)
+    reading = read_with(ref, side, device, dtype, store, between, functions)
     _check(reading, sentences, items, keep)
     chosen = _layers(layers, reading.layers)
     wanted = _wanted(sentences, items, keep)

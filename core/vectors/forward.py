@@ -12,10 +12,10 @@ output, after its start token.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -133,7 +133,10 @@ def token_budget(device: str, d_model: int) -> int:
 
 
 def read_sentences(
-    loaded: LoadedModel, sentences: Sequence[Subwords], side: str = "encoder"
+    loaded: LoadedModel,
+    sentences: Sequence[Subwords],
+    side: str = "encoder",
+    donor: LoadedModel | None = None,
 ) -> Iterator[list[tuple[int, SentenceVectors]]]:
     """Run the model over the sentences, a batch at a time.
 
@@ -141,6 +144,9 @@ def read_sentences(
         loaded: The model; its weights stay unchanged.
         sentences: From `cut_sentences`, none longer than the model's positions.
         side: Which stack of an encoder-decoder; ignored for others.
+        donor: A model of the same shape, each of whose layers reads what the same layer of `loaded`
+            reads; the vectors are then the outputs of these layers. Not for decoder stacks of an
+            encoder-decoder.
 
     Yields:
         For each batch, (index of the sentence, its vectors).
@@ -150,14 +156,16 @@ def read_sentences(
     budget = token_budget(loaded.device, loaded.info.d_model)
     for batch in plan_batches([len(sentence.ids) for sentence in sentences], budget):
         with torch.inference_mode():
-            vectors = _read_batch(loaded, [sentences[index] for index in batch], side)
+            vectors = _read_batch(loaded, [sentences[index] for index in batch], side, donor)
         yield list(zip(batch, vectors, strict=True))
 
 
-def _read_batch(loaded: LoadedModel, batch: list[Subwords], side: str) -> list[SentenceVectors]:
+def _read_batch(
+    loaded: LoadedModel, batch: list[Subwords], side: str, donor: LoadedModel | None
+) -> list[SentenceVectors]:
     import torch
 
-    hidden, shift = _hidden_states(loaded, batch, side)
+    hidden, shift = _hidden_states(loaded, batch, side, donor)
     width = hidden[0].shape[1]
     starts = np.concatenate([[0], np.cumsum([sentence.length for sentence in batch])])
     places, slots = _word_places(batch, starts, width, shift)
@@ -180,8 +188,8 @@ def _read_batch(loaded: LoadedModel, batch: list[Subwords], side: str) -> list[S
 
 
 def _hidden_states(
-    loaded: LoadedModel, batch: list[Subwords], side: str
-) -> tuple[tuple[torch.Tensor, ...], int]:
+    loaded: LoadedModel, batch: list[Subwords], side: str, donor: LoadedModel | None
+) -> tuple[Sequence[torch.Tensor], int]:
     """Compute all layers' states (sentence, subword, d_model), and by how many places they are
     shifted right."""
     import torch
@@ -197,13 +205,14 @@ def _hidden_states(
         ids[row, : len(sentence.ids)] = torch.tensor(sentence.ids)
         mask[row, : len(sentence.ids)] = 1
     ids, mask = ids.to(loaded.device), mask.to(loaded.device)
-    options = {"attention_mask": mask, "output_hidden_states": True, "return_dict": True}
-    if loaded.info.family == "encoder":
-        return loaded.model(input_ids=ids, **options).hidden_states, 0
-    if loaded.info.family == "decoder":
-        return loaded.model(input_ids=ids, use_cache=False, **options).hidden_states, 0
-    if side == "encoder":
-        return loaded.model.get_encoder()(input_ids=ids, **options).hidden_states, 0
+    options = {"attention_mask": mask, "return_dict": True}
+    # transformers hooks the layers at the first such request: not while others stand in for them
+    options["output_hidden_states"] = donor is None
+    if loaded.info.family != "encoder-decoder" or side == "encoder":
+        read = _reader(loaded.info.family, input_ids=ids, **options)
+        return (
+            read(loaded.model).hidden_states if donor is None else _applied(loaded, donor, read)
+        ), 0
     start = torch.full_like(ids[:, :1], config.decoder_start_token_id)
     said = torch.cat([start, ids], 1)
     heard = torch.cat([torch.ones_like(mask[:, :1]), mask], 1)
@@ -215,6 +224,24 @@ def _hidden_states(
         **options,
     )
     return output.decoder_hidden_states, 1
+
+
+def _reader(family: str, **given: Any) -> Callable[[Any], Any]:
+    """Make a function that runs a model, or the encoder of one with two stacks, on one batch."""
+    if family == "encoder-decoder":
+        return lambda model: model.get_encoder()(**given)
+    return lambda model: model(**given, **({"use_cache": False} if family == "decoder" else {}))
+
+
+def _applied(
+    loaded: LoadedModel, donor: LoadedModel, read: Callable[[Any], Any]
+) -> list[torch.Tensor]:
+    """Compute the outputs of the donor's layers on the model's own inputs, its final norm
+    included."""
+    from core.models.loading.layers import apply_layers, final_norm
+
+    *lower, top = apply_layers(loaded.model, donor.model, read)
+    return [*lower, final_norm(donor.model)(top)]
 
 
 def _word_places(

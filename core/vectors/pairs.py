@@ -88,7 +88,13 @@ def sample_words(
 
 
 def extract_pair(
-    base: str, other: str, items: Items, match_layers: bool = True, share: float = 1.0
+    base: str,
+    other: str,
+    items: Items,
+    match_layers: bool = True,
+    share: float = 1.0,
+    *,
+    functions: bool = False,
 ) -> Paired:
     """Extract the vectors of the items that both models have, in one order.
 
@@ -98,9 +104,12 @@ def extract_pair(
         match_layers: Match the other's layers to the base's by relative depth where they differ in
             number.
         share: Below 1, the other's weights lie at this share of the way from the base's to its own.
+        functions: Whether each layer of the other reads what the same layer of the base reads, so
+            that only its own weights can make its output differ; else it reads its own model's
+            states.
 
     Raises:
-        ModelError: If a model cannot be loaded.
+        ModelError: If a model cannot be loaded, or its layers cannot read the base's states.
         ShapeError: If fewer than `LEAST_ITEMS` items are left.
     """
     keep = items.kept if items.items == "words" and items.kept else None
@@ -108,9 +117,11 @@ def extract_pair(
     with span(0.0, 0.35):
         first = extract(base, items.sentences, **asked)
     with span(0.35, 0.7):
-        second = extract(
-            other, items.sentences, **asked, between=(base, share) if share < 1.0 else None
-        )
+        if functions:
+            second = extract(base, items.sentences, **asked, functions=(other, share))
+        else:
+            between = (base, share) if share < 1.0 else None
+            second = extract(other, items.sentences, **asked, between=between)
     notices = [
         *first.notices,
         *(notice for notice in second.notices if notice not in first.notices),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,11 @@ Sentences = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Reading:
-    """How one model reads, and the key of its stored sentences."""
+    """How one model reads, and the key of its stored sentences.
+
+    `between` is the base that weights are interpolated from, with the share; `functions` the model
+    whose layers read this one's states, with the share of its weight change that it keeps.
+    """
 
     ref: ModelRef
     info: ModelInfo
@@ -39,6 +44,7 @@ class Reading:
     store: Store
     identity: str
     between: tuple[str, float] | None = None
+    functions: tuple[str, float] | None = None
 
     def key(self, words: Sequence[str], part: str) -> str:
         """Compute the store key of one sentence's "words" or "summary"."""
@@ -54,11 +60,13 @@ def read_with(
     dtype: str,
     store: Store | None,
     between: tuple[str, float] | None = None,
+    functions: tuple[str, float] | None = None,
 ) -> Reading:
     """Describe how a model reads; arguments as for `core.vectors.activations.extract`.
 
     Raises:
-        ModelError: If there is no such model or side.
+        ModelError: If there is no such model or side, or the layers of `functions` cannot read the
+            model's states.
     """
     from core.runs.store import current_store, key_of
 
@@ -75,6 +83,18 @@ def read_with(
     if between is not None:
         identity = key_of("between", identity, describe(between[0]).fingerprint, between[1])
     depth = checkpoints.depth(config, side)
+    if functions is not None:
+        if side == "decoder" and info.family == "encoder-decoder":
+            raise ModelError(
+                f"Only the encoder's layers of {ref} can be applied to another model's states: "
+                f"choose side encoder."
+            )
+        donor = describe(functions[0])
+        if (donor.model_type, donor.d_model, donor.layers, donor.vocabulary) != (
+            info.model_type, info.d_model, info.layers, info.vocabulary,
+        ):  # fmt: skip
+            raise other_shape(functions[0], str(ref))
+        identity = key_of("functions", identity, donor.fingerprint, functions[1])
     longest = checkpoints.longest_input(config)
     return Reading(
         ref,
@@ -87,6 +107,15 @@ def read_with(
         store or current_store(),
         identity,
         between,
+        functions,
+    )
+
+
+def other_shape(ref: str, base: str) -> ModelError:
+    """Say that the layers of one model cannot read the states of the other."""
+    return ModelError(
+        f"The layers of {ref} cannot read the states of {base}, because the two models differ in "
+        f"type, depth, width or vocabulary: choose a fine-tune of {base}."
     )
 
 
@@ -109,29 +138,54 @@ def visit_sentences(
                 place(index, value)
     if not absent:
         return
-    from core.models.changes import borrow_between
-    from core.models.loading.memory import borrow_model
-
     # Long sentences first, as in the batches: a chunk then holds sentences of about one length.
     missing = {key: tuple(sentences[places[key][0]]) for key in absent}
     order = sorted(missing, key=lambda key: -sum(map(len, missing[key])))
-    place_of: dict[str, Any] = {"device": reading.device, "dtype": reading.dtype}
-    with (
-        borrow_model(reading.ref, **place_of)
-        if reading.between is None
-        else borrow_between(reading.between[0], str(reading.ref), reading.between[1], **place_of)
-    ) as loaded:
+    with _borrowed(reading, reading.between, str(reading.ref)) as loaded, _donor(reading) as donor:
         for start in range(0, len(order), CHUNK):
             chunk = order[start : start + CHUNK]
             with span(start / len(order), (start + len(chunk)) / len(order)):
-                made = _compute(reading, loaded, {key: missing[key] for key in chunk}, part)
+                made = _compute(reading, loaded, donor, {key: missing[key] for key in chunk}, part)
             for key, value in made.items():
                 for index in places[key]:
                     place(index, value)
 
 
+@contextmanager
+def _borrowed(
+    reading: Reading, between: tuple[str, float] | None, ref: str
+) -> Iterator[LoadedModel]:
+    """Load a model, or the one at a share of the way to it from a base, for the block."""
+    from core.models.changes import borrow_between
+    from core.models.loading.memory import borrow_model
+
+    place: dict[str, Any] = {"device": reading.device, "dtype": reading.dtype}
+    with (
+        borrow_model(ref, **place)
+        if between is None
+        else borrow_between(between[0], ref, between[1], **place)
+    ) as loaded:
+        yield loaded
+
+
+@contextmanager
+def _donor(reading: Reading) -> Iterator[LoadedModel | None]:
+    """Load the model whose layers are the functions, None if the model reads by itself."""
+    if reading.functions is None:
+        yield None
+        return
+    ref, share = reading.functions
+    between = (str(reading.ref), share) if share < 1.0 else None
+    with _borrowed(reading, between, ref) as donor:
+        yield donor
+
+
 def _compute(
-    reading: Reading, loaded: LoadedModel, missing: dict[str, tuple[str, ...]], part: str
+    reading: Reading,
+    loaded: LoadedModel,
+    donor: LoadedModel | None,
+    missing: dict[str, tuple[str, ...]],
+    part: str,
 ) -> dict[str, Value]:
     """Compute the values of `missing`, after looking in the store once more under the model's
     lock."""
@@ -153,7 +207,7 @@ def _compute(
                     "too_long": cut[index].subwords
                 }
         done = 0
-        for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side):
+        for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side, donor):
             for index, vectors in batch:
                 words = missing[absent[fit[index]]]
                 made["words"][reading.key(words, "words")] = _stored_words(vectors)

@@ -123,7 +123,12 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
         view, charts.similarity_chart
     )
     panels = {GRID: "model", TEXTS: "corpus"}.get(view)
-    names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
+    names = [
+        (name,)
+        for name in (
+            dict.fromkeys(result.tables[table][panels]) if panels else charts.parts_of(result)
+        )
+    ]
 
     def drawn(*, context: Context) -> list[Chart]:
         return [chart(result, *name, context=context) for name in names]
@@ -144,6 +149,8 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
         result, drawn, lambda: charts.figures(result), table=table, view=view, name=called
     )
     show_table(result.tables[table], table)
+    if view == CURVES and charts.FUNCTIONS in charts.parts_of(result):
+        show_table(result.tables[charts.FUNCTIONS], charts.FUNCTIONS)
 
 
 def _draw_layer(address: Address, result: Result) -> None:

@@ -36,9 +36,12 @@ class Batch:
 
 
 class Passing(nn.Module):
-    """Replaces a layer and passes its input on; other attributes are the layer's."""
+    """Replaces a layer and passes its input on; other attributes are the layer's.
 
-    def __init__(self, layer: nn.Module, in_tuple: bool) -> None:
+    `in_tuple` is the length of the tuple that the layer returns (True is 1), 0 without a tuple.
+    """
+
+    def __init__(self, layer: nn.Module, in_tuple: int) -> None:
         super().__init__()
         object.__setattr__(
             self, "stands_for", layer
@@ -47,7 +50,8 @@ class Passing(nn.Module):
 
     def forward(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Return the input in the form that the model expects of a layer."""
-        return (hidden_states,) if self.in_tuple else hidden_states
+        rest = [None] * (self.in_tuple - 1)
+        return (hidden_states, *rest) if self.in_tuple else hidden_states
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -182,21 +186,77 @@ def run_rebuilt(
     Raises:
         ModelError: If `layers` are not as many as the model has.
     """
-    places = layer_list(model)
-    blocks = list(places)
-    if len(layers) != len(blocks):
+    count = len(layer_list(model))
+    if len(layers) != count:
         raise ModelError(
-            f"The model has {len(blocks)} layers, and {len(layers)} were given to replace them; "
+            f"The model has {count} layers, and {len(layers)} were given to replace them; "
             "give one per layer."
         )
+    with _rebuilt(model, layers, in_tuple) as places, _entered(places[0], hidden):
+        return run_model(model, batch)
+
+
+def apply_layers(
+    model: nn.Module, donor: nn.Module, run: Callable[[nn.Module], Any]
+) -> list[Tensor]:
+    """Apply each layer of `donor` to what the same layer of `model` reads.
+
+    A layer is called with the arguments that the model gives to its own: state, mask, positions.
+
+    Args:
+        model: Its states are the inputs.
+        donor: A model of the same shape; its layers are the functions.
+        run: Runs a model on a batch, without gradients.
+
+    Returns:
+        The donor's embeddings, and the output of each of its layers before any final norm, each
+        (sentence, subword, d_model).
+
+    Raises:
+        ModelError: If the models have different numbers of layers.
+    """
+    layers, functions = list(layer_list(model)), list(layer_list(donor))
+    if len(layers) != len(functions):
+        raise ModelError(
+            f"The layers of a model with {len(functions)} layers cannot read the states of one "
+            f"with {len(layers)}: choose a fine-tune of the base."
+        )
+    outputs: list[Tensor] = []
+    in_tuples: list[int] = []
+
+    def applied(function: nn.Module) -> Callable[..., None]:
+        def hook(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            in_tuples.append(len(output) if isinstance(output, tuple) else 0)
+            # not by a call, which would run these hooks again where donor and model are the same
+            outputs.append(first_of(function.forward(*args, **kwargs)))
+
+        return hook
+
+    handles = [
+        layer.register_forward_hook(applied(function), with_kwargs=True)
+        for layer, function in zip(layers, functions, strict=True)
+    ]
     try:
-        for number, layer in enumerate(layers):
-            places[number] = Passing(blocks[number], in_tuple) if layer is None else layer
-        with _entered(places[0], hidden):
-            return run_model(model, batch)
+        run(model)
     finally:
-        for number, layer in enumerate(blocks):
-            places[number] = layer
+        for handle in handles:
+            handle.remove()
+    embedded: list[Tensor] = []
+    with _rebuilt(donor, [None] * len(functions), in_tuples[0]) as places:
+        handle = places[0].register_forward_pre_hook(_capture(embedded), with_kwargs=True)
+        try:
+            run(donor)
+        finally:
+            handle.remove()
+    return [*embedded, *outputs]
+
+
+def final_norm(model: nn.Module) -> nn.Module:
+    """Find the norm between the last layer and what reads it; one that changes nothing if there is
+    none."""
+    body = body_of(model)
+    architecture = describe_type(body.config.model_type, type(model).__name__)
+    return (module_at(body, architecture.norm) if architecture.norm else None) or nn.Identity()
 
 
 def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tuple: bool) -> Any:
@@ -216,6 +276,22 @@ def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tupl
             f"The model has layers 0 to {len(blocks)}; it cannot be entered at {layer}."
         )
     return run_rebuilt(model, batch, hidden, [*[None] * layer, *blocks[layer:]], in_tuple=in_tuple)
+
+
+@contextmanager
+def _rebuilt(
+    model: nn.Module, layers: Sequence[nn.Module | None], in_tuple: int
+) -> Iterator[nn.ModuleList]:
+    """Replace the model's layers inside the block; None passes the state on unchanged."""
+    places = layer_list(model)
+    blocks = list(places)
+    try:
+        for number, layer in enumerate(layers):
+            places[number] = Passing(blocks[number], in_tuple) if layer is None else layer
+        yield places
+    finally:
+        for number, block in enumerate(blocks):
+            places[number] = block
 
 
 @contextmanager

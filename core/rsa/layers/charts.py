@@ -28,22 +28,41 @@ if TYPE_CHECKING:
 HEIGHT, GRID = 320, 300
 BESIDE = 296  # of one of two texts: its subtitle takes a second line
 NULL = "chance level"
+STATES, FUNCTIONS = "states", "functions"  # panels of the main figure
 
 
-def similarity_chart(result: Result, *, context: Context = PAGE) -> Chart:
+def similarity_chart(result: Result, part: str | None = None, *, context: Context = PAGE) -> Chart:
     """Draw one curve per model by layer, with its band, chance level in grey, and dashed reference
     models.
 
     Args:
         result: Of the RSA study.
+        part: "states", or "functions" for outputs on the base's input, for a chart that stretches;
+            without it, all that the result has, in one chart.
+
+    Raises:
+        SpecError: If the result has no such part.
     """
+    parts = parts_of(result)
+    if part is None:
+        return beside(
+            [similarity_chart(result, name, context=context) for name in parts], context=context
+        )
+    check_chosen(part, parts)
+    base = short_names((str(result.spec["base"]), *dict.fromkeys(result.table["model"])))
+    name = base[str(result.spec["base"])]
+    if part == FUNCTIONS:
+        title = f"Layer functions: outputs on {name}'s own input"
+        return _curves(result, result.tables[FUNCTIONS], None, title=title, context=context)
+    title = f"States: similarity to {name} by layer" if len(parts) > 1 else ""
     references = result.tables.get("references")
-    return _curves(
-        result,
-        result.table,
-        references if references is not None and len(references) else None,
-        context=context,
-    )
+    references = references if references is not None and len(references) else None
+    return _curves(result, result.table, references, title=title, context=context)
+
+
+def parts_of(result: Result) -> tuple[str, ...]:
+    """List the panels of the main figure: states, and functions where they were compared."""
+    return (STATES, FUNCTIONS) if len(result.tables.get(FUNCTIONS, ())) else (STATES,)
 
 
 def domains_chart(result: Result, corpus: str | None = None, *, context: Context = PAGE) -> Chart:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 THRESHOLD = 0.10
+UNCHANGED = 1e-6  # a similarity closer to 1 is that of equal outputs
 COMPARED = "compared"  # the layers that could be measured
 UNMEASURED = "no layer can be measured"
 DIFFERS = "differs"
@@ -36,6 +37,7 @@ RUNS = "runs pooled"
 REFERENCE = "another pretraining seed"
 SAME_LAYER = "every layer is most similar to the same layer"
 OTHER_LAYER = "layers are most similar to another layer"
+CHANGED_MOST = "least similar output on the base's input"
 TEXTS_DIFFER = "similarity differs between the texts"
 TEXTS_ALIKE = "no detectable difference between the texts"
 
@@ -120,6 +122,31 @@ def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
             scaled = Estimate(size * float(first["scaled"]))
             statements.append(Statement(model, SCALED, scaled, baseline=base))
     return statements
+
+
+def function_statements(table: pd.DataFrame, base: str) -> tuple[Statement, ...]:
+    """State which layer of each model changed most: whose output on the base's input is least
+    similar.
+
+    Args:
+        table: The study's table `functions`; may be empty.
+        base: Reference of the base model.
+
+    Returns:
+        One statement per model of which a layer changed. Its layers are the least similar one and
+        those whose bands overlap with that one's; the estimate is the least similar one's.
+    """
+    statements = []
+    for model in dict.fromkeys(table["model"]):
+        rows = table[(table["model"] == model) & table["similarity"].notna()]
+        if rows.empty or rows["similarity"].min() > 1.0 - UNCHANGED:
+            continue
+        least = rows.loc[rows["similarity"].idxmin()]
+        among = rows[(rows["low"] <= least["high"]) | (rows.index == least.name)]
+        layers = tuple(sorted(int(layer) for layer in among["layer"]))
+        score = estimate_of(least, "similarity")
+        statements.append(Statement(str(model), CHANGED_MOST, score, layers, base))
+    return tuple(statements)
 
 
 def grid_statements(grid: pd.DataFrame, base: str) -> tuple[Statement, ...]:

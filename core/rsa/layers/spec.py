@@ -54,7 +54,8 @@ class RsaSpec(Spec):
         lambda: {name: measure.label for name, measure in MEASURES.items()},
         titled=True,
         said="; {}",
-        help="The similarity measure; try another one to see whether a finding depends on it.",
+        help="The similarity measure; try another one to see whether a finding depends on it. Of "
+        "the two CKAs, debiased CKA is recommended: linear CKA is high for unrelated spaces.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
@@ -110,6 +111,12 @@ class RsaSpec(Spec):
             "Add another included pretraining seed and random weights as dashed lines, for "
             "comparison."
         ),
+    )
+    functions: bool = options.flag(
+        "Layer functions",
+        True,
+        help="Also compare what each layer computes from the base's own input, to see which layers "
+        "changed rather than which states differ; turn it off to save a forward pass a model.",
     )
     grid: bool = options.flag(
         "Layer against layer",

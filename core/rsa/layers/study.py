@@ -1,8 +1,9 @@
 """The RSA study: in which layers do fine-tuned models differ from their base, and by how much?
 
-`prepare` reads the texts and identifies the models. `plan` makes one task for each compared model,
-one for each reference model and, on request, one for each layer-by-layer grid and for each model on
-a second corpus. `collect` makes tidy tables, statements, a headline and a methods paragraph.
+`prepare` reads the texts and identifies the models. `plan` makes two tasks for each compared model,
+one for its states and one for the functions of its layers, one for each reference model and, on
+request, one for each layer-by-layer grid and for each model on a second corpus. `collect` makes
+tidy tables, statements, a headline and a methods paragraph.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
@@ -26,7 +27,8 @@ from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.rsa.layers import PURPOSE
 from core.rsa.layers.charts import figures
-from core.rsa.layers.differences import statements_of
+from core.rsa.layers.differences import function_statements, statements_of
+from core.rsa.layers.functions import FUNCTIONS, PART, function_notices, tuned_models
 from core.rsa.layers.runs import (
     COMPARED,
     Compared,
@@ -36,7 +38,8 @@ from core.rsa.layers.runs import (
     runs_of,
 )
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.tasks import Settings, compare_layers, compare_models
+from core.rsa.layers.tables import CURVES, curve_rows, grid_rows
+from core.rsa.layers.tasks import Settings, compare_functions, compare_layers, compare_models
 from core.rsa.layers.text import (
     CAVEATS,
     FORMULAS,
@@ -62,8 +65,6 @@ from core.vectors.pairs import Items, sample_words
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
-CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs")
 CITATIONS = ("merchant2020", "kriegeskorte2008")
 
 
@@ -99,7 +100,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     how = Settings(spec.measure, standardise=spec.standardise, drop_rogue=spec.drop_rogue, **chosen)
 
     def task(part: str, model: str) -> Task:
-        function = compare_layers if part == "grid" else compare_models
+        function = {"grid": compare_layers, PART: compare_functions}.get(part, compare_models)
         more: dict[str, Any] = {} if part == "grid" else {"draws": spec.draws, "seed": spec.seed}
         return Task.of(
             model if part == "model" else f"{part}: {model}",
@@ -118,6 +119,8 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
 
     compared = [ref for ref in shares if ref in content]
     tasks = [task("model", ref) for ref in compared]
+    tuned = tuned_models(spec, changes_of(ready))
+    tasks += [task(PART, ref) for ref in compared if ref in tuned]
     tasks += [task("reference", ref) for ref in ready.values[COMPARED].references if ref in content]
     tasks += [task("grid", ref) for ref in compared if spec.grid]
     return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
@@ -127,9 +130,10 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make tables, statements, headline, notices and methods from the tasks' outputs.
 
     Returns:
-        A result with the tables `similarity` (CURVES), `references` (COLUMNS; where asked for),
-        `runs` (`similarity` before runs are pooled; where some are), `grid` (model, base_layer,
-        layer, similarity; where asked for) and `domains` (corpus and CURVES; with a second corpus).
+        A result with the tables `similarity` (CURVES), `functions` (CURVES of the layers' outputs
+        on the base's input; where asked for), `references` (COLUMNS; where asked for), `runs`
+        (`similarity` before runs are pooled; where some are), `grid` (model, base_layer, layer,
+        similarity; where asked for) and `domains` (corpus and CURVES; with a second corpus).
     """
     import pandas as pd
 
@@ -143,7 +147,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     def curves(part: str) -> pd.DataFrame:
         there = {ref: values[part, ref] for ref in models if (part, ref) in values}
-        return _rows(there).assign(
+        return curve_rows(there).assign(
             relative_change=lambda rows: rows["model"].map(sizes).astype(float),
             apart=lambda rows: rows["model"].map(apart).astype(float),
             scaled=lambda rows: rows["model"].map(shares).astype(float),
@@ -151,12 +155,14 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     references = [ref for ref in compared.references if ("reference", ref) in values]
     tables = {"similarity": pool_rows(curves("model"), groups)[list(CURVES)]}
+    if any(role[0] == PART for role in values):
+        tables["functions"] = pool_rows(curves(PART), groups)[list(CURVES)]
     if len(groups) < len(models):
         tables["runs"] = curves("model")
     if spec.references:
-        tables["references"] = _rows({ref: values["reference", ref] for ref in references})
+        tables["references"] = curve_rows({ref: values["reference", ref] for ref in references})
     if spec.grid:
-        tables["grid"] = _grid_rows(
+        tables["grid"] = grid_rows(
             {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
         )
     notices = [*corpus.notices, *compared.notices]
@@ -167,30 +173,46 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         here = tables["similarity"].assign(corpus=corpus_name(spec.corpus, spec.genres))
         away = pool_rows(curves("against"), groups).assign(corpus=corpus_name(*spec.second_corpus))
         tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *CURVES]]
-    notices += [notice for notice in measure_notices(spec, values) if notice not in notices]
-    notices += [
-        *start_notices(spec.base, changes_of(ready)),
-        *size_notices(spec, tables["similarity"]),
-    ]
+    statements = (
+        *statements_of(tables["similarity"], tables.get("references", curve_rows({})), spec.base),
+        *function_statements(tables.get("functions", curve_rows({})), spec.base),
+    )
+    notices += _notices(spec, ready, values, tables["similarity"])
     items = int(values["model", models[0]]["items"]) if models else 0
-    statements = statements_of(tables["similarity"], tables.get("references", _rows({})), spec.base)
     return Result(
         study="rsa",
         spec=spec.plain(),
         headline=make_headline(statements, MEASURES[spec.measure].label),
         statements=statements,
         tables=tables,
-        notices=tuple(notices),
+        notices=tuple(dict.fromkeys(notices)),
         failures={
             **_without_size(compared.refs, shares, sizes),
             **ready.sentences,
             **outputs.sentences,
         },
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
-        methods=make_methods(spec, tuple(models), items, len(corpus.sentences))
-        + f" {spec.settings()}",
+        methods=" ".join(
+            (
+                make_methods(spec, tuple(models), items, len(corpus.sentences)),
+                *([FUNCTIONS] if "functions" in tables else []),
+                spec.settings(),
+            )
+        ),
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
+
+
+def _notices(
+    spec: RsaSpec, ready: Outputs, values: Mapping[Any, Value], table: pd.DataFrame
+) -> list[str]:
+    """Tell what a reader of the numbers must see beside the headline."""
+    return [
+        *measure_notices(spec, values),
+        *start_notices(spec.base, changes_of(ready)),
+        *size_notices(spec, table),
+        *function_notices(spec),
+    ]
 
 
 def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
@@ -230,37 +252,6 @@ def _without_size(
     refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]
 ) -> dict[str, str]:
     return {ref: without_size(ref) for ref in refs if ref not in shares and not sizes[ref] > 0}
-
-
-def _rows(values: Mapping[str, Value]) -> pd.DataFrame:
-    """Tabulate one row per model and layer."""
-    import pandas as pd
-
-    frames = [
-        pd.DataFrame(
-            {
-                "model": ref,
-                "layer": np.arange(len(value["similarity"])),
-                **{c: value[c] for c in COLUMNS[2:]},
-            }
-        )
-        for ref, value in values.items()
-    ]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))
-
-
-def _grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
-    """Tabulate one row per model, layer of the base and layer of the model."""
-    import pandas as pd
-
-    frames = []
-    for ref, value in grids.items():
-        matrix = np.asarray(value["similarity"])
-        rows, columns = np.indices(matrix.shape)
-        cells = {"base_layer": rows.ravel(), "layer": columns.ravel(), "similarity": matrix.ravel()}
-        frames.append(pd.DataFrame({"model": ref, **cells}))
-    empty = pd.DataFrame(columns=["model", "base_layer", "layer", "similarity"])
-    return pd.concat(frames, ignore_index=True) if frames else empty
 
 
 STUDY = Study(

@@ -19,7 +19,7 @@ from core.rsa.measures.scoring import score
 from core.runs.runner import tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.pairs import Items, extract_pair
+from core.vectors.pairs import Items, Paired, extract_pair
 
 
 @dataclass(frozen=True)
@@ -84,25 +84,32 @@ def compare_models(
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
     """
-    paired = extract_pair(base, other, items, share=share)
-    columns: dict[str, list[float]] = {
-        name: [] for name in ("similarity", "low", "high", "null_low", "null_high")
-    }
-    layers = len(paired.base)
-    for layer in range(layers):
-        tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
-        x, y = how.prepared(paired.base[layer], paired.compared[layer])
-        rng = np.random.default_rng(seed)
-        result = score(x, y, paired.sentence, rng, how.measure, how.options, draws)
-        for name, values in columns.items():
-            values.append(getattr(result, name))
-    return {
-        **{name: np.array(values) for name, values in columns.items()},
-        "items": int(paired.base.shape[1]),
-        "d_model": int(max(paired.base.shape[2], paired.compared.shape[2])),
-        "sentences": len(np.unique(paired.sentence)),
-        "notices": list(paired.notices),
-    }
+    return _by_layer(extract_pair(base, other, items, share=share), how, draws, seed)
+
+
+@pure("rsa.functions", guard=as_identified)
+def compare_functions(
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    items: Items,
+    how: Settings,
+    share: float,
+    draws: int,
+    seed: int,
+) -> Value:
+    """Compute how similar the functions of two models' layers are: outputs on the base's input.
+
+    What a layer inherits from the layers below is taken out of the comparison: each layer of the
+    other model reads the state that the same layer of the base reads. Arguments, output and errors
+    as for `compare_models`; a layer's final norm counts as part of it.
+
+    Raises:
+        ModelError: If the other's layers cannot read the base's states.
+    """
+    paired = extract_pair(base, other, items, share=share, functions=True)
+    return _by_layer(paired, how, draws, seed)
 
 
 @pure("rsa.grid", version=2, guard=as_identified)
@@ -133,5 +140,27 @@ def compare_layers(
     return {
         "similarity": similarity,
         "items": int(paired.base.shape[1]),
+        "notices": list(paired.notices),
+    }
+
+
+def _by_layer(paired: Paired, how: Settings, draws: int, seed: int) -> Value:
+    """Score every layer of a pair; every layer uses the same draws."""
+    columns: dict[str, list[float]] = {
+        name: [] for name in ("similarity", "low", "high", "null_low", "null_high")
+    }
+    layers = len(paired.base)
+    for layer in range(layers):
+        tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
+        x, y = how.prepared(paired.base[layer], paired.compared[layer])
+        rng = np.random.default_rng(seed)
+        result = score(x, y, paired.sentence, rng, how.measure, how.options, draws)
+        for name, values in columns.items():
+            values.append(getattr(result, name))
+    return {
+        **{name: np.array(values) for name, values in columns.items()},
+        "items": int(paired.base.shape[1]),
+        "d_model": int(max(paired.base.shape[2], paired.compared.shape[2])),
+        "sentences": len(np.unique(paired.sentence)),
         "notices": list(paired.notices),
     }

@@ -12,6 +12,7 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.rsa.layers.differences import (
     AT_CHANCE,
+    CHANGED_MOST,
     COMPARED,
     DIFFERS,
     LOWEST,
@@ -134,10 +135,11 @@ def summarise(statements: Sequence[Statement]) -> str:
 
 
 def make_headline(statements: Sequence[Statement], label: str) -> str:
-    """Say where the models differ, then the same of each model with its numbers, then the rule.
+    """Say where the models differ, then the same of each model with its numbers, the rule, and
+    which layers changed.
 
     Args:
-        statements: Of `differences.statements_of`.
+        statements: Of `differences.statements_of` and `differences.function_statements`.
         label: Of the measure.
     """
     facts = _facts(statements)
@@ -153,7 +155,39 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
         verb = "differs" if count == 1 else "differ"
         clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
     details = f"By model: {'; '.join(clauses)}."
-    return " ".join(filter(None, (summarise(statements), details, _unmeasured(facts), RULE)))
+    changed = functions_sentence(statements)
+    return " ".join(
+        filter(None, (summarise(statements), details, _unmeasured(facts), RULE, changed))
+    )
+
+
+def functions_sentence(statements: Sequence[Statement]) -> str:
+    """Say in which layer each model changed most; "" without a comparison of functions.
+
+    States differ above every change; only outputs on the base's own input say which layer changed.
+
+    Args:
+        statements: Of `differences.statements_of` and `differences.function_statements`.
+    """
+    facts = _facts(statements)
+    names, levels = _names(facts), _levels(facts)
+    changed = [model for model in facts.get(CHANGED_MOST, ()) if model in names]
+    shown, rest = changed[:MOST_NAMED], len(changed) - MOST_NAMED
+    clauses = []
+    for model in shown:
+        layers = facts[CHANGED_MOST][model].layers
+        score = _estimate(facts[CHANGED_MOST][model]).text
+        lowest = levels[model].layers[0]
+        elsewhere = f"; its states differ most at layer {lowest}" if lowest not in layers else ""
+        unclear = "not distinguishable, lowest " if len(layers) > 1 else ""
+        clauses.append(f"{layers_in_words(layers)} of {names[model]} ({unclear}{score}{elsewhere})")
+    if not clauses:
+        return ""
+    more = f" The other {rest} are in the table." if rest > 0 else ""
+    return (
+        f"Given the base's own input, the output that differs most from the base's is that of "
+        f"{_listed(clauses)}.{more}"
+    )
 
 
 def _facts(statements: Iterable[Statement]) -> Facts:

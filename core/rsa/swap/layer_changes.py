@@ -1,9 +1,11 @@
 """Two models that share a space: which weights belong to which layer, how far each moved, and a
 random donor.
 
-A random change of equal size is the baseline of a swap: the fine-tune's own weights plus its change
-from the base, rotated at random, which keeps the size and the singular values of the real change
-but not its directions.
+A random change of equal size is the baseline of a swap: the fine-tune's own weights plus its
+change from the base, rotated at random, which keeps the singular values of the real change but not
+its directions. Real inputs lie along few directions, which a rotated change meets less than the
+real one does; so each layer's rotated change is scaled until the layer's output moves as far, on
+the fine-tune's own input, as it does when the layer is reverted to the base's.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +22,21 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.models.loading.layers import Batch, answers_in_tuples, layer_list, run_rebuilt
+from core.models.loading.layers import (
+    Batch,
+    answers_in_tuples,
+    apply_layers,
+    layer_list,
+    run_model,
+    run_rebuilt,
+    state_list,
+)
 from core.models.loading.task_models import TaskModel
 
 BOTTOM = re.compile(r"embed|\bwte\b|\bwpe\b")  # weights below the layers
 LARGEST_ROTATION = 1024
+EQUAL_EFFECT = 0.01  # by which a random change may move outputs more or less than the real one
+MOST_SCALINGS = 8  # outputs are nearly linear in a small change: three do on the included models
 
 
 @dataclass(frozen=True)
@@ -110,15 +122,68 @@ def numbering(model: nn.Module) -> Any:
     return number_of
 
 
-def noise_donor(pair: Pair, seed: int) -> nn.Module:
-    """Copy the fine-tune's body and add its own change once more, rotated at random."""
+def output_changes(pair: Pair, donor: nn.Module, batches: Sequence[Batch]) -> NDArray[np.float64]:
+    """Measure how far each layer's output moves when the donor's layer replaces the fine-tune's.
+
+    Args:
+        pair: The fine-tune, on whose own states every layer runs.
+        donor: A model of the same shape.
+        batches: Sentences.
+
+    Returns:
+        Root mean square over subwords of the distance between the two outputs, (layer,).
+    """
+    tuned = pair.task.model
+    squares, subwords = np.zeros(len(pair.layers) + 1), 0
+    for batch in batches:
+        plain = replace(batch, starts=None)
+
+        def run(model: nn.Module, batch: Batch = batch, plain: Batch = plain) -> Any:
+            return run_model(model, batch if model is tuned else plain)
+
+        inside = batch.mask.bool()
+        outputs = zip(apply_layers(tuned, donor, run), state_list(tuned, batch), strict=True)
+        for layer, (moved, unmoved) in enumerate(outputs):
+            squares[layer] += float((moved - unmoved)[inside].double().square().sum())
+        subwords += int(inside.sum())
+    return np.sqrt(squares / subwords)
+
+
+def noise_donor(
+    pair: Pair, seed: int, changes: NDArray[np.float64], batches: Sequence[Batch]
+) -> tuple[nn.Module, NDArray[np.float64]]:
+    """Copy the fine-tune's body and add its own change once more, rotated at random and scaled.
+
+    Args:
+        pair: The fine-tune and its change.
+        seed: Of the rotation.
+        changes: How far each layer's output is to move, (layer,): `output_changes` of the base.
+        batches: On which it is to move so far.
+
+    Returns:
+        The donor, and the factor by which each layer's rotated change was scaled, (layer,); 1 where
+        nothing changed.
+    """
     donor = copy.deepcopy(body_of(pair.task.model))
-    drawn = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, weight in donor.named_parameters():
-            if name in pair.changes:
-                weight.add_(turned(pair.changes[name], drawn, rows=not BOTTOM.search(name)))
-    return donor
+    drawn, number_of = torch.Generator().manual_seed(seed), numbering(pair.task.model)
+    rotated = {
+        name: turned(pair.changes[name], drawn, rows=not BOTTOM.search(name))
+        for name, _ in donor.named_parameters()
+        if name in pair.changes
+    }
+    origin = dict(body_of(pair.task.model).named_parameters())
+    scale = np.ones(len(changes))
+    for _ in range(MOST_SCALINGS):
+        with torch.no_grad():
+            for name, weight in donor.named_parameters():
+                if name in rotated:
+                    weight.copy_(origin[name] + float(scale[number_of(name)]) * rotated[name])
+        moved = output_changes(pair, donor, batches)
+        ratio = np.divide(changes, moved, out=np.ones_like(moved), where=moved > 0)
+        if np.abs(ratio - 1.0).max() <= EQUAL_EFFECT:
+            break
+        scale *= ratio
+    return donor, scale
 
 
 def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tensor:

@@ -38,8 +38,8 @@ class SwapSpec(options.Spec):
         3,
         low=2,
         high=20,
-        help="How often the fine-tune's weight change is rotated at random, for a baseline of "
-        "equal size; more draws give narrower bands.",
+        help="How often the fine-tune's weight change is rotated at random, for a baseline that "
+        "moves outputs as far; more draws give narrower bands.",
     )
     random: bool = options.flag(
         "Random layers",

@@ -144,7 +144,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         A result with the tables `swap` (model, way, layer, score, its band, loss compared with the
         unmodified fine-tune and its band, excess over a random change of equal size and its band,
         kept), `own` (the unmodified score of each model, its baseline, the checks), `sizes` (model,
-        layer, relative_change, unchanged) and `frozen` (where there are some).
+        layer, relative_change, unchanged, random_scale) and `frozen` (where there are some).
 
     Raises:
         TaskError: If no model could be scored; the sentence says why for each.
@@ -211,6 +211,7 @@ def _tables(
                     "layer": np.arange(len(value["sizes"])),
                     "relative_change": value["sizes"],
                     "unchanged": value["unchanged"],
+                    "random_scale": value["noise_scale"],
                 }
             )
         )

@@ -32,16 +32,25 @@ from core.models.loading.layers import layer_list, run_model
 from core.models.loading.task_models import load_task
 from core.rsa.swap.examples import Pairs, batches, encode, hits
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.rsa.swap.layer_changes import Pair, body_of, compare, noise_donor
+from core.rsa.swap.layer_changes import (
+    Pair,
+    body_of,
+    compare,
+    noise_donor,
+    output_changes,
+)
 from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick
 
 # of the largest logit: what another order of additions may change, and no self-test may exceed
 ROUNDING = 1e-4
+MEASURED = (
+    4  # batches, evenly spaced by length, on which the size of an output's change is measured
+)
 
 
-@pure("rsa.swap", version=2, guard=as_identified)
+@pure("rsa.swap", version=3, guard=as_identified)
 def swap_layers(
     base: str,
     model: str,
@@ -58,14 +67,15 @@ def swap_layers(
         base, model: References; the model has a head that labels sentences or words.
         base_identity, model_identity: For the key.
         pairs: What it is scored on, of its head's kind.
-        noises: Draws of the random change of equal size.
+        noises: Draws of the random change of equal size, at least 1.
         random: Whether the base with random weights is a donor too.
         seed: Of the noise.
 
     Returns:
         `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for
         removed at layer 0), `random/{way}` (layer, sentence) and `noise/{way}` (draw, layer,
-        sentence) for `DONOR_WAYS`; `sizes` and `unchanged` (layer,); `self_difference`,
+        sentence) for `DONOR_WAYS`; `sizes`, `unchanged` and `noise_scale` (layer,), by which
+        random changes were scaled to move outputs as far as the real one; `self_difference`,
         `whole_difference` and `frozen_difference`: the largest difference of a logit or state in
             each of the three self-tests, 0 where it is the same bit for bit.
 
@@ -86,6 +96,8 @@ def swap_layers(
     work = Work(pair, parts, encoded)
     value: Value = {"total": encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
     value["self_difference"] = _into_itself(work)
+    measured = parts[:: -(-len(parts) // MEASURED)]
+    changes = output_changes(pair, origin, measured)
     steps = 1 + bool(random) + noises
     with span(0.0, 1 / steps):
         value |= _with_base(work, origin)
@@ -98,13 +110,16 @@ def swap_layers(
             }
             del drawn
     noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
+    scales = []
     for number in range(noises):
         with span((1 + bool(random) + number) / steps, (2 + bool(random) + number) / steps):
-            donor = noise_donor(pair, seed + number)
+            donor, scale = noise_donor(pair, seed + number, changes, measured)
+            scales.append(scale)
             for way, correct in work.run(donor, DONOR_WAYS).items():
                 noisy[way].append(correct)
             del donor
-    return value | {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items() if drawn}
+    value |= {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items() if drawn}
+    return value | {"noise_scale": np.mean(scales, axis=0)}
 
 
 @pure("rsa.task_score", guard=as_identified)

@@ -260,8 +260,9 @@ def make_methods(
         "The majority baseline always gives the most frequent answer of these examples (for heads, "
         "their most frequent "
         "position relative to the word). A random change of equal size adds to the fine-tune's "
-        "weights their own "
-        f"change, rotated at random, which keeps its singular values ({spec.noises} draws); random "
+        "weights their own change, rotated at random, which keeps the proportions of its singular "
+        "values, and scaled so that each layer's output on the fine-tune's own input moves as far "
+        f"as when the layer is reverted ({spec.noises} draws); random "
         f"layers have newly "
         "initialised weights of the base's configuration. Bands are 95 % bootstrap intervals over "
         "sentences "
@@ -291,9 +292,8 @@ CAVEATS = {
         "show whether the task needs any layer at that place."
     ),
     "A loss need not come from the task.": (
-        "The layers of one model are fitted to each other. A random change of equal size shows "
-        "what a change of this "
-        "size and rank costs in any direction."
+        "The layers of one model are fitted to each other. A random change of equal size, whose "
+        "output moves as far, shows what a change of this size and rank costs in any direction."
     ),
     "Larger changes cost more.": (
         "Compare the losses of two models together with the sizes of their weight changes (table "

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -28,14 +29,7 @@ from torch import Tensor, nn
 
 from core.models import load_model, load_tokenizer
 from core.models.identity import as_identified
-from core.models.loading.layers import (
-    Batch,
-    answers_in_tuples,
-    first_of,
-    layer_list,
-    run_rebuilt,
-    state_list,
-)
+from core.models.loading.layers import apply_layers, layer_list, run_model, state_list
 from core.models.loading.task_models import Head
 from core.rsa.measures.registry import Options, compare
 from core.rsa.swap.examples import Encoded, batches, encode
@@ -159,45 +153,15 @@ class _Reader:
     def answers(self, origin: nn.Module, changed: nn.Module) -> States:
         """Compute the output of each layer of `changed` on the base's input to it; layer 0 is its
         embeddings."""
-        theirs, in_tuple = list(layer_list(changed)), answers_in_tuples(origin, self.batches[0])
         states = []
         for number, batch in enumerate(self.batches):
-            ours = state_list(origin, batch)
-            made = [state_list(changed, batch)[0]]
-            for layer, module in enumerate(theirs):
-                made.append(
-                    _answer(origin, batch, ours[layer], module, layer, len(theirs), in_tuple)
-                )
+            made = apply_layers(origin, changed, partial(run_model, batch=batch))
             states.append(self._taken(number, made))
         return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 
     def _taken(self, number: int, states: Sequence[Tensor]) -> list[NDArray[np.float64]]:
         rows, columns = self.places[number].T
         return [state[rows, columns].double().numpy() for state in states]
-
-
-def _answer(
-    origin: nn.Module,
-    batch: Batch,
-    hidden: Tensor,
-    module: nn.Module,
-    layer: int,
-    layers: int,
-    in_tuple: bool,
-) -> Tensor:
-    """Run one layer in its place, with mask and positions; its output is (sentence, subword,
-    d_model)."""
-    caught: list[Tensor] = []
-    handle = module.register_forward_hook(
-        lambda module, inputs, output: caught.append(first_of(output))
-    )
-    places: list[nn.Module | None] = [None] * layers
-    places[layer] = module
-    try:
-        run_rebuilt(origin, batch, hidden, places, in_tuple=in_tuple)
-    finally:
-        handle.remove()
-    return caught[0]
 
 
 def _mixed(

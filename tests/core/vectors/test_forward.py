@@ -3,11 +3,15 @@ architecture."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from core.errors import ModelError
 from core.models import load_model
 from core.models.architectures import ARCHITECTURES
+from core.models.loading.layers import final_norm, layer_list
 from core.vectors import forward
 from core.vectors.activations import extract
 from tests.core.tiny_models import BYTE_LEVEL, D_MODEL, LAYERS, SENTENCES, TYPES, save_tiny
@@ -82,6 +86,53 @@ def test_word_vectors_equal_one_sentence_at_a_time(tiny, model_type) -> None:
         index for index, words in enumerate(SENTENCES) for _ in words
     ]
     assert result.notices == ARCHITECTURES[model_type].caveats
+
+
+def hybrid(base, donor, layer: int):
+    """The base with one layer of the donor (0 for the embeddings), and with its final norm at the
+    top."""
+    import copy
+
+    mixed = copy.deepcopy(base)
+    body = mixed.get_encoder() if base.config.is_encoder_decoder else mixed
+    theirs = donor.get_encoder() if base.config.is_encoder_decoder else donor
+    stacks = [list(layer_list(model)) for model in (mixed, donor)]
+    if layer:
+        stacks[0][layer - 1].load_state_dict(stacks[1][layer - 1].state_dict())
+    else:
+        inside = {id(weight) for block in stacks[0] for weight in block.parameters()}
+        for weight, other in zip(body.parameters(), theirs.parameters(), strict=True):
+            if id(weight) not in inside:
+                weight.data.copy_(other.data)
+    if layer == len(stacks[0]):
+        final_norm(mixed).load_state_dict(final_norm(donor).state_dict())
+    return mixed
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_functions_of_layers_equal_those_of_a_base_with_one_layer_of_the_other(
+    tiny, tmp_path, model_type
+) -> None:
+    other = f"path:{save_tiny(tmp_path / model_type, model_type, seed=1)}"
+    loaded, donor = (load_model(ref, device="cpu") for ref in (tiny[model_type], other))
+    cut = forward.cut_sentences(loaded.tokenizer, SENTENCES)
+    if ARCHITECTURES[model_type].inseparable:
+        with pytest.raises(ModelError, match="one by one"):
+            list(forward.read_sentences(loaded, cut, donor=donor))
+        return
+    states = dict(pair for batch in forward.read_sentences(loaded, cut) for pair in batch)
+    made = dict(
+        pair for batch in forward.read_sentences(loaded, cut, donor=donor) for pair in batch
+    )
+    for layer in range(LAYERS + 1):
+        mixed = replace(loaded, model=hybrid(loaded.model, donor.model, layer))
+        for index, expected in (
+            pair for batch in forward.read_sentences(mixed, cut) for pair in batch
+        ):
+            np.testing.assert_allclose(
+                made[index].words[layer], expected.words[layer], atol=2e-5, err_msg=str(layer)
+            )
+    assert max(np.abs(made[i].words - states[i].words).max() for i in made) > 0.01
 
 
 @pytest.mark.parametrize("model_type", ["t5", "mt5", "bart", "mbart", "pegasus", "marian"])

@@ -175,6 +175,57 @@ def test_a_turned_change_keeps_its_singular_values_and_not_its_directions(
     torch.testing.assert_close(words.norm(dim=1), change.norm(dim=1))
 
 
+def test_a_random_change_moves_outputs_as_far_as_the_real_one(pair) -> None:
+    """Distances are measured again by hand: one layer on the fine-tune's own states."""
+    from core.models import load_model
+    from core.models.loading.layers import run_seen
+    from core.models.loading.task_models import load_task
+    from core.rsa.swap.examples import batches, encode
+
+    task, origin = load_task(pair[1]), load_model(pair[0], device="cpu").model
+    parts = list(batches(encode(task.tokenizer, task.head, LABELLED, 64)))
+    both = layer_changes.compare(pair[0], origin, task, parts[0])
+    real = layer_changes.output_changes(both, origin, parts)
+    donor, scale = layer_changes.noise_donor(both, 0, real, parts)
+    squares, subwords = np.zeros(LAYERS + 1), 0
+    for batch in parts:
+        states, inside = run_seen(task.model, batch)[0], batch.mask.bool()
+        for layer in range(1, LAYERS + 1):
+            blocks = [None] * LAYERS
+            blocks[layer - 1] = layer_changes.layer_list(donor)[layer - 1]
+            moved: list[Any] = []
+            handle = blocks[layer - 1].register_forward_hook(
+                lambda module, inputs, output, moved=moved: moved.append(
+                    output if isinstance(output, torch.Tensor) else output[0]
+                )
+            )
+            both.run(batch, states[layer - 1], blocks)
+            handle.remove()
+            squares[layer] += float((moved[0] - states[layer])[inside].square().sum())
+        subwords += int(inside.sum())
+    changed = ~both.unchanged
+    assert changed.any()
+    by_hand = np.sqrt(squares / subwords)[1:]
+    assert by_hand == pytest.approx(real[1:], rel=0.02, abs=1e-6)
+    assert scale[~changed] == pytest.approx(1.0)
+    plain = layer_changes.output_changes(both, *_unscaled(both, parts))
+    assert np.abs(plain[changed] / real[changed] - 1).max() > 0.05, "the scale matters"
+
+
+def _unscaled(both, parts) -> tuple[Any, Any]:
+    """The donor whose change was rotated and not scaled, and the batches."""
+    import copy
+
+    donor = copy.deepcopy(layer_changes.body_of(both.task.model))
+    drawn = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for name, weight in donor.named_parameters():
+            if name in both.changes:
+                rows = not layer_changes.BOTTOM.search(name)
+                weight.add_(turned(both.changes[name], drawn, rows=rows))
+    return donor, parts
+
+
 def test_a_wide_change_is_turned_by_permutation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layer_changes, "LARGEST_ROTATION", 4)
     change = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
