@@ -189,7 +189,7 @@ def _read_batch(
 
 def _hidden_states(
     loaded: LoadedModel, batch: list[Subwords], side: str, donor: LoadedModel | None
-) -> tuple[Sequence[torch.Tensor], int]:
+) -> tuple[tuple[torch.Tensor, ...], int]:
     """Compute all layers' states (sentence, subword, d_model), and by how many places they are
     shifted right."""
     import torch
@@ -235,13 +235,13 @@ def _reader(family: str, **given: Any) -> Callable[[Any], Any]:
 
 def _applied(
     loaded: LoadedModel, donor: LoadedModel, read: Callable[[Any], Any]
-) -> list[torch.Tensor]:
+) -> tuple[torch.Tensor, ...]:
     """Compute the outputs of the donor's layers on the model's own inputs, its final norm
     included."""
     from core.models.loading.layers import apply_layers, final_norm
 
     *lower, top = apply_layers(loaded.model, donor.model, read)
-    return [*lower, final_norm(donor.model)(top)]
+    return (*lower, final_norm(donor.model)(top))
 
 
 def _word_places(

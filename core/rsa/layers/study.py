@@ -100,7 +100,8 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     how = Settings(spec.measure, standardise=spec.standardise, drop_rogue=spec.drop_rogue, **chosen)
 
     def task(part: str, model: str) -> Task:
-        function = {"grid": compare_layers, PART: compare_functions}.get(part, compare_models)
+        functions: dict[str, Any] = {"grid": compare_layers, PART: compare_functions}
+        function = functions.get(part, compare_models)
         more: dict[str, Any] = {} if part == "grid" else {"draws": spec.draws, "seed": spec.seed}
         return Task.of(
             model if part == "model" else f"{part}: {model}",
@@ -179,6 +180,8 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
     notices += _notices(spec, ready, values, tables["similarity"])
     items = int(values["model", models[0]]["items"]) if models else 0
+    methods = make_methods(spec, tuple(models), items, len(corpus.sentences))
+    methods += f" {FUNCTIONS}" if "functions" in tables else ""
     return Result(
         study="rsa",
         spec=spec.plain(),
@@ -192,13 +195,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
             **outputs.sentences,
         },
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
-        methods=" ".join(
-            (
-                make_methods(spec, tuple(models), items, len(corpus.sentences)),
-                *([FUNCTIONS] if "functions" in tables else []),
-                spec.settings(),
-            )
-        ),
+        methods=f"{methods} {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
 
