@@ -46,9 +46,9 @@ def forwards(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     true = forward._read_batch
 
-    def counting(loaded, batch, side):
+    def counting(loaded, batch, *more):
         counts.append(len(batch))
-        return true(loaded, batch, side)
+        return true(loaded, batch, *more)
 
     monkeypatch.setattr(forward, "_read_batch", counting)
     return counts
@@ -258,8 +258,8 @@ def test_other_refusals(tiny) -> None:
 def test_numbers_too_large_for_half_precision_are_kept_whole(tiny, monkeypatch) -> None:
     true = forward._read_batch
 
-    def huge(loaded, batch, side):
-        found = true(loaded, batch, side)
+    def huge(loaded, batch, *more):
+        found = true(loaded, batch, *more)
         found[0].words[1, 0, 0] = 123_456.0
         return found
 
