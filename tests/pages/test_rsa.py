@@ -61,7 +61,7 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     shown = app.dataframe[0].value
     assert shown["similarity"].tolist() == pytest.approx(expected["similarity"].tolist(), abs=1e-6)
     assert "parse" in sentences(app)
-    assert len(charts(app)) == 1
+    assert len(charts(app)) == 2, "states and functions"
     labels = {button.label for button in app.get("download_button")}
     assert labels == {"CSV", "Parquet", "SVG", "PNG"}
     assert {"Figure", "Report", "Download all"} <= {button.label for button in app.button}
@@ -118,7 +118,7 @@ def test_every_view_draws_its_charts() -> None:
     assert len(charts(view(app, "Token map"))) == 2
     assert "variance" in sentences(app)
     assert not app.exception
-    assert len(charts(view(app, "By layer"))) == 1
+    assert len(charts(view(app, "By layer"))) == 2, "states and functions"
 
 
 def test_the_slider_redraws_the_token_map_without_a_study() -> None:
