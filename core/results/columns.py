@@ -158,6 +158,11 @@ COLUMNS: Mapping[str, str] = {
     "span": "the words of the answer",
     "spans.chance": "probability of the answer's first and last subword among those of the passage",
     "f1": "F1 of its words and those of the given answer, as in SQuAD",
+    "nearness.layer": "layer number at which the question is closest to its answer",
+    "nearness.ratio": "ratio of the question's mean distance to its answer and to the other words",
+    "nearness.p_value": "p-value: share of equally long spans that are as close to the question at "
+    "any layer",
+    "equal_spans": "number of these spans, the answer among them",
     "axis": "axis of the plot, from 1",
     "explained": "share of the variance of all vectors along the axis",
     "tokens.x": "first principal component (units of scaled layers)",

@@ -31,10 +31,10 @@ KINDS: dict[str, Kind] = {
     "items": "whole",
     "intruders": "whole",
     "seconds": "seconds",
-    "js": "amount",
+    "js": "probability",  # at most one bit
+    "chance_js": "probability",
     "kl": "amount",
     "reverse_kl": "amount",
-    "chance_js": "amount",
     "surprisal": "amount",
     "base_surprisal": "amount",
     "agreement": "per cent",

@@ -9,8 +9,8 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "divergence.part": "compared, or baseline: another training run",
     "states.part": "compared, or baseline: another training run",
     "by": "what words are grouped by: all, part of speech, or frequency in the text",
-    "divergence.words": "the group: all, a universal part of speech, or how often a word occurs in "
-    "the text",
+    "divergence.words": "the group of words, as its column says: all, a universal part of speech, "
+    "or how often a word occurs in the text",
     "divergence.items": "number of words in the group",
     "js": "Jensen-Shannon divergence of the predictions from the base's, mean over words (bits; 0 "
     "for equal predictions, 1 for disjoint ones)",
@@ -21,7 +21,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "surprisal": "surprisal of the word in the text under the model, per subword (bits)",
     "base_surprisal": "surprisal of the word in the text under the base, per subword (bits)",
     "agreement": "share of subwords for which both models find the same token most likely",
-    "gaps.other": "the baseline with which the model is compared",
+    "gaps.other": "reference of the baseline with which the model is compared",
     "gaps.difference": "the model's mean Jensen-Shannon divergence minus the baseline's (bits)",
     "states.correlation": "Spearman correlation, over words, of the divergence of predictions and "
     "the change of the state at the layer",
@@ -39,7 +39,8 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "swapped, out of order, not of this run, or related (of models that should be independent)",
     "audit.other": "the checkpoint that the fault names: the identical, swapped or related one, or "
     "the one before which this one belongs; empty without one",
-    "audit.nearest": "the checkpoint with the most similar sampled weights; empty without one",
+    "audit.nearest": "reference of the checkpoint with the most similar sampled weights; empty "
+    "without one",
     "audit.cosine": "cosine of their sampled weights",
     "read": "share of the bytes of the weights that was read",
     "cosines.other": "reference of the other checkpoint",

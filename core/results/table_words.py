@@ -18,6 +18,7 @@ TITLES: Mapping[str, str] = {
     "tokens": "Words of the passage",
     "axes": "Variance along the axes",
     "spans": "Predicted answers",
+    "nearness": "Distance of the question to its answer",
     "swap": "Scores after layer swaps",
     "own": "Scores of the unmodified models",
     "sizes": "Size of each layer's change",

@@ -19,7 +19,14 @@ from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifie
 from tests.pages.conftest import Everything, headline, open_page, sentences
 from ui.study.experiments import START
 from ui.views.alignment import GAINS, SPACE, STUDY_VIEWS, TRAINING
-from ui.views.alignment_experiments import ATTENTION, CHECK, EXPERIMENTS, PROTOCOL, STITCHING
+from ui.views.alignment_experiments import (
+    ATTENTION,
+    CHECK,
+    EXPERIMENTS,
+    PROTOCOL,
+    ROTATION,
+    STITCHING,
+)
 
 PAGE = "pages/seed_alignment.py"
 MODELS = ("zoo:seed-0", "zoo:seed-1")
@@ -122,7 +129,8 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
         hurry(monkeypatch)
     else:
         monkeypatch.setattr(study, "plan", never)
-    own = {
+    own: dict[str, dict[str, object]] = {
+        ROTATION: {},
         STITCHING: {"stitch_models": list(MODELS), "stitch_methods": ["identity", "ols"]},
         CHECK: {"check_methods": ["identity", "ols"], "check_layer": "1"},
         ATTENTION: {"attention_methods": ["identity", "ols"]},

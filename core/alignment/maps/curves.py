@@ -55,7 +55,14 @@ class Checks:
 
 
 def joined(curves: Sequence[Curve]) -> Curve:
-    """Join the curves of portions; one that ended earlier is NaN at the later checks."""
+    """Join the curves of portions; one that ended earlier is NaN at the later checks.
+
+    Example:
+        >>> once = Curve(np.array([0]), np.ones((1, 1)), np.ones((1, 1)), np.array([True]))
+        >>> twice = Curve(np.array([0, 5]), np.ones((2, 1)), np.ones((2, 1)), np.array([True]))
+        >>> joined([once, twice]).validation.tolist()
+        [[1.0, 1.0], [nan, 1.0]]
+    """
     longest = max(curves, key=lambda curve: len(curve.steps))
 
     def filled(values: np.ndarray) -> np.ndarray:

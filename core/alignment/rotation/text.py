@@ -133,9 +133,10 @@ def make_headline(
         if fact.verdict == IN_SAMPLE
     )
     return (
-        f"{answer}: on {rows}, a rotation with one scale leaves {rotation.text} of the variance "
-        f"unexplained and a linear map (ridge) {linear.text}, {gap.direction('less', 'more')}; "
-        f"where a rotation was planted, the difference is {planted.value_text}. In-sample the "
+        f"{answer}: on {rows}, a scaled rotation leaves {rotation.value_text} of the variance "
+        f"unexplained, a linear map {linear.value_text}. The linear map (ridge: {linear.text}; "
+        f"rotation: {rotation.text}) leaves {gap.direction('less', 'more')}; where a rotation was "
+        f"planted, the difference is {planted.value_text}. In-sample the "
         f"rotation leaves {learnt}. The 90th percentile of the linear map's singular values is "
         f"{seen.value_text} times the 10th, {control.value_text} times where a rotation was "
         "planted."

@@ -4,10 +4,10 @@ All functions take arrays as stored and return float32. Four-bit numbers lie sev
 each scheme has its own order.
 
 References: Micikevicius et al. 2022, arXiv 2209.05433 (FP8); Dettmers et al. 2022, arXiv 2208.07339
-(int8) and 2023, arXiv 2305.14314 (NF4, scales quantised once more); Frantar et al. 2023, arXiv
-2210.17323 (GPTQ); Lin et al. 2024, arXiv 2306.00978 (AWQ); Open Compute Project 2023 (MXFP4).
-Deviations: none. Outlier columns, which int8 multiplies in 16 bits, are stored in 8 bits like the
-others.
+(int8); Dettmers et al. 2023, arXiv 2305.14314 (NF4, scales quantised once more); Frantar et al.
+2023, arXiv 2210.17323 (GPTQ); Lin et al. 2024, arXiv 2306.00978 (AWQ); the Open Compute Project's
+microscaling formats (MXFP4). Deviations: none. Outlier columns, which int8 multiplies in 16 bits,
+are stored in 8 bits like the others.
 """
 
 from __future__ import annotations

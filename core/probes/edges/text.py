@@ -9,7 +9,7 @@ from core.probes.edges.charts import NAMES
 from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
-from core.probes.trees.statements import BELOW, BEST, SIMILAR, TIED
+from core.probes.trees.statements import BEST, SIMILAR, TIED
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.statements import Statement
 
@@ -55,7 +55,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
         layers = [f"{layers[0].partition(' for ')[0]} for all of them"]
     verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
-        f"A linear probe on {names[first]} predicts {_listed(clauses)}.",
+        f"On {names[first]}, linear probes predict {_listed(clauses)}.",
         f"The best {verb} {_listed(layers)}.",
     ]
     for ref in models:
@@ -69,8 +69,8 @@ def _baseline_clause(score: Statement, margin: Statement, known: bool) -> str:
     """ "word-lookup baseline: 84 %"; the number alone where the baseline has been named."""
     assert score.estimate is not None
     name = "" if known else f"{baseline_name(parts_of(score)[1])}: "
-    doubt = {SIMILAR: ", no detectable difference", BELOW: ", which is higher"}
-    return f"{name}{score.estimate.value_text}{doubt.get(margin.verdict, '')}"
+    doubt = ", similar" if margin.verdict == SIMILAR else ""
+    return f"{name}{score.estimate.value_text}{doubt}"
 
 
 def _gap(statement: Statement, tied: Mapping[str, tuple[int, ...]]) -> str:

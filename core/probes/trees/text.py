@@ -268,8 +268,8 @@ HOW_TO_READ = {
         "grey lines are baselines, bands 95 % intervals."
     ),
     "By arc length": (
-        "Height is the share of edges predicted, by the distance of their words, and on the right "
-        "without adjacent words. Grey lines are baselines, bands 95 % intervals."
+        "Height is the share of edges predicted, by the distance of their words (right: without "
+        "adjacent ones). Grey: baselines; bands: 95 %."
     ),
     "Sentence": (
         "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "

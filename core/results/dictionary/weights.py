@@ -68,7 +68,8 @@ COLUMNS: Mapping[str, str] = {
     "directions.p_value": "p-value: share of random updates of equal norm after which a direction "
     "resembles the base's as little",
     "directions.corrected_p": "p-value for all leading directions of all models together: share of "
-    "draws whose lowest cosine in any matrix is as low, times the number of models, at most 1",
+    "draws whose lowest cosine in any matrix is as low, corrected for the models tested together "
+    "(Bonferroni), at most 1",
     "looked": "number of leading directions examined",
     "direction": "number of the direction, from 1, the largest singular value first",
     "singular_value": "its singular value in the fine-tuned matrix (the weights' unit)",

@@ -6,18 +6,16 @@ from collections.abc import Iterable
 from functools import cache
 
 from core.errors import PalimpsestError
-from core.results.papers import bibliography, language_models
+from core.results.papers import architectures, bibliography, language_models
 from core.results.papers.reference import PALIMPSEST, Reference
 
-PAPERS = (*bibliography.PAPERS, *language_models.PAPERS)
+PAPERS = (*bibliography.PAPERS, *language_models.PAPERS, *architectures.PAPERS)
 
 
 @cache
 def registry() -> dict[str, Reference]:
     """Map every key to its reference."""
-    return {
-        reference.key: reference for reference in (PALIMPSEST, *PAPERS, *language_models.PAPERS)
-    }
+    return {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
 
 
 def cite(keys: Iterable[str]) -> tuple[Reference, ...]:

@@ -45,10 +45,10 @@ def statements_of(tables: Mapping[str, pd.DataFrame], base: str) -> tuple[Statem
     statements = [Statement(closest, CLOSEST, estimate_of(compared.iloc[0], "js"), baseline=base)]
     chance = float(compared["chance_js"].iloc[0])
     if np.isfinite(chance):
-        statements.append(Statement(closest, CHANCE, Estimate(chance, kind="amount")))
+        statements.append(Statement(closest, CHANCE, Estimate(chance, kind="probability")))
     gaps = tables["gaps"][tables["gaps"]["model"] == closest]
     if len(gaps):
-        gap = estimate_of(gaps.iloc[0], "difference", "amount")
+        gap = estimate_of(gaps.iloc[0], "difference", "probability")
         statements.append(Statement(closest, GAP, gap, baseline=str(gaps.iloc[0]["other"])))
     return (*statements, *_state_statements(tables["states"], closest, baselines["model"], base))
 
@@ -81,15 +81,16 @@ def make_headline(statements: Sequence[Statement]) -> str:
     subjects = [s.subject for s in statements] + [s.baseline for s in statements if s.baseline]
     names = short_names(dict.fromkeys(subjects))
     name, base = names[closest.subject], names[closest.baseline]
-    chance = f"; {_text(facts[CHANCE])} between different words" if CHANCE in facts else ""
     parts = [
         f"Predictions of {name} differ from those of {base} by {_text(closest)} bits per word "
-        f"(JS divergence{chance})"
+        "(JS divergence)"
     ]
     if GAP in facts:
         parts[0] += f", {_gap(facts[GAP], names)}"
     if {GAP, SIMILAR, SIMILAR_BASELINE} <= set(facts):
-        parts[0] += _states(facts)
+        parts.append(_states(facts))
+    if CHANCE in facts:
+        parts.append(f"Between different words the divergence is {_text(facts[CHANCE])} bits")
     if FOLLOWS in facts:
         parts.append(_follows(facts))
     return " ".join(f"{part}." for part in parts)
@@ -100,8 +101,8 @@ def _gap(statement: Statement, names: Mapping[str, str]) -> str:
     gap, baseline = statement.estimate, names[statement.baseline]
     assert gap is not None
     if not gap.clear:
-        return f"not detectably different from another training run, {baseline} ({gap.text})"
-    return f"{gap.direction('more', 'less')} than those of another training run, {baseline}"
+        return f"not detectably different from those of {baseline}, another run"
+    return f"{gap.direction('more', 'less')} than those of {baseline}, another run"
 
 
 def _states(facts: Mapping[str, Statement]) -> str:
@@ -113,11 +114,11 @@ def _states(facts: Mapping[str, Statement]) -> str:
     assert theirs is not None
     more = mine.low > theirs.high
     if not gap.clear or not (more or mine.high < theirs.low):
-        return f" (RSA of the top layer {mine.value_text} and {theirs.value_text})"
-    joint = ", although" if more == (gap.value > 0) else ", and"
+        return f"RSA of the top layer is {mine.value_text} and {theirs.value_text}"
+    joint = "Yet" if more == (gap.value > 0) else "And"
     return (
-        f"{joint} its top-layer states are {'more' if more else 'less'} similar (RSA "
-        f"{mine.value_text}; {theirs.value_text})"
+        f"{joint} its top-layer states are {'more' if more else 'less'} similar than the other "
+        f"run's (RSA {mine.value_text}; {theirs.value_text})"
     )
 
 

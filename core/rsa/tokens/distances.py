@@ -128,6 +128,27 @@ def nearness_statements(
     return tuple(statements)
 
 
+def nearness_tables(statements: Sequence[Statement]) -> dict[str, pd.DataFrame]:
+    """Make the table of what `nearness_statements` stated, by its name; none without them."""
+    import pandas as pd
+
+    chances = {each.subject: each for each in statements if each.verdict == BY_CHANCE}
+    rows = [
+        {
+            "model": near.subject,
+            "layer": near.layers[0],
+            "ratio": near.estimate.value,
+            "p_value": chance.estimate.value,
+            "equal_spans": int(chances[near.subject].baseline.split()[0]),
+        }
+        for near in statements
+        if near.verdict in (CLOSER, UNDECIDED)
+        and near.estimate is not None
+        and (chance := chances[near.subject]).estimate is not None
+    ]
+    return {"nearness": pd.DataFrame(rows)} if rows else {}
+
+
 def answer_statements(spans: pd.DataFrame) -> tuple[Statement, ...]:
     """State how sure each model is of its answer, and from which layer upward it gives it.
 

@@ -36,6 +36,7 @@ from core.rsa.tokens.distances import (
     explained_statement,
     gathering_statements,
     nearness_statements,
+    nearness_tables,
 )
 from core.rsa.tokens.questions import (
     HIGHLIGHTED,
@@ -279,7 +280,8 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(statements, spans, models, len(words)),
         statements=statements,
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
-        | ({"spans": spans} if asked.passage.question else {}),
+        | ({"spans": spans} if asked.passage.question else {})
+        | nearness_tables(statements),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models)),

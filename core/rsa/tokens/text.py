@@ -73,21 +73,24 @@ def _answers(facts: Facts, spans: pd.DataFrame, names: Mapping[str, str]) -> lis
 def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
     """Say in which models the question is closer to its answer than to other spans of the passage,
     and with which p-value and how many spans this is undecided in the others."""
-    than = "closer to its answer than to other spans of the passage"
+    than = "closer to its answer than to other spans"
     sentences = []
     for verdict, claim in (
-        (CLOSER, f"The question is {than}, most at"),
-        (UNDECIDED, f"It is undecided whether the question is {than}:"),
+        (CLOSER, f"The question is {than}"),
+        (UNDECIDED, f"It is undecided whether the question is {than}"),
     ):
+        there = [ref for ref in names if (ref, verdict) in facts]
         clauses = [
             f"layer {facts[ref, verdict].layers[0]} of {names[ref]} (distance ratio "
             f"{_estimate(facts[ref, verdict]).text}, {_estimate(facts[ref, BY_CHANCE]).text}, "
             f"{facts[ref, BY_CHANCE].baseline.split()[0]} spans)"
-            for ref in names
-            if (ref, verdict) in facts
+            for ref in there
         ]
         if clauses:
-            sentences.append(f"{claim} {_listed(clauses)}.")
+            least = min((facts[ref, BY_CHANCE] for ref in there), key=lambda s: _estimate(s).value)
+            note = f"smallest {_estimate(least).text}" if len(there) > 1 else _estimate(least).text
+            where = "" if len(there) == len(names) else f" in {_listed([names[r] for r in there])}"
+            sentences += [f"{claim}{where} ({note}).", f"It is closest at {_listed(clauses)}."]
     return sentences
 
 

@@ -149,10 +149,10 @@ def depth_sentence(result: Result) -> str:
         return ""
     rank, ratio = map(number_of, stated)
     what = "Updates" if of == "delta" else "Weights"
-    verb = "have lower rank" if stated[1].verdict == LOWER else "do not have lower rank"
+    lower = "lower" if stated[1].verdict == LOWER else "no lower"
     text = (
-        f"{what} {verb} than noise: a median of {rank.value_text} directions, "
-        f"{ratio.value_text} of a Gaussian matrix's."
+        f"{what} have {lower} rank than noise: {rank.value_text} directions, {ratio.value_text} of "
+        "a Gaussian matrix's."
     )
     trends = state_trends(result.tables["trends"], of)
     moving = sorted(
@@ -172,9 +172,9 @@ def depth_sentence(result: Result) -> str:
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
     most = text_of(max(number_of(each).value for each in moving), "p")
-    largest = f"largest {most}" if len(moving) > 1 else most
-    of = f"{len(moving)} of {len(trends)} families"
-    return f"{text} Rank {listed(clauses)} ({of}, {largest}{note})."
+    largest = most.replace("=", "≤") if len(moving) > 1 else most
+    of = f"{len(moving)} of {len(trends)}"
+    return f"{text} Rank {listed(clauses)} ({of}; {largest})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:

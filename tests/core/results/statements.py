@@ -13,7 +13,8 @@ from core.results.columns import meaning
 
 REFERENCE = re.compile(r"(random:)?(zoo|hub|path):\S+")
 FREE = re.compile(
-    r"reference of the|the text, with|what models are grouped|as its card says|says: |what the "
+    r"reference of the|the text, with|what models are grouped|as its card says|as its column says|"
+    r"says: |what the "
     r"finding"
 )
 FREE_COLUMNS = (
@@ -21,6 +22,8 @@ FREE_COLUMNS = (
     "claim",
     "changed_by",
     "predicted",
+    "predicted_token",
+    "base_token",
     "equation",
     "same_dose",
     "word",
@@ -55,7 +58,8 @@ def contradictions(name: str, table: pd.DataFrame, column: str, text: str) -> li
     if "; 0 where" in text and table[column].isna().any():
         reasons.append("empty, not 0")
     if column == "rival_layer" and "rival" in table:
-        without = ~table["rival"].str.fullmatch(REFERENCE.pattern)
+        layered = table["rival"].str.fullmatch(REFERENCE.pattern) | (table["rival"] == "layer 0")
+        without = ~layered
         if ("empty where" in text) != bool((table[column].isna() == without).all()):
             reasons.append("not empty where the rival has no layer, or not said to be")
     if values.empty:

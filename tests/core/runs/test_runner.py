@@ -3,7 +3,6 @@ others compute."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -786,34 +785,3 @@ def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: P
     assert len(result.table)
     assert store.info().entries > 10
     assert Store(private_store).info().entries == 0
-
-
-@pytest.mark.slow
-def test_a_worker_outlives_a_tokenizer_that_grows_without_bound(
-    cluster: Any, store: Store, tmp_path: Path
-) -> None:
-    """Tokenizers from outside run in a process of their own on a worker too: the study goes on
-    without the model."""
-    from core.rsa.layers.spec import RsaSpec
-    from core.rsa.layers.study import STUDY
-    from tests.core.hostile import grown
-    from tests.core.tiny_models import save_tiny
-
-    good, bad = save_tiny(tmp_path / "good"), save_tiny(tmp_path / "bad")
-    settings = json.loads((bad / "tokenizer.json").read_text())
-    (bad / "tokenizer.json").write_text(json.dumps(settings | {"normalizer": grown(4)}))
-    spec = RsaSpec(
-        base=f"path:{good}",
-        compare=(f"path:{bad}", f"random:path:{good}"),
-        sentences=20,
-        words=40,
-        draws=20,
-        references=False,
-    )
-    with open_executor(cluster.scheduler_address) as executor:
-        workers = {name: nanny.pid for name, nanny in cluster.workers.items()}
-        result = STUDY.run(spec, store=store, executor=executor)
-        ended = "a worker ended and was started again"
-        assert {name: nanny.pid for name, nanny in cluster.workers.items()} == workers, ended
-    assert set(result.table["model"]) == {f"random:path:{good}"}
-    assert any("tokenizer" in reason for reason in result.failures.values())

@@ -3,7 +3,7 @@
 Queries, and keys with values, are first compressed (the latent matrices) and then expanded for each
 head. The rows of the compression that make the rotary key, shared by all heads, belong to it.
 
-Reference: DeepSeek-AI 2024, arXiv 2412.19437.
+Reference: the report on DeepSeek-V3, arXiv 2412.19437.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_trends_have_a_direction() -> None:
     }  # fmt: skip
     sentence = views.depth_sentence(result())
     assert "3 of 5" in sentence
-    assert "p = .02 corrected for 5" in sentence
+    assert "p ≤ .02" in sentence
     assert "query" not in sentence
     assert "second feed-forward" not in sentence
     assert percents(sentence) == {50}
