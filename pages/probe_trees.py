@@ -32,6 +32,7 @@ VIEWS = {
     RANKS: "how many dimensions a probe needs",
     **views_of(EXPERIMENTS),
 }
+GROUPS = {"Trees": (SCORES, ARCS, SENTENCE, RANKS), "Experiments": tuple(EXPERIMENTS)}
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
 if asked is None:
     st.stop()
 spec = asked
-view = form.view()
+view = form.view(GROUPS)
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()

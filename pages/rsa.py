@@ -23,7 +23,7 @@ from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views import rsa as rsa_views
 from ui.views.rsa import CURVES, GRID, TEXTS, TOKENS, view_headline
-from ui.views.rsa_experiments import EXPERIMENTS
+from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, TRAINING
 
 VIEWS = {
     CURVES: "similarity to the base by layer",
@@ -32,7 +32,12 @@ VIEWS = {
     TOKENS: "the words of a passage at each layer, in two dimensions",
     **views_of(EXPERIMENTS),
 }
-GROUPS = {"Layers": (CURVES, GRID, TEXTS, TOKENS), "Experiments": tuple(EXPERIMENTS)}
+OVER_TRAINING = (TRAINING, DIVERGENCE, AUDIT)
+GROUPS = {
+    "Layers": (CURVES, GRID, TEXTS, TOKENS),
+    "Training": OVER_TRAINING,
+    "Experiments": tuple(name for name in EXPERIMENTS if name not in OVER_TRAINING),
+}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ def test_a_link_renames_a_model_in_charts_and_tables(drawn: list[object]) -> Non
     app = open_page("pages/rsa.py", **SMALL, names=["zoo:parse-0=Our parser", "zoo:seed-0=Base"])
     assert not app.exception
     assert not app.warning
-    spec = str(drawn[-1])
+    spec = str(drawn[0])  # the first panel
     assert "Our parser" in spec
     assert "to Base" in spec
     assert "parse-0 (" not in spec

@@ -23,7 +23,7 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     next(button for button in app.button if button.label == "Look").click()
     settle(app.run())
     assert not app.exception
-    assert len(app.get("vega_lite_chart")) == 1
+    assert len(app.get("vega_lite_chart")) == 2  # states and functions of layers
     (judged,) = [
         line for line in sentences(app).splitlines() if ".00" in line and "too low" in line
     ]

@@ -34,7 +34,7 @@ from ui.study.results import (
     show_sentence,
     show_table,
 )
-from ui.views.alignment_experiments import EXPERIMENTS
+from ui.views.alignment_experiments import EXPERIMENTS, ROTATION
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context
@@ -61,8 +61,8 @@ STUDY_VIEWS = {
 }
 GROUPS = {
     "Errors": (METHOD, LAYER, GAINS, GRID, PAIRS),
-    "Maps": (SPACE, TRAINING),
-    "Experiments": tuple(EXPERIMENTS),
+    "Maps": (SPACE, TRAINING, ROTATION),
+    "Experiments": tuple(name for name in EXPERIMENTS if name != ROTATION),
 }
 SENTENCES: dict[str, Callable[[Result], str]] = {
     METHOD: view_headlines.method_sentence,

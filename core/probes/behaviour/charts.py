@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT, ROW = 260, 26
+HEIGHT, ROW = 244, 24
 ACCURACY = "Accuracy (%)"
 CHANCE = 50.0
 BIGRAM_NAME = "bigram baseline"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 278
+HEIGHT = 268
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
 VIEWS = {
     ACCURACY: "Accuracy (%)",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT, LINE = 300, 26
+HEIGHT, LINE, GROUPS = 300, 26, 270
 JS = "JS divergence (bits)"
 ACROSS = 84  # letters of a line of the coloured text
 IN_WORDS = {
@@ -102,7 +102,7 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     said = rows[rows["by"] == ALL]
     return layered(bars, points).properties(
         width="container",
-        height=context.height(HEIGHT),
+        height=context.height(GROUPS),
         title=heading(what, "by part of speech and frequency in the text; bars: 95 %"),
         description=bars_in_words(said, f"{what}, {JS}", name="name", value="js", kind="amount"),
     )

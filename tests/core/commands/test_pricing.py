@@ -52,7 +52,10 @@ def test_what_a_shared_instance_says_of_a_bert_base_is_what_it_does(
     bert_base: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(MODE, "shared")
-    pair = RsaSpec(base=PAIR[0], compare=PAIR[1:], references=False, words=500)
+    whole = RsaSpec(base=PAIR[0], compare=PAIR[1:], references=False, words=500)
+    with pytest.raises(SpecError, match="turn off “Layer functions”"):  # they hold both models
+        check_price(STUDIES["rsa"].price, whole)
+    pair = replace(whole, functions=False)
     assert check_price(STUDIES["rsa"].price, pair).excess == ""
     with pytest.raises(SpecError, match=r"1\.1 GB of memory, and this instance allows 1\.0 GB"):
         check_price(STUDIES["rsa"].price, replace(pair, words=1_000))
@@ -85,7 +88,10 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
     [
         (
             "rsa",
-            {"measure": "cka", "draws": 10_000, "words": 20_000, "sentences": 1_000},
+            {
+                **{"measure": "cka", "draws": 10_000, "words": 20_000, "sentences": 1_000},
+                "functions": False,
+            },
             "memory",
             "(draws|sentences)",
         ),

@@ -161,7 +161,8 @@ def _summary(
         return pd.concat(parts, ignore_index=True), f"{NO_TREND}, {p}"
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
-    return pd.concat(parts, ignore_index=True), f"{trend.equation}, {p}"
+    short = trend.equation.partition(", R²")[0]  # of a panel's heading; the table has all of it
+    return pd.concat(parts, ignore_index=True), f"{short}, {p}"
 
 
 def depth_legend(*, context: Context = PAGE) -> Chart:
