@@ -78,8 +78,8 @@ def _check_pattern(option: Option, value: Any) -> str:
     kind, _, name = value.strip().partition(":")
     if kind not in ("zoo", "path") or not name:
         raise SpecError(
-            f"{option.name}: {value[:LONGEST_VALUE]!r} is a pattern; patterns work for zoo: and path: only. Name "
-            "the models one by one."
+            f"{option.name}: {value[:LONGEST_VALUE]!r} is a pattern; patterns work for "
+            "zoo: and path: only. Name the models one by one."
         )
     _check_model(option, f"{kind}:x")
     return f"{kind}:{name}"
@@ -105,8 +105,8 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
     presets = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
     if not presets:
         raise SpecError(
-            f"{option.name}: {value[:LONGEST_VALUE]!r} matches none of the public models listed here. Name the "
-            "models one by one, or use hub:google/multiberts-seed_* for all MultiBERTs."
+            f"{option.name}: {value[:LONGEST_VALUE]!r} matches none of the public models "
+            "listed here. Name the models one by one, or use hub:google/multiberts-seed_* for all MultiBERTs."
         )
     return presets
 
