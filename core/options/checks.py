@@ -106,7 +106,8 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
     if not presets:
         raise SpecError(
             f"{option.name}: {value[:LONGEST_VALUE]!r} matches none of the public models "
-            "listed here. Name the models one by one, or use hub:google/multiberts-seed_* for all MultiBERTs."
+            "listed here. Name the models one by one, or use hub:google/multiberts-seed_* for all "
+            "MultiBERTs."
         )
     return presets
 
