@@ -3,6 +3,7 @@ second."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +124,13 @@ SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
 D_MODEL, LAYERS, HEADS, POSITIONS = 32, 3, 4, 64
 
 
-def tiny_tokenizer(model_type: str) -> Any:
-    """A fast tokenizer of the kind that this model type has, trained on a few words."""
+@cache
+def _trained(model_type: str) -> str:
+    """As JSON, the tokenizer of `tiny_tokenizer` before it knows what begins and ends a text.
+
+    Trained once: of equally frequent pieces the trainer takes another one each time, and models of
+    a test share their tokenizer.
+    """
     from tokenizers import (
         Regex,
         Tokenizer,
@@ -132,12 +138,9 @@ def tiny_tokenizer(model_type: str) -> Any:
         models,
         normalizers,
         pre_tokenizers,
-        processors,
         trainers,
     )
-    from transformers import PreTrainedTokenizerFast
 
-    names: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
     if model_type in BYTE_LEVEL:
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -162,6 +165,16 @@ def tiny_tokenizer(model_type: str) -> Any:
         tokenizer.decoder = decoders.WordPiece()
         trainer = trainers.WordPieceTrainer(vocab_size=90, special_tokens=SPECIALS)
     tokenizer.train_from_iterator([TEXT] * 3, trainer)
+    return str(tokenizer.to_str())
+
+
+def tiny_tokenizer(model_type: str) -> Any:
+    """A fast tokenizer of the kind that this model type has, trained on a few words."""
+    from tokenizers import Tokenizer, processors
+    from transformers import PreTrainedTokenizerFast
+
+    names: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
+    tokenizer = Tokenizer.from_str(_trained(model_type))
     if model_type in ("t5", "mt5"):
         tokenizer.post_processor = processors.TemplateProcessing(
             single="$A </s>", special_tokens=[("</s>", 2)]
