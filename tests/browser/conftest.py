@@ -21,7 +21,9 @@ ARGUMENTS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 FIRST_VISIT = "first visit"  # in a tab's storage, where the guide of a first visit is wanted
-GUIDED = f"""if (!sessionStorage.getItem("{FIRST_VISIT}")) localStorage.setItem("{KEY}", "shown")"""
+# a tab's first, blank page has no storage
+GUIDED = f"""if (location.protocol.startsWith("http") && !sessionStorage.getItem("{FIRST_VISIT}"))
+    localStorage.setItem("{KEY}", "shown")"""
 PATIENCE = 120_000  # milliseconds; a slow machine is no fault of the app
 
 

@@ -10,7 +10,7 @@ from ui.browser.guide import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CHART = "[data-testid=stVegaLiteChart] svg"
-FORGET = f"""if (!sessionStorage.getItem("{FIRST_VISIT}")) {{
+FORGET = f"""if (location.protocol.startsWith("http") && !sessionStorage.getItem("{FIRST_VISIT}")) {{
     localStorage.removeItem("{KEY}");
     sessionStorage.setItem("{FIRST_VISIT}", "yes");
 }}"""

@@ -27,12 +27,14 @@ class Shown:
         tables: The tables by name, or the rows of them that are shown.
         sentence: The headline; empty for the study's.
         view: What the charts depend on besides the result.
+        below: Draws a control below the charts and returns the charts that it governs.
     """
 
     charts: Drawing
     tables: Mapping[str, pd.DataFrame]
     sentence: str = ""
     view: Hashable = None
+    below: Callable[[], Shown] | None = None
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,18 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view
     ):
         return
-    view = (study.name, shown.view)
+    drawings, view = [shown.charts], (study.name, shown.view)
+    if shown.below is not None:
+        below = shown.below()
+        key = f"{study.name} below"
+        show_charts(below.charts, key=key, alt_text=result.headline, result=result, view=below.view)
+        drawings, view = [*drawings, below.charts], (*view, below.view)
     show_downloads(
-        result, shown.charts, lambda: study.figures(result), table=experiment.table, view=view
+        result,
+        lambda *, context: [chart for draw in drawings for chart in draw(context=context)],
+        lambda: study.figures(result),
+        table=experiment.table,
+        view=view,
     )
     for name, table in shown.tables.items():
         show_table(table, name)

@@ -64,6 +64,21 @@ def truth_shown(address: Address, result: Result) -> Shown:
 
 def divergence_shown(address: Address, result: Result) -> Shown:
     """Show predictions beside states, and below them a text whose words are coloured."""
+
+    def charts(*, context: Context) -> list[Chart]:
+        drawn = [divergence_charts.groups_chart(result, context=context)]
+        if len(result.tables["states"]):
+            drawn += [
+                divergence_charts.states_chart(result, context=context),
+                divergence_charts.correlation_chart(result, context=context),
+            ]
+        return drawn
+
+    return Shown(charts, result.tables, below=lambda: coloured_shown(result))
+
+
+def coloured_shown(result: Result) -> Shown:
+    """Show a text whose words are coloured for the chosen model."""
     models = list(dict.fromkeys(result.tables["coloured"]["model"]))
     names = short_names(models)
     model = st.selectbox(
@@ -75,17 +90,11 @@ def divergence_shown(address: Address, result: Result) -> Shown:
     )
 
     def charts(*, context: Context) -> list[Chart]:
-        drawn = [divergence_charts.groups_chart(result, context=context)]
-        if len(result.tables["states"]):
-            drawn += [
-                divergence_charts.states_chart(result, context=context),
-                divergence_charts.correlation_chart(result, context=context),
-            ]
-        if model is not None:
-            drawn.append(divergence_charts.coloured_chart(result, model, context=context))
-        return drawn
+        if model is None:
+            return []
+        return [divergence_charts.coloured_chart(result, model, context=context)]
 
-    return Shown(charts, result.tables, view=model)
+    return Shown(charts, {}, view=model)
 
 
 EXPERIMENTS = {

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 FULL = 640  # pixels across a figure that is not made to a measure
 MARGIN = 78  # of a panel: axis, its title, the gap to the next
-ALONE, STACKED = (
-    230.0,
-    112.0,
-)  # height of a plot in one row of panels, and in several: two fit a screen of 720
+# height of a plot in one row of panels, and in several: two fit a screen of 720
+ALONE, STACKED = 230.0, 102.0
 
 
 @dataclass(frozen=True)

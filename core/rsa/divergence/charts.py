@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT, LINE, GROUPS = 300, 26, 270
+HEIGHT, LINE, GROUPS = 270, 26, 255
 JS = "JS divergence (bits)"
 ACROSS = 84  # letters of a line of the coloured text
 IN_WORDS = {
@@ -88,7 +88,12 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     drawn, tooltip = told(rows, tips)
     numbers = {"format": "~g", "tickCount": 5}
     x = channel("js:Q", title=JS, scale={"domain": list(ends), "nice": False}, axis=numbers)
-    y = channel("group:N", title=None, sort=_order(rows), axis={"grid": True, "labelLimit": 180})
+    y = channel(
+        "group:N",
+        title=None,
+        sort=_order(rows),
+        axis={"grid": True, "labelLimit": 180, "labelOverlap": False},
+    )
     scale = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
     below = legend()
     colour = channel("name:N", title=None, scale=scale, legend=below)

@@ -44,6 +44,7 @@ MEASURES = {
     "entropy_rank": ("Entropy rank", "null_entropy_rank"),
     "relative_norm": ("Relative size of the update", ""),
 }
+LEVEL_FITS = "a level fits best (AICc)"  # although the test rejects it
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 
@@ -158,7 +159,8 @@ def _summary(
         return pd.concat(parts, ignore_index=True), ""
     p = text_of(p_value, "p")
     if trend.kind == "constant" or p_value >= SIGNIFICANT:
-        return pd.concat(parts, ignore_index=True), f"{NO_TREND}, {p}"
+        none = NO_TREND if p_value >= SIGNIFICANT else LEVEL_FITS
+        return pd.concat(parts, ignore_index=True), f"{none}, {p}"
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
     short = trend.equation.partition(", R²")[0]  # of a panel's heading; the table has all of it
