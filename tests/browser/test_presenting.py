@@ -16,6 +16,7 @@ from ui.frame.shell import PAGES
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHART = "[data-testid=stMain] [data-testid=stVegaLiteChart]"
+TABLE_TITLE = "[data-testid=stElementContainer]:has(+ * [data-testid=stDataFrame])"
 VIEWS = [
     (Path(entry.path).stem, view) for entry in PAGES if entry.question for view in views(entry.path)
 ]
@@ -52,4 +53,5 @@ def test_every_view_shows_its_chart_in_presentation(
         assert hall.locator(CHART).count() == len(boxes)  # none is hidden
     for name in ("stDownloadButton", "stForm", "stSidebar", "stSegmentedControl", "stDataFrame"):
         assert hall.get_by_test_id(name).filter(visible=True).count() == 0, name
+    assert hall.locator(TABLE_TITLE).filter(visible=True).count() == 0
     assert hall.get_by_role("button", name="Figure", exact=True).count() == 0

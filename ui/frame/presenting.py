@@ -41,7 +41,14 @@ HIDDEN = (
 VIEWS_ROW, KEYS_ROW = "views", "hall-keys"
 _STYLE = (
     "<style>"
-    + ", ".join([*(f'[data-testid="{name}"]' for name in HIDDEN), f".st-key-{VIEWS_ROW}"])
+    + ", ".join(
+        [
+            *(f'[data-testid="{name}"]' for name in HIDDEN),
+            f".st-key-{VIEWS_ROW}",
+            # a table's title stands before it
+            '[data-testid="stElementContainer"]:has(+ * [data-testid="stDataFrame"])',
+        ]
+    )
     + " { display: none !important; }"
     + "[data-testid='stMain'] h1 { font-size: 20px !important; }"
     + "[data-testid='stMain'] .headline { font-size: 28px !important; line-height: 1.3; }"

@@ -138,14 +138,14 @@ METHODS: dict[str, Method] = {
         _static,
         "static",
         "layer 0 of the word and its neighbours: no layer was run",
-        "#7F5A13",
+        "#8F6A1E",
     ),
     "state-and-window": Method(
         "state and window",
         _kernel,
         "static",
         "kernel ridge on the state with the static window beside it",
-        "#3D2B0A",
+        "#A0522D",
     ),
 }
 STATIC = tuple(name for name, method in METHODS.items() if method.kind == "static")
