@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import FIRST_VISIT
+from tests.browser.test_layout import settle
 from ui.browser.guide import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -80,5 +81,7 @@ def test_present_starts_the_presentation(page: Page, app_url: str) -> None:
     page.get_by_role("button", name="Present").click()
     page.wait_for_url("**/rsa?present=true")
     expect(page.get_by_test_id("stSidebar")).not_to_be_visible()
+    expect(page.get_by_role("button", name="Leave")).to_be_visible()  # it listens to the key
+    settle(page)
     page.keyboard.press("Escape")
     page.wait_for_url("**/rsa")
