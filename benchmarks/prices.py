@@ -58,8 +58,7 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **of(40)}
     yield "divergence", {"base": a, "compare": (b,), "others": (), **of(20)}
     yield "weights", {"base": a, "models": (tuned, other)}
-    few: dict[str, Any] = {"draws": 19, "families": ("query",)} if wide else {}
-    yield "weights intruders", {"base": a, "models": (tuned,), **few}
+    yield "weights intruders", {"base": a, "models": (tuned,)}
     less: dict[str, Any] = {"seeds": 1, "controls": 1, "epochs": 5} if wide else {}
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
     yield "probe edges", {"models": (a,), "untrained": False, **of(100)}

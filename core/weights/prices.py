@@ -13,7 +13,7 @@ from core.models.sizes import Size
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.clusters.members import EVERY, find_members
-from core.weights.vectors.intruders import SMALL
+from core.weights.vectors.directions import SMALL
 
 if TYPE_CHECKING:
     from core.weights.clusters.spec import WeightsSpec
@@ -24,9 +24,9 @@ WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are s
 FEED_FORWARD = "ff"  # prefix of these two families' names
 # processor seconds per cubed side of a matrix, and per permutation and pair of models
 FACTORED, PERMUTED = 3.6e-10, 6e-8
-DRAWN = 2e-8  # per number of a random update
-# per cubed side for leading directions: of small matrices, of large ones
-LED = {True: 6e-10, False: 6e-11}
+DRAWN = 2e-8  # per number of a random update of a small matrix
+LED = 6e-10  # per cubed side for its leading directions
+NOISY = 2e-5  # per side of a large matrix for a random update and its leading directions
 BASE = 1e-9  # per cubed side for the decomposition of the base
 HELD = 10  # copies of the largest matrix in memory
 KEPT = 2**14 + 4_000  # numbers stored per matrix
@@ -110,7 +110,10 @@ def _matrices(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int]
 
 def _changed(shape: tuple[int, int], draws: int) -> float:
     """Processor seconds for one matrix and its random updates."""
-    once = DRAWN * shape[0] * shape[1] + LED[min(shape) <= SMALL] * _cube(shape)
+    if min(shape) > SMALL:
+        once = NOISY * min(shape)
+    else:
+        once = DRAWN * shape[0] * shape[1] + LED * _cube(shape)
     return draws * once + BASE * _cube(shape)
 
 

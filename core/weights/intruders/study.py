@@ -45,12 +45,12 @@ from core.weights.intruders.text import (
 from core.weights.prices import intruders_price
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 
-VERSION = 1  # raised when what is kept of a matrix changes
+VERSION = 2  # raised when what is kept of a matrix changes
 RARE = 0.01  # p-value below which a direction is more than chance
 CITATIONS = ("shuttleworth2024",)
 
 
-@pure("weights.intruders")
+@pure("weights.intruders", version=2)
 def measure_intruders(
     base: str,
     model: str,

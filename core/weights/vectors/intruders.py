@@ -4,7 +4,8 @@ A direction is a left singular vector; its resemblance is the largest absolute c
 the base's. Where two singular values of the base are nearly equal, any update mixes their
 directions, so each matrix is compared with random (Gaussian) updates of the same norm. Gaussian
 matrices look the same in every basis, so these are drawn in the base's own, where its matrix is
-diagonal and the cosines are coordinates.
+diagonal and the cosines are coordinates. Updates of large matrices are not decomposed one by one:
+`directions.noisy_cosines` draws from the same distribution.
 
 Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: the null and its p-values are
 ours; the original counts directions below a threshold.
@@ -20,8 +21,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ShapeError
+from core.weights.vectors.directions import (
+    SMALL,
+    first_directions,
+    leading_directions,
+    noisy_cosines,
+)
 
-SMALL = 256  # sides up to which matrices are decomposed in batches
 BATCH = 2**21  # entries of such a batch
 
 
@@ -71,20 +77,31 @@ def compare_directions(
             "Base and update must be matrices of the same shape, with at least one direction: got "
             f"{base.shape}, {delta.shape} and {leading}."
         )
-    left, values, _ = np.linalg.svd(np.asarray(base, np.float64), full_matrices=False)
-    kept = min(leading, len(values))
-    tuned, sizes = _leading(np.asarray(base + delta, np.float64)[None], kept)
+    short = min(base.shape)
+    kept = min(leading, short)
+    large = short > max(SMALL, first_directions(kept))
+    weight = np.asarray(base, np.float64)
+    if large:
+        left, values = (part[0] for part in leading_directions(weight[None], short))
+    else:
+        left, values, _ = np.linalg.svd(weight, full_matrices=False)
+    tuned, sizes = leading_directions(np.asarray(base + delta, np.float64)[None], kept)
     cosines = np.abs(left.T @ tuned[0]).max(0)
-    null = np.empty((draws, kept))
     scale = float(np.linalg.norm(delta)) / np.sqrt(base.size)
-    at_once = max(1, BATCH // base.size) if min(base.shape) <= SMALL else 1
+    if large:
+        null = noisy_cosines(values, base.shape, scale, kept, draws, rng, tick)
+        return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
+    null = np.empty((draws, kept))
+    at_once = max(1, BATCH // base.size)
     places = np.arange(len(values))
     for start in range(0, draws, at_once):
         tick(start / draws)
         moved = rng.normal(scale=scale, size=(min(at_once, draws - start), *base.shape))
         moved[:, places, places] += values
         # Rows of a tall matrix beyond the base's columns are reached by no direction of the base.
-        null[start : start + len(moved)] = np.abs(_leading(moved, kept)[0][:, : len(values)]).max(1)
+        null[start : start + len(moved)] = np.abs(
+            leading_directions(moved, kept)[0][:, : len(values)]
+        ).max(1)
     return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
 
 
@@ -114,29 +131,3 @@ def count_p_value(count: int, null: Float[ndarray, " draw"]) -> float:
         0.4
     """
     return float((1 + np.count_nonzero(np.asarray(null) >= count)) / (1 + len(null)))
-
-
-def _leading(
-    matrices: Float[ndarray, "batch row column"], kept: int
-) -> tuple[Float[ndarray, "batch row direction"], Float[ndarray, "batch direction"]]:
-    """Find leading left singular vectors and values from the Gram matrix on the smaller side."""
-    tall = matrices.shape[1] > matrices.shape[2]
-    short = matrices.transpose(0, 2, 1) if tall else matrices
-    gram = short @ short.transpose(0, 2, 1)
-    side = gram.shape[-1]
-    if side <= SMALL:
-        eigenvalues, vectors = np.linalg.eigh(gram)
-        eigenvalues, vectors = eigenvalues[:, ::-1][:, :kept], vectors[:, :, ::-1][:, :, :kept]
-    else:
-        from scipy.linalg import eigh
-
-        pairs = [
-            eigh(each, subset_by_index=[side - kept, side - 1], overwrite_a=True) for each in gram
-        ]
-        eigenvalues = np.stack([each[0][::-1] for each in pairs])
-        vectors = np.stack([each[1][:, ::-1] for each in pairs])
-    values = np.sqrt(np.maximum(eigenvalues, 0.0))
-    if not tall:
-        return vectors, values
-    scale = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    return matrices @ vectors * scale[:, None, :], values
