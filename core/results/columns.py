@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from core.results.dictionary import behaviour, maps, probes, weights
-from core.results.model_columns import MODEL_COLUMNS
+from core.results.dictionary import behaviour, maps, models, probes, weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS: Mapping[str, str] = {
-    **MODEL_COLUMNS,
+GENERAL: Mapping[str, str] = {
     # what a row is about
     "model": "reference of the model; or a baseline without a model: position only, static window, "
     "parts of speech (alone, or with those of the words on either side: three words), identity of "
@@ -76,8 +74,6 @@ COLUMNS: Mapping[str, str] = {
     "margin": "the score minus the baseline's (the metric's unit)",
     "difference": "the value minus that of its baseline (the value's unit)",
     "rank": "rank of the probe's linear map",
-    **maps.COLUMNS,
-    **weights.COLUMNS,
     # layer swaps
     "way": "which layers were swapped: below, above, layer, only, truncated or removed, with those "
     "of the base, noise or random weights",
@@ -128,23 +124,6 @@ COLUMNS: Mapping[str, str] = {
     "beyond": "the similarity minus that of another run's final model at the same layer (the first "
     "of --others)",
     "clear": "whether the layer's interval is above every other layer's",
-    # one sentence in probe trees
-    "sentence_words.position": "position of the word in its sentence, from 1",
-    "sentence_words.word": "the word",
-    "punctuation": "whether the word is punctuation, which is not part of the tree",
-    "parse_head": "position of the word's head in the parse; 0 for the root",
-    "predicted_head": "position of the word's head in the predicted tree; 0 for the root",
-    "parse_depth": "edges between the word and the root of the parse",
-    "predicted_depth": "squared norm of the word's vector under the depth probe; empty without a "
-    "depth probe",
-    "sentence_words.x": "first principal component of the distance probe's space (its units)",
-    "sentence_words.y": "second principal component of the distance probe's space (its units)",
-    "first_position": "position of the first word of the pair, from 1",
-    "second_position": "position of the second word of the pair, from 1",
-    "first_word": "the first word of the pair",
-    "second_word": "the second word of the pair",
-    "parse_distance": "edges between the two words in the parse",
-    "predicted_distance": "squared distance of the two words under the distance probe",
     # token map
     "word": "the word",
     "position": "its position in the passage, from 0",
@@ -167,8 +146,14 @@ COLUMNS: Mapping[str, str] = {
     "explained": "share of the variance of all vectors along the axis",
     "tokens.x": "first principal component (units of scaled layers)",
     "tokens.y": "second principal component (units of scaled layers)",
+}
+COLUMNS: Mapping[str, str] = {
+    **GENERAL,
     **behaviour.COLUMNS,
+    **maps.COLUMNS,
+    **models.COLUMNS,
     **probes.COLUMNS,
+    **weights.COLUMNS,
 }
 
 

@@ -1,1 +1,1 @@
-"""The data dictionary of single pages; `core.results.columns` contains them."""
+"""The data dictionary by subject; `core.results.columns` joins its parts."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 KIND = "kind of minimal pairs: agreement, reflexive, polarity, determiner or arguments; or all"
+ACCURACY = "accuracy: share of pairs whose grammatical sentence is more probable (per cent)"
 
 COLUMNS: Mapping[str, str] = {
     "behaviour.model": "reference of the model; or bigram, the baseline",
     "behaviour.kind": KIND,
-    "behaviour.metric": "accuracy: share of pairs whose grammatical sentence is more probable "
-    "(per cent)",
+    "behaviour.metric": ACCURACY,
     "behaviour.pairs": "number of minimal pairs",
     "behaviour_margins.kind": KIND,
-    "behaviour_margins.metric": "accuracy: share of pairs whose grammatical sentence is more "
-    "probable (per cent)",
+    "behaviour_margins.metric": ACCURACY,
     "behaviour_margins.rival": "what the model is compared with: bigram, or the reference of the "
     "first step of its run",
     "behaviour_margins.rival_value": "accuracy of what it is compared with (per cent)",

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+TARGET = (
+    "what the probe predicts: pos (part of speech), label (of a dependency) or distance (of the "
+    "head)"
+)
+
 COLUMNS: Mapping[str, str] = {
     "best_layers.metric": "the score: uuas, root and accuracy (per cent); dspr and nspr (rank "
     "correlations)",
-    "best_layers.probe": "what the probe predicts: pos (part of speech), label (of a dependency) "
-    "or distance (of the head)",
+    "best_layers.probe": TARGET,
     "best_layer": "the layer that scores highest on development sentences",
     "best_layers.difference": "the score at the best layer minus that at this layer (the metric's "
     "unit)",
@@ -30,12 +34,9 @@ COLUMNS: Mapping[str, str] = {
     "added.margin": "the score of the layer beside the window minus that of the window alone (the "
     "metric's unit)",
     # edge probes
-    "edges.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
-    "distance (of the head)",
-    "codes.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
-    "distance (of the head)",
-    "edge_margins.probe": "what the probe predicts: pos (part of speech), label (of a dependency) "
-    "or distance (of the head)",
+    "edges.probe": TARGET,
+    "codes.probe": TARGET,
+    "edge_margins.probe": TARGET,
     "labels": "real; control, one random label per word type; or selectivity, the difference of "
     "the two",
     "edges.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits of "

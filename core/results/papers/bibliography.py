@@ -1,19 +1,18 @@
 """The bibliography: one record for every paper that a study, a measure or a docstring cites.
 
 Authors are written "family name, given names"; a name without a comma is that of a group. Fields
-that are not known with certainty are left empty. Those of statistics and numerics are in
-`statistical`.
+that are not known with certainty are left empty. `citing` joins these with the papers of
+statistics, of scoring sentences and of architectures, which have modules beside this one.
 """
 
 from __future__ import annotations
 
 from core.results.papers.reference import Reference
-from core.results.papers.statistical import STATISTICAL
 
 ARTICLE, BOOK, MISC, TALK = "article", "book", "misc", "inproceedings"
 
 # fmt: off
-_OF_MODELS = (
+PAPERS = (
     Reference(
         "bansal2021", 2021, TALK, ("Bansal, Yamini", "Nakkiran, Preetum", "Barak, Boaz"),
         "Revisiting Model Stitching to Compare Neural Representations",
@@ -253,4 +252,3 @@ _OF_MODELS = (
     ),
 )
 # fmt: on
-PAPERS = tuple(sorted((*_OF_MODELS, *STATISTICAL), key=lambda paper: paper.key))

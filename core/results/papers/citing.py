@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from functools import cache
 
 from core.errors import PalimpsestError
-from core.results.papers import architectures, bibliography, language_models
+from core.results.papers import architectures, bibliography, language_models, statistical
 from core.results.papers.reference import PALIMPSEST, Reference
 
-PAPERS = (*bibliography.PAPERS, *language_models.PAPERS, *architectures.PAPERS)
+_PARTS = (bibliography, statistical, language_models, architectures)
+PAPERS = tuple(
+    sorted((paper for part in _PARTS for paper in part.PAPERS), key=lambda paper: paper.key)
+)
 
 
 @cache

@@ -7,7 +7,7 @@ from core.results.papers.reference import Reference
 ARTICLE, BOOK, TALK = "article", "book", "inproceedings"
 
 # fmt: off
-STATISTICAL = (
+PAPERS = (
     Reference(
         "akaike1974", 1974, ARTICLE, ("Akaike, Hirotugu",),
         "A new look at the statistical model identification",

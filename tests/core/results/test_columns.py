@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
-from core.results.columns import COLUMNS, describe, meaning
+from core.results import dictionary
+from core.results.columns import COLUMNS, GENERAL, describe, meaning
 from tests.core.results.statements import contradictions, false_statements
 
 BESIDE: dict[str, dict[str, Any]] = {
@@ -74,3 +78,11 @@ def test_a_column_may_mean_something_of_its_own_in_a_table() -> None:
     assert meaning("ranks", "rank") != meaning("scores", "rank")
     assert meaning("any", "no such column") is None
     assert all(text and "\n" not in text for text in COLUMNS.values())
+
+
+def test_a_column_is_explained_in_one_module_only() -> None:
+    names = [module.name for module in iter_modules(dictionary.__path__)]
+    parts = [import_module(f"{dictionary.__name__}.{name}").COLUMNS for name in names]
+    modules = Counter(column for part in (GENERAL, *parts) for column in part)
+    assert [column for column, count in modules.items() if count > 1] == []
+    assert modules.keys() == COLUMNS.keys()

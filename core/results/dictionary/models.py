@@ -1,10 +1,10 @@
-"""The part of the data dictionary about whole models: their predictions and their files."""
+"""The data dictionary of whole models, their predictions and files: see `core.results.columns`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-MODEL_COLUMNS: Mapping[str, str] = {
+COLUMNS: Mapping[str, str] = {
     # output divergence
     "divergence.part": "compared, or baseline: another training run",
     "states.part": "compared, or baseline: another training run",
