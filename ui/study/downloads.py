@@ -27,6 +27,7 @@ from core.results.drawing.palettes import PALETTES
 from core.results.drawing.paper import (
     HEIGHTS,
     INCHES,
+    SUFFIXES,
     Drawing,
     Paper,
     caption,
@@ -234,8 +235,8 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
     pixels = round(CSS_DPI * INCHES[paper.columns])
     st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
-        for suffix, mime in MIME.items():
-            called = f"{stem}-{paper.columns}col.{suffix}"
+        for suffix in SUFFIXES:
+            called, mime = f"{stem}-{paper.columns}col.{suffix}", MIME[suffix]
             st.download_button(
                 suffix.upper(),
                 held(partial(made, suffix), called, mime),

@@ -6,24 +6,26 @@ panels are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.errors import PalimpsestError
 from core.options import Spec
+from core.results.drawing.paper import joined
 from ui.frame.identity import contents
 from ui.frame.reading import show_reading
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.experiment import Experiment, Shown, reason_of
 from ui.study.forms import Form
-from ui.study.price import Said, say
+from ui.study.price import Said, refusal, say
 from ui.study.results import show_charts, show_headline, show_method, show_table
 from ui.study.run_panel import is_stored, run_panel
 
 if TYPE_CHECKING:
+    from core.results.drawing.paper import Drawing
     from core.results.export import Result
 
 START = "Press Run to start it."
@@ -71,19 +73,14 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view
     ):
         return
-    drawings, view = [shown.charts], (study.name, shown.view)
+    charts: Drawing = shown.charts
+    view: tuple[Hashable, ...] = (study.name, shown.view)
     if shown.below is not None:
         below = shown.below()
         key = f"{study.name} below"
         show_charts(below.charts, key=key, alt_text=result.headline, result=result, view=below.view)
-        drawings, view = [*drawings, below.charts], (*view, below.view)
-    show_downloads(
-        result,
-        lambda *, context: [chart for draw in drawings for chart in draw(context=context)],
-        lambda: study.figures(result),
-        table=experiment.table,
-        view=view,
-    )
+        charts, view = joined(charts, below.charts), (*view, below.view)
+    show_downloads(result, charts, lambda: study.figures(result), table=experiment.table, view=view)
     for name, table in shown.tables.items():
         show_table(table, name)
     show_method(result, study)
@@ -108,8 +105,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     said = say(study.name, asked, study.price, form.pressed)
 
     def stored() -> bool:
-        refused = said is not None and bool(said.refused)
-        return is_stored(study.name, asked, run, identity=identity, refused=refused)
+        return is_stored(study.name, asked, run, identity=identity, refused=bool(refusal(said)))
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:
@@ -117,8 +113,8 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
         if said is not None and said.asks:
             st.markdown(plain(said.sentence))
         return None
-    if said is not None and said.refused and not stored():
-        st.error(plain(said.refused), icon=":material/error:")
+    if (refused := refusal(said)) and not stored():
+        st.error(plain(refused), icon=":material/error:")
         return None
     return run_panel(study.name, asked, run, identity=identity, again=pressed, told=form.aside)
 

@@ -45,6 +45,11 @@ class Said:
         return f"about {length(self.seconds)}"
 
 
+def refusal(said: Said | None) -> str:
+    """Return why this instance refuses the study; "" if it does not, or its price is unknown."""
+    return said.refused if said is not None else ""
+
+
 def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | None:
     """Return a study's price in words; None while the Hub is queried, or if that fails, which the
     panel shows.
@@ -91,13 +96,11 @@ def priced_panel(
         name, spec, run, identity, again, told: As for `run_panel`.
         pricing: Computes the study's price.
     """
-
     said = say(name, spec, pricing, again)
 
     def stored() -> bool:
-        refused = said is not None and bool(said.refused)
         return not any("hub:" in ref for ref in refs_of(spec)) and is_stored(
-            name, spec, run, identity=identity, refused=refused
+            name, spec, run, identity=identity, refused=bool(refusal(said))
         )
 
     if not agreed(form, spec, said, stored):

@@ -125,12 +125,7 @@ def run_panel(
 
 
 def is_stored(
-    study_name: str,
-    spec: Any,
-    run: Work,
-    *,
-    identity: Hashable = "",
-    refused: bool = False,
+    study_name: str, spec: Any, run: Work, *, identity: Hashable = "", refused: bool = False
 ) -> bool:
     """Whether a study's results are all stored, so that it can be shown before its button is
     pressed.

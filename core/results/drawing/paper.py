@@ -7,7 +7,7 @@ printed size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from core.results.drawing import files as drawn
@@ -16,6 +16,7 @@ from core.results.drawing.palettes import USUAL, in_palette
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
 
+SUFFIXES = ("pdf", "svg", "png")
 HEIGHTS = {"Low": 0.75, "Usual": 1.0, "High": 1.4}
 INCHES = {1: 3.3, 2: 6.9}  # columns -> width
 LETTER = 8.0  # points
@@ -68,16 +69,33 @@ class Paper:
 
 def one_chart(draw: Drawing, context: Context = PAGE) -> Chart:
     """What a view draws, as one figure."""
-    made = draw(context=context)
+    return _panels(draw(context=context)).figure(context)
+
+
+def joined(first: Drawing, second: Drawing) -> Drawing:
+    """Draw two views as one: the second's charts follow the first's, under the first's legend."""
+
+    def draw(*, context: Context) -> Panels:
+        above, below = (_panels(view(context=context)) for view in (first, second))
+        return replace(above, charts=[*above.charts, *below.charts])
+
+    return draw
+
+
+def _panels(made: Chart | Sequence[Chart] | Panels) -> Panels:
     if isinstance(made, Panels):
-        return made.figure(context)
-    if isinstance(made, (list, tuple)):
-        return Panels(made).figure(context)
-    return made  # type: ignore[return-value]
+        return made
+    return Panels(made if isinstance(made, Sequence) else [made])
 
 
 def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
-    """The figure as "pdf", "svg" or "png" (300 dots an inch), at its width in print."""
+    """The figure as "pdf", "svg" or "png" (300 dots an inch), at its width in print.
+
+    Raises:
+        ValueError: If it is none of these.
+    """
+    if suffix not in SUFFIXES:
+        raise ValueError(f"A figure is made as {', '.join(SUFFIXES)}, not as {suffix!r}.")
     inches = INCHES[paper.columns]
     chart = one_chart(draw, paper.context)
     spec = drawn.sheet(chart, 72 * inches, LETTER, titled=paper.titled, thin=THIN, padding=PADDING)

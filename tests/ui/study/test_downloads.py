@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
+from streamlit.testing.v1 import AppTest
 
+from core.results.drawing.paper import SUFFIXES
 from core.results.export import Result
 from core.rsa.layers.spec import RsaSpec
 from ui.study.downloads import command_of, slug
@@ -21,3 +23,23 @@ def test_the_command_computes_the_same_study() -> None:
     assert command_of(result) == "python -m core rsa --genres legal --seed 3 --out out"
     assert command_of(Result("nothing", {}, "", {})) == ""
     assert command_of(Result("rsa", {"gone": 1}, "", {})) == ""
+
+
+def figure_page() -> None:
+    import pandas as pd
+
+    from core.results.drawing.vega import Chart
+    from core.results.export import Result
+    from ui.study.downloads import figure_dialog
+
+    rows = pd.DataFrame({"layer": [0, 1], "similarity": [1.0, 0.5]})
+    chart = Chart(rows).mark_line().encode(x="layer:Q", y="similarity:Q")
+    result = Result("rsa", {}, "", {"main": rows}, methods="We did it.")
+    figure_dialog(result, lambda *, context: chart, None, "palimpsest-rsa")
+
+
+def test_a_figure_for_a_paper_is_offered_in_the_formats_that_are_made() -> None:
+    app = AppTest.from_function(figure_page, default_timeout=30).run()
+    assert not app.exception
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert labels == [suffix.upper() for suffix in SUFFIXES]

@@ -19,7 +19,15 @@ from core.results.drawing.description import lines_in_words, points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import coinciding, crossings, dodge, free_labels
 from core.results.drawing.panels import Panels, legend_strip
-from core.results.drawing.paper import HEIGHTS, Paper, caption, paper_file
+from core.results.drawing.paper import (
+    HEIGHTS,
+    Drawing,
+    Paper,
+    caption,
+    joined,
+    one_chart,
+    paper_file,
+)
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.numbers import Kind, Tip, text_of, told
@@ -214,6 +222,31 @@ def test_a_higher_figure_is_higher_and_as_wide() -> None:
     assert len({width for width, _ in sizes}) == 1
     assert sizes == sorted(sizes, key=lambda pair: pair[1])
     assert sizes[2][1] > 1.2 * sizes[1][1] > 1.3 * sizes[0][1]
+
+
+def test_joined_views_of_every_kind_are_one_figure() -> None:
+    def panels(draw: Drawing) -> int:
+        return len(one_chart(draw).to_dict().get("concat", [0]))
+
+    alone = partial(chart, lines(a=[1, 0.5, 0.2]))
+
+    def several(*, context: Context) -> list[Chart]:
+        return [alone(context=context)] * 2
+
+    def arranged(*, context: Context) -> Panels:
+        return Panels([alone(context=context)] * 3, across=3)
+
+    drawn: list[tuple[Drawing, int]] = [(alone, 1), (several, 2), (arranged, 3)]
+    for draw, count in drawn:
+        assert panels(draw) == count
+        for below, more in drawn:
+            assert panels(joined(draw, below)) == count + more
+    assert one_chart(joined(arranged, alone)).to_dict()["columns"] == 3
+
+
+def test_a_figure_of_another_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        paper_file(partial(chart, lines(a=[1, 0.5, 0.2])), Paper(), "zip")
 
 
 def test_lines_in_an_order_differ_in_more_than_hue() -> None:
