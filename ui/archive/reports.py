@@ -11,6 +11,7 @@ import re
 
 from core.errors import NotStoredError
 from core.runs.store import default_store, key_of
+from ui.frame.links import base_path
 
 KIND = "report page"
 SERVED = "PALIMPSEST_REPORTS"  # set to 1 by a server that has an address for reports
@@ -24,7 +25,7 @@ def serves_reports() -> bool:
 
 def address_of(key: str) -> str:
     """Return a kept report's address, below the server's."""
-    return f"/r/{key}"
+    return f"{base_path()}/r/{key}"
 
 
 def keep_report(page: bytes) -> str:

@@ -47,6 +47,12 @@ class Manner(Spec):
     names: tuple[str, ...] = names("Names", most=MOST_NAMES, help="What figures call models.")
 
 
+def base_path() -> str:
+    """Return the path below which the server answers: "" or, say, "/palimpsest"."""
+    path = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{path}" if path else ""
+
+
 class Address:
     """The options of one page, as its address and its widgets hold them."""
 

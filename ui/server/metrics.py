@@ -55,5 +55,5 @@ def _metric(name: str, kind: str, meaning: str, samples: Iterable[Sample]) -> st
     full = f"palimpsest_{name}"
     lines = [f"# HELP {full} {meaning}", f"# TYPE {full} {kind}"]
     for labels, value in samples:
-        lines.append(f"{full}{{{labels}}} {value:g}" if labels else f"{full} {value:.12g}")
+        lines.append(f"{full}{{{labels}}} {value:.15g}" if labels else f"{full} {value:.15g}")
     return "\n".join([*lines, ""])

@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from ui.archive.reports import read_report
+from ui.archive.reports import address_of, read_report
+from ui.frame.links import base_path
 from ui.server.metrics import metrics_text, served
 
 FORMAT = "text/plain; version=0.0.4; charset=utf-8"
@@ -40,4 +41,6 @@ def report(request: Request) -> Response:
     return Response(page, media_type="text/html", headers=STRICT)
 
 
-ROUTES = (Route("/metrics", metrics), Route("/r/{key}", report))
+def routes() -> tuple[Route, ...]:
+    """Return the server's own addresses, below its base path if it has one."""
+    return (Route(f"{base_path()}/metrics", metrics), Route(address_of("{key}"), report))

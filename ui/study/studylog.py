@@ -10,6 +10,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from core.runs.tasks import Signal
     from ui.study.jobs import Work
 
-TOTALS: Counter[str] = (
-    Counter()
-)  # of this process: studies by outcome, tasks run and found, seconds
+# of this process: studies by outcome, tasks run and found, seconds
+TOTALS: Counter[str] = Counter()
+COUNTING = threading.Lock()  # two workers count
 LOGGER = logging.getLogger("palimpsest.studies")
 COUNTED = ("run", "found", "seconds")
 FREE_TEXT = ("line", "passage", "words", "names")  # kinds of options that hold typed text
@@ -56,7 +57,8 @@ def log_study(
         "peak_mb": peak_megabytes(),
         "spec": described(spec),
     }
-    TOTALS.update({outcome: 1, **{name: record[name] for name in COUNTED}})
+    with COUNTING:
+        TOTALS.update({outcome: 1, **{name: record[name] for name in COUNTED}})
     _with_handler().info(
         "%s", json.dumps(record)
     )  # JSON keeps a line break in a value from making another line

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 import urllib.error
 import urllib.request
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -16,7 +20,7 @@ from tests.browser.server import started
 from tests.load.tab import Tab, run_alone
 from ui.archive.reports import address_of, keep_report
 from ui.server.metrics import VARIABLE
-from ui.server.routes import ROUTES
+from ui.server.routes import routes
 from ui.study import studylog
 
 SAMPLE = re.compile(r"palimpsest_[a-z_]+(\{[a-z]+=\"[a-z]+\"\})? [\d.e+]+")
@@ -26,7 +30,7 @@ PAGE = b"<!doctype html><p>kept</p>"
 
 @pytest.fixture
 def client() -> TestClient:
-    return TestClient(Starlette(routes=list(ROUTES)))
+    return TestClient(Starlette(routes=list(routes())))
 
 
 def test_metrics_are_in_the_format_of_prometheus(client: TestClient) -> None:
@@ -48,6 +52,32 @@ def test_ended_studies_are_counted(client: TestClient) -> None:
     assert after[outcome] == before[outcome] + 1
     seconds = "palimpsest_study_seconds_total"
     assert after[seconds] == pytest.approx(before[seconds] + 2.5)
+
+
+def test_a_large_count_is_exact(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.server.metrics.TOTALS", Counter(found=12_345_678))
+    assert _samples(client)['palimpsest_tasks_total{source="found"}'] == 12_345_678
+
+
+class Slow(Counter[str]):
+    """A counter that pauses between reading a count and writing the next."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        count = super().get(key, default)
+        time.sleep(0.002)
+        return count
+
+
+def test_two_workers_count_every_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = Slow(done=1)
+    monkeypatch.setattr(studylog, "TOTALS", totals)
+
+    def count(_: int) -> None:
+        studylog.log_study("RSA", None, [], outcome="done", seconds=0.0)
+
+    with ThreadPoolExecutor(2) as workers:
+        assert len([*workers.map(count, range(20))]) == 20
+    assert totals["done"] == 21
 
 
 def _samples(client: TestClient) -> dict[str, float]:
@@ -80,6 +110,28 @@ def test_no_report_is_a_sentence(client: TestClient, key: str) -> None:
     answer = client.get(f"/r/{key}")
     assert answer.status_code == 404
     assert "Traceback" not in answer.text
+
+
+def test_addresses_are_below_the_base_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": "lab/palimpsest/"}.get)
+    below = TestClient(Starlette(routes=list(routes())))
+    address = address_of(keep_report(PAGE))
+    assert address.startswith("/lab/palimpsest/r/")
+    assert below.get(address).content == PAGE
+    assert below.get("/lab/palimpsest/metrics").status_code == 200
+    assert below.get("/metrics").status_code == 404
+
+
+@pytest.mark.slow
+def test_an_instance_that_others_reach_shows_no_metrics_before_its_first_page(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-m", "ui.frame.start", "deploy/server.py", "--server.headless=true"]
+    with (
+        started(command, tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0") as (_, address),
+        pytest.raises(urllib.error.HTTPError, match="404"),
+    ):
+        urllib.request.urlopen(f"{address}/metrics", timeout=30)
 
 
 @pytest.mark.slow
