@@ -95,3 +95,19 @@ def test_a_click_on_a_name_switches_its_line_off_in_every_panel_and_on_again(
     name.click(force=True)
     for mark in marks:
         expect(mark).to_have_css("visibility", "visible")
+
+
+def test_the_first_click_after_a_change_of_page_switches_a_line_off(
+    page: Page, app_url: str
+) -> None:
+    page.goto(f"{app_url}/rsa")
+    expect(page.locator(f"{CHART} svg").first).to_be_visible()
+    page.get_by_test_id("stSidebarNav").get_by_text("Probe trees", exact=True).click()
+    page.wait_for_url("**/probe_trees*")
+    charts = page.locator(f"{CHART} svg")
+    name = charts.first.get_by_text("parse-0", exact=True)
+    mark = mark_of(charts.first, "parse-0", 3)
+    expect(mark).to_be_attached()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    name.click(force=True)
+    expect(mark).to_have_css("visibility", "hidden")

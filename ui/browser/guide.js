@@ -75,7 +75,11 @@
     if (!document.querySelector(FIGURE) || !document.querySelector(VIEWS)) return;
     if (asked().has("present") || asked().has("lesson")) return;
     watch.disconnect();
-    window.localStorage.setItem(KEY, "shown");
+    try {
+      window.localStorage.setItem(KEY, "shown");
+    } catch { // read, but not written: full, or denied
+      return;
+    }
     guide();
   });
   watch.observe(document.body, { childList: true, subtree: true });

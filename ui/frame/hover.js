@@ -13,7 +13,7 @@
   const NEAR = [0, 4, 8]; // pixels around the pointer: a line is two pixels wide
   const LINES = new Set(["line", "symbol", "rule"]);
   const off = new Set(); // names that are switched off
-  let shown = "", touched = [], asked = null, page = window.location.pathname, faint = [];
+  let shown = "", touched = [], asked = null, page = window.location.pathname, faint = [], due = false;
 
   const item = (node) => (node && node.__data__ && node.__data__.mark ? node.__data__ : null);
   const kind = (node) => item(node)?.mark.marktype ?? "";
@@ -81,9 +81,14 @@
     return who && marksOf(chart).some(drawn) ? who : "";
   }
 
-  function hide() { // names stay, struck through, to be clicked again
+  function follow() { // another page begins with every line
     if (page !== window.location.pathname) off.clear();
     page = window.location.pathname;
+  }
+
+  function hide() { // names stay, struck through, to be clicked again
+    due = false;
+    follow();
     faint.forEach((node) => ["visibility", "text-decoration"].forEach((name) => node.style.removeProperty(name)));
     faint = [];
     if (!off.size) return;
@@ -100,11 +105,14 @@
     const who = chart ? switchable(chart, event.clientX, event.clientY) : "";
     if (!who) return;
     event.stopPropagation(); // no click on a point
+    follow(); // before this click counts: nothing looks at the address while no line is off
     if (!off.delete(who)) off.add(who);
     hide();
   }, true);
   new MutationObserver(() => { // a chart that is drawn again has lost its styles
-    if (off.size) requestAnimationFrame(hide);
+    if (!off.size || due) return;
+    due = true;
+    requestAnimationFrame(hide);
   }).observe(document.body, { childList: true, subtree: true });
 
   document.addEventListener("pointermove", (event) => {
