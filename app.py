@@ -33,10 +33,11 @@ limit_uploads()
 _start()
 
 page = navigation()
+entry = entry_of(page)
 show_logo()
 show_sidebar()
-show_links(entry_of(page))
-if asks(entry_of(page)):
+show_links(entry)
+if asks(entry):
     show_present_button()
     show_saved()
     show_guide()

@@ -140,7 +140,7 @@ def show_present_button() -> None:
 
 
 def _present() -> None:
-    st.session_state[f"{st.session_state[PAGE]}/{PRESENT}"] = True
+    st.session_state[Address(st.session_state[PAGE], ()).key(PRESENT)] = True
 
 
 def _step(address: Address, name: str, by: int) -> None:
