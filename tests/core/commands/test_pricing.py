@@ -99,7 +99,11 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
         ("align", {"models": PAIR}, "memory", "(methods|sentences)"),
         (
             "weights intruders",
-            {"base": PAIR[0], "models": PAIR[1:], "draws": 1_000},
+            {
+                "base": PAIR[0],
+                "models": ("hub:a/b", "hub:c/d", "hub:e/f", *PAIR[1:]),
+                "draws": 1_000,
+            },
             "seconds",
             "draws",
         ),
@@ -128,9 +132,9 @@ def test_a_large_pair_says_its_memory_and_a_fine_tune_its_minutes(bert_base: Non
     align, intruders = STUDIES["align"], STUDIES["weights intruders"]
     assert 3.0 < align.price(align.Spec(PAIR)).memory < 12.0
     one = intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:]))
-    assert 250 < one.processor < 700
+    assert 100 < one.processor < 250
     assert (
-        intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:], draws=50)).processor
+        intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:], draws=20)).processor
         < 0.6 * one.processor
     )
 
