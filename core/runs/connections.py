@@ -29,8 +29,7 @@ _OF_PARENTS: list[
 class _Pool:
     """The connections of one process to one file."""
 
-    def __init__(self, owner: tuple[int, int | None]) -> None:
-        self.owner = owner
+    def __init__(self) -> None:
         self.room = threading.BoundedSemaphore(MOST)
         self.idle: list[sqlite3.Connection] = []
 
@@ -53,7 +52,7 @@ class PooledConnections:
     def __init__(self, directory: str, **settings: Any) -> None:
         self._lent = threading.local()
         self._folder = Path(directory)
-        self._pool = _Pool(self._owner())
+        self._pools: dict[tuple[int, int | None], _Pool] = {}
         with settings_read(), self.lent():
             super().__init__(directory, **settings)  # type: ignore[call-arg]
         self.close()  # diskcache made its tables with a connection that does not wait for locks
@@ -89,7 +88,8 @@ class PooledConnections:
 
     def close(self) -> None:
         """Close the connections that are not lent."""
-        self._pool.close()
+        for pool in list(self._pools.values()):
+            pool.close()
 
     def reset(self, key: str, *arguments: Any, **named: Any) -> Any:
         """Read or write a setting; see `diskcache.Cache.reset`."""
@@ -122,15 +122,19 @@ class PooledConnections:
         return connection
 
     def _current_pool(self) -> _Pool:
-        """Find the pool of this process and the current file."""
-        pool, owner = self._pool, self._owner()
-        if pool.owner != owner:
-            if pool.owner[0] != owner[0]:
-                _OF_PARENTS.extend(pool.idle)
-            else:
-                pool.close()
-            pool = self._pool = _Pool(owner)
-        return pool
+        """Find the pool of this process and the current file.
 
-    def _owner(self) -> tuple[int, int | None]:
-        return os.getpid(), identity(self._folder)
+        Threads that come at once get the same one. There is no lock, which a fork could take over
+        as held: `setdefault` and `pop` are done by one thread at a time.
+        """
+        owner = os.getpid(), identity(self._folder)
+        pool = self._pools.get(owner) or self._pools.setdefault(owner, _Pool())
+        for earlier in self._pools.keys() - {owner}:
+            left = self._pools.pop(earlier, None)
+            if left is None:  # another thread was quicker
+                continue
+            if earlier[0] == owner[0]:
+                left.close()
+            else:
+                _OF_PARENTS.extend(left.idle)
+        return pool

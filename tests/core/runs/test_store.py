@@ -505,6 +505,28 @@ def test_threads_that_come_and_go_leave_few_files_open(store: Store) -> None:
         )  # database and log of each, the shared index once
 
 
+def test_threads_that_come_first_at_once_share_one_pool(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = connections._Pool.__init__
+
+    def slowly(pool: connections._Pool, *arguments: object) -> None:
+        make(pool, *arguments)
+        time.sleep(0.02)
+
+    monkeypatch.setattr(connections._Pool, "__init__", slowly)
+    start = threading.Barrier(4)
+
+    def pool(_: int) -> object:
+        start.wait()
+        return store._values._current_pool()
+
+    with ThreadPoolExecutor(4) as threads:
+        pools = list(threads.map(pool, range(4)))
+    assert all(each is pools[0] for each in pools)
+    assert store._values._current_pool() is pools[0]
+
+
 def open_files(folder: Path) -> list[str]:
     links = []
     for link in Path("/proc/self/fd").iterdir():
