@@ -139,7 +139,7 @@ def _vectors(
             shapes[name, len(numbers)] = shapes.get((name, len(numbers)), 0) + 1
     common = [(name, size) for (name, size), count in shapes.items() if 2 * count > len(samples)]
     complete = {
-        ref: all(len(sample.get(name, ())) == size for name, size in common)
+        ref: bool(common) and all(len(sample.get(name, ())) == size for name, size in common)
         for ref, sample in samples.items()
     }
     whole = [sample for ref, sample in samples.items() if complete[ref]]
@@ -151,8 +151,11 @@ def _vectors(
     vectors = [
         np.concatenate(
             [
-                sample[name] if complete[ref] else np.zeros(size)
-                for name, size in (learned or common)
+                np.zeros(0),
+                *(
+                    sample[name] if complete[ref] else np.zeros(size)
+                    for name, size in (learned or common)
+                ),
             ]
         )
         for ref, sample in samples.items()
@@ -186,17 +189,13 @@ def _largest_component(
     cosine: Float[ndarray, "checkpoint checkpoint"], usable: Sequence[int]
 ) -> set[int]:
     """Find the largest set of checkpoints that are joined by cosines above `RELATION`."""
-    left, largest = set(usable), set[int]()
-    while left:
-        component, waiting = set[int](), [min(left)]
-        while waiting:
-            n = waiting.pop()
-            component.add(n)
-            near = {m for m in left if cosine[n, m] > RELATION} - component
-            waiting += [m for m in near if m not in waiting]
-        left -= component
-        largest = max(largest, component, key=len)
-    return largest
+    from scipy.sparse.csgraph import connected_components
+
+    if not usable:
+        return set()
+    _, component = connected_components(cosine[np.ix_(usable, usable)] > RELATION, directed=False)
+    largest = np.bincount(component).argmax()
+    return {n for n, number in zip(usable, component, strict=True) if number == largest}
 
 
 def _mark_order(
@@ -221,14 +220,10 @@ def _mark_order(
         for n, m in (moved, moved[::-1]):
             verdicts[refs[members[n]]] = Verdict(SWAPPED, refs[members[m]])
         return True
-    for n in claimed:
-        rest = [m for m in claimed if m != n]
-        if [m for m in order if m != n] == rest:  # the others are in order: only this one moved
-            at = order.index(n)
-            after = refs[members[order[at + 1]]] if at + 1 < len(order) else ""
-            verdicts[refs[members[n]]] = Verdict(MISPLACED, after)
-            return True
-    for n in moved:
+    # where the others are in order, only this one moved
+    alone = (n for n in claimed if [m for m in order if m != n] == [m for m in claimed if m != n])
+    first = next(alone, None)
+    for n in moved if first is None else (first,):
         at = order.index(n)
         after = refs[members[order[at + 1]]] if at + 1 < len(order) else ""
         verdicts[refs[members[n]]] = Verdict(MISPLACED, after)

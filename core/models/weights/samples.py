@@ -70,9 +70,12 @@ def _middle(entry: Entry, most: float) -> Entry:
 
 
 def _header_bytes(entries: Mapping[str, Entry]) -> int:
-    """Count the bytes of the headers that were read to find the tensors."""
-    files = {entry.file.name: entry.file for entry in entries.values()}
-    return sum(8 + int.from_bytes(file.read(0, 8), "little") for file in files.values())
+    """Count the bytes of the headers that were read to find the tensors: what is before them."""
+    starts: dict[str, int] = {}
+    for entry in entries.values():
+        name = entry.file.name
+        starts[name] = min(entry.start, starts.get(name, entry.start))
+    return sum(starts.values())
 
 
 @pure("weights.identify")

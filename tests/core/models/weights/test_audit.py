@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -140,3 +140,24 @@ def test_what_cannot_be_sampled_is_said() -> None:
         sample_weights("random:zoo:seed-0", "x")
     assert "random weights" in look_at("random:zoo:seed-0")["reason"]
     assert fault_in_words(MISPLACED, "a", "", {"a": "step"}) == "step belongs at the end"
+
+
+@pytest.mark.parametrize("judge", [audit_run, audit_seeds])
+def test_checkpoints_without_a_matrix_in_common_lack_weights(
+    judge: Callable[[Samples], Audit],
+) -> None:
+    audit = judge({"a": {"x": np.arange(4.0)}, "b": {"y": np.arange(4.0)}})
+    assert {verdict.fault for verdict in audit.verdicts.values()} == {INCOMPLETE}
+
+
+def test_a_run_is_the_largest_set_that_is_joined_by_steps() -> None:
+    """Neighbours are joined, the ends are not; the first of two equal sets counts."""
+    turned = {f"s{n}": {"x": np.array([np.cos(n / 2), np.sin(n / 2), 0.0, 0.0])} for n in range(5)}
+    apart = {f"t{n}": {"x": np.array([0.0, 0.0, 1.0, 0.1 * n])} for n in range(5)}
+    assert turned["s0"]["x"] @ turned["s4"]["x"] < 0
+    audit = audit_run({**turned, **apart})
+    assert {ref for ref, verdict in audit.verdicts.items() if verdict.fault == FOREIGN} == {*apart}
+    fewer = audit_run({**dict(list(turned.items())[:3]), **apart})
+    assert {ref for ref, said in fewer.verdicts.items() if said.fault == FOREIGN} == {
+        "s0", "s1", "s2"
+    }  # fmt: skip
