@@ -188,7 +188,7 @@ def _setting(name: str, value: Any) -> bytes:
         kind = 8 if isinstance(value[0], str) else 5
         items = b"".join(_text(x) if kind == 8 else struct.pack("<i", x) for x in value)
         return _text(name) + struct.pack("<IIQ", 9, kind, len(value)) + items
-    return _text(name) + struct.pack("<II", 4, value)
+    return _text(name) + struct.pack("<Ii", 5, value)
 
 
 def gguf_file(settings: dict[str, Any], tensors: dict[str, tuple[int, ndarray, bytes]]) -> bytes:

@@ -4,7 +4,7 @@ The metadata stand in for config.json where there is none. llama.cpp reorders th
 queries and keys for its own rotation; here they are put back.
 
 Reference: the GGUF format, versions 2 and 3. Deviations: little-endian files; of lists of
-texts, such as the vocabulary, only their length is kept.
+texts, such as the vocabulary, and of long ones, only their length is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.models.files.blocks import TYPES
 from core.models.files.memory import remembered
-from core.models.files.safetensors import LocalFile
+from core.models.files.safetensors import LocalFile, damaged
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -33,6 +33,7 @@ MOST_ENTRIES = 100_000  # tensors, and settings
 MOST_TEXT = 1_000_000  # characters of a name or a setting, such as a chat template
 MOST_AXES = 8
 MOST_ITEMS = 5_000_000  # of a list
+MOST_KEPT = 1_000  # items of a list of numbers, such as one per layer
 ALIGNMENT = 32  # bytes, unless the file says otherwise
 TEXT, LIST = 8, 9
 FORMATS = dict(enumerate(("B", "b", "H", "h", "I", "i", "f", "?", "", "", "Q", "q", "d")))
@@ -98,7 +99,7 @@ class BlockTensor:
         count = math.prod(self.shape) // block.numbers
         data = self.file.read(self.start, self.start + count * block.size)
         if len(data) != count * block.size:
-            raise _damaged(self.file.path, "truncated: it ends within a tensor")
+            raise damaged(self.file.path, "truncated: it ends within a tensor")
         raw = np.frombuffer(data, dtype=np.uint8).reshape(count, block.size)
         # whoever uses the numbers checks that they are finite
         with np.errstate(invalid="ignore", over="ignore"):
@@ -114,7 +115,7 @@ class Header:
     """What a GGUF file says before its numbers.
 
     Attributes:
-        settings: By name; of a list of texts, how many there are.
+        settings: By name; of a list of texts, or a long one, how many there are.
         tensors: Type, shape (outputs first) and place in the file, by GGUF's name.
     """
 
@@ -158,8 +159,14 @@ class _Reader:
             return self.number(FORMATS[kind])
         inner, size = self.number("I"), self.count(MOST_ITEMS)
         if inner == TEXT:
-            return len([self.text() for _ in range(size)])
-        return list(self.numbers(f"{size}{FORMATS[inner]}"))
+            for _ in range(size):
+                self.text()
+            return size
+        code = f"{size}{FORMATS[inner]}"
+        if size <= MOST_KEPT:
+            return list(self.numbers(code))
+        self.place += struct.calcsize(f"<{code}")
+        return size
 
 
 @remembered
@@ -182,12 +189,14 @@ def read_gguf(path: Path) -> Header:
             said = {reader.text(): reader.value(reader.number("I")) for _ in range(settings)}
             places = dict(_place(reader) for _ in range(tensors))
             step = said.get("general.alignment", ALIGNMENT)
+            if type(step) is not int or step < 1:
+                raise ValueError(f"an alignment of {step}")
             begin = -(-reader.place // step) * step
             size = len(data)
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
-    except (ValueError, KeyError, TypeError, struct.error, ZeroDivisionError) as error:
-        raise _damaged(path, f"not a GGUF file: {str(error)[:80]}") from error
+    except (ValueError, KeyError, TypeError, struct.error) as error:
+        raise damaged(path, f"not a GGUF file: {str(error)[:80]}") from error
     placed = {name: (kind, shape, begin + start) for name, (kind, shape, start) in places.items()}
     for name, (kind, shape, start) in placed.items():
         if kind not in TYPES:
@@ -197,8 +206,8 @@ def read_gguf(path: Path) -> Header:
             )
         block = TYPES[kind]
         end = start + math.prod(shape) // block.numbers * block.size
-        if not shape or shape[-1] % block.numbers or end > size:
-            raise _damaged(path, f"{name[:80]} does not fit")
+        if 0 in shape or shape[-1] % block.numbers or end > size:
+            raise damaged(path, f"{name[:80]} does not fit")
     return Header(said, placed)
 
 
@@ -230,7 +239,7 @@ def gguf_config(path: Path) -> dict[str, Any]:
             "config.json beside it."
         )
     if "token_embd.weight" not in header.tensors:
-        raise _damaged(path, "without an embedding")
+        raise damaged(path, "without an embedding")
     rotation = {"rope_type": "default", "rope_theta": said("rope.freq_base", 10_000.0)}
     config = {
         "model_type": kind,
@@ -279,10 +288,11 @@ def gguf_entries(path: Path) -> dict[str, BlockTensor]:
                 f"{path} holds {name[:80]}, which a {kind} does not have: choose the model in "
                 "safetensors."
             )
-        count = reordered.get(hit[2], 0) if hit else 0
-        if not isinstance(count, int) or (count and shape[0] % (2 * count)):
-            raise _damaged(path, f"{name[:80]} does not hold {str(count)[:20]} heads")
-        entries[new] = BlockTensor(LocalFile(path), block, shape, start, count)
+        count = reordered.get(hit[2]) if hit else None
+        fits = isinstance(count, int) and count > 0 and shape[0] % (2 * count) == 0
+        if count is not None and not fits:
+            raise damaged(path, f"{name[:80]} does not hold {str(count)[:20]} heads")
+        entries[new] = BlockTensor(LocalFile(path), block, shape, start, count or 0)
     return entries
 
 
@@ -294,7 +304,3 @@ def _architecture(path: Path, header: Header) -> str:
             f"here: choose one of {', '.join(CLASSES)}, or the model in safetensors."
         )
     return str(kind)
-
-
-def _damaged(path: Path, reason: str) -> ModelError:
-    return ModelError(f"{path} is damaged ({reason}): delete it and get it again.")

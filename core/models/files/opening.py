@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.errors import ModelError
 from core.models.files import checkpoints
 from core.models.files.gguf import gguf_entries
 from core.models.files.memory import remembered
@@ -24,6 +25,7 @@ from core.models.files.safetensors import (
     read_whole_header,
 )
 from core.models.files.schemes import dequantised
+from core.models.files.text_part import QUANTISATION
 
 # Relative size of the rounding error of a number stored in this type, root mean square. Of the
 # quantised ones that of a Gaussian matrix: a step over the root of 12, where a block's range, in
@@ -63,6 +65,11 @@ def open_weights(
     if files[0].suffix == checkpoints.GGUF:
         return dict(gguf_entries(files[0]))
     if checkpoints.is_pickled(list(files)):
+        if QUANTISATION in config:
+            raise ModelError(
+                f"{files[0]} holds quantised weights in PyTorch's format, which are read from "
+                "safetensors alone: choose the model in safetensors."
+            )
         return dict(pickled_entries(files))
     entries = {name: entry for path in files for name, entry in read_whole_header(path).items()}
     return dequantised(entries, config)
@@ -74,7 +81,7 @@ def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
     Raises:
         ModelError: If there are no weights.
     """
-    if "quantization_config" in config:
+    if QUANTISATION in config:
         return True
     return checkpoints.weight_files(folder)[0].suffix == checkpoints.GGUF
 

@@ -71,6 +71,8 @@ def scale_blocks(
             raise ValueError(f"scales {scales.shape} do not fit a matrix {values.shape}")
         scales = np.repeat(scales, side, axis=axis)
         scales = np.take(scales, np.arange(values.shape[axis]), axis=axis)
+    if np.broadcast_shapes(values.shape, scales.shape) != values.shape:
+        raise ValueError(f"scales {scales.shape} do not fit a matrix {values.shape}")
     scaled: ndarray = values * scales.astype(np.float32)
     return scaled
 
@@ -78,7 +80,13 @@ def scale_blocks(
 def int8_rows(
     raw: Int[ndarray, "row column"], largest: Float[ndarray, " row"]
 ) -> Float[ndarray, "row column"]:
-    """Widen 8-bit integers whose rows were divided by their largest number."""
+    """Widen 8-bit integers whose rows were divided by their largest number.
+
+    Raises:
+        ValueError: If there are not as many largest numbers as rows.
+    """
+    if raw.ndim != 2 or largest.shape != raw.shape[:1]:
+        raise ValueError(f"scales {largest.shape} do not fit a matrix {raw.shape}")
     return raw * (largest.astype(np.float32) / INT8_RANGE)[:, None]
 
 
@@ -93,10 +101,11 @@ def code_book(
     Args:
         levels: The 16 numbers that the codes stand for (NF4 or FP4).
         scales: Largest number of each block; the last block may be shorter.
+
+    Raises:
+        ValueError: If there are not as many scales as blocks.
     """
-    values = levels.astype(np.float32)[_halves(raw.ravel(), upper_first=True)]
-    scaled: ndarray = values * np.repeat(scales.astype(np.float32), size)[: len(values)]
-    return scaled
+    return _look_up(_halves(raw.ravel(), upper_first=True), levels, scales, size)
 
 
 def nested_scales(
@@ -106,10 +115,12 @@ def nested_scales(
     offset: float,
     size: int,
 ) -> Float[ndarray, " block"]:
-    """Look up scales that were quantised once more, in groups of `size`, about `offset`."""
-    outer = np.repeat(scales.astype(np.float32), size)[: raw.size]
-    inner: ndarray = levels.astype(np.float32)[raw.ravel()] * outer
-    return inner + np.float32(offset)
+    """Look up scales that were quantised once more, in groups of `size`, about `offset`.
+
+    Raises:
+        ValueError: If there are not as many outer scales as groups.
+    """
+    return _look_up(raw.ravel(), levels, scales, size) + np.float32(offset)
 
 
 def gptq(
@@ -136,6 +147,8 @@ def gptq(
     codes = ((weight.view(np.uint32)[:, None] >> shifts[:, None]) & (2**bits - 1)).reshape(
         -1, weight.shape[1]
     )
+    if group.shape != codes.shape[:1]:
+        raise ValueError(f"groups {group.shape} of {len(codes)} inputs")
     lowest = ((zeros.view(np.uint32)[..., None] >> shifts) & (2**bits - 1)).reshape(len(zeros), -1)
     zero = lowest.astype(np.float32) + one_less
     centred: ndarray = codes.astype(np.float32) - zero[group]
@@ -163,7 +176,13 @@ def awq(
 def mxfp4(
     raw: Int[ndarray, "*stack block byte"], exponents: Int[ndarray, "*stack block"]
 ) -> Float[ndarray, "*stack number"]:
-    """Unpack 4-bit floats in blocks of 32 that share a power of two; the lower half first."""
+    """Unpack 4-bit floats in blocks of 32 that share a power of two; the lower half first.
+
+    Raises:
+        ValueError: If there are not as many exponents as blocks.
+    """
+    if exponents.shape != raw.shape[:-1]:
+        raise ValueError(f"exponents {exponents.shape} do not fit blocks {raw.shape}")
     codes = _halves(raw, upper_first=False)
     values = np.where(codes > 7, -1, 1).astype(np.float32) * FP4_STEPS[codes & 7]
     scale = np.ldexp(np.float32(1), exponents.astype(np.int32) - MXFP4_BIAS)
@@ -173,10 +192,20 @@ def mxfp4(
 
 def _check_groups(zeros: ndarray, scales: ndarray, outputs: int, each: int) -> None:
     """Refuse zero points, `each` to a word, and scales that are not of one matrix's groups."""
-    if scales.ndim != 2 or zeros.shape != (len(scales), outputs // each):
+    if scales.ndim != 2 or not len(scales) or zeros.shape != (len(scales), outputs // each):
         raise ValueError(f"zero points {zeros.shape} and scales {scales.shape}")
     if scales.shape[1] != outputs:
         raise ValueError(f"scales {scales.shape} of {outputs} outputs")
+
+
+def _look_up(codes: ndarray, levels: ndarray, scales: ndarray, size: int) -> ndarray:
+    """Look up codes, and scale blocks of `size` of them."""
+    if levels.ndim != 1 or scales.size != -(-codes.size // size):
+        raise ValueError(f"scales {scales.shape} for {codes.size} codes in blocks of {size}")
+    values: ndarray = levels.astype(np.float32)[codes]
+    # a block may be said to be longer than all codes
+    values *= np.repeat(scales.astype(np.float32), min(size, codes.size))[: codes.size]
+    return values
 
 
 def _halves(raw: ndarray, *, upper_first: bool) -> ndarray:

@@ -151,7 +151,7 @@ class Entry:
             return self.read()
         kind = np.dtype(CODES.get(self.dtype, "V1"))
         if self.dtype not in CODES or math.prod(self.shape) * kind.itemsize != self._size:
-            raise _damaged(self.file.name, f"a tensor of {self.dtype} that does not fill its place")
+            raise damaged(self.file.name, f"a tensor of {self.dtype} that does not fill its place")
         return np.frombuffer(self._bytes(), dtype=kind).reshape(self.shape)
 
     @property
@@ -161,7 +161,7 @@ class Entry:
     def _bytes(self) -> bytes:
         data = self.file.read(self.start, self.stop)
         if len(data) != self._size:
-            raise _damaged(self.file.name, "truncated: it ends within a tensor")
+            raise damaged(self.file.name, "truncated: it ends within a tensor")
         return data
 
 
@@ -173,17 +173,17 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
     """
     prefix = file.read(0, 8)
     if len(prefix) < 8:
-        raise _damaged(file.name, "truncated: it ends before its header")
+        raise damaged(file.name, "truncated: it ends before its header")
     size = int.from_bytes(prefix, "little")
     if not 2 <= size <= MAX_HEADER_BYTES:
-        raise _damaged(file.name, "not a safetensors file")
+        raise damaged(file.name, "not a safetensors file")
     raw = file.read(8, 8 + size)
     if len(raw) < size:
-        raise _damaged(file.name, "truncated: it ends within its header")
+        raise damaged(file.name, "truncated: it ends within its header")
     try:
         tensors = parse_header(raw)
     except ValueError as error:
-        raise _damaged(file.name, "its header is not one") from error
+        raise damaged(file.name, "its header is not one") from error
     begin = 8 + size
     return {
         name: Entry(file, tensor.dtype, tensor.shape, begin + tensor.start, begin + tensor.stop)
@@ -202,7 +202,7 @@ def read_whole_header(path: Path) -> dict[str, Entry]:
     header = 8 + int.from_bytes(LocalFile(path).read(0, 8), "little")
     end = max((entry.stop for entry in entries.values()), default=header)
     if path.stat().st_size != end or not all(map(fills_its_place, entries.values())):
-        raise _damaged(str(path), "not a whole safetensors file")
+        raise damaged(path, "not a whole safetensors file")
     return entries
 
 
@@ -234,7 +234,8 @@ def fills_its_place(entry: Entry) -> bool:
     return width is None or math.prod(entry.shape) * width == entry.stop - entry.start
 
 
-def _damaged(name: str, reason: str) -> ModelError:
+def damaged(name: object, reason: str) -> ModelError:
+    """Make the error of a file that is not whole."""
     return ModelError(f"{name} is damaged ({reason}): delete it and get it again.")
 
 

@@ -24,6 +24,8 @@ METHODS = ("bitsandbytes", "gptq", "awq", "fp8", "fbgemm_fp8", "mxfp4")
 """`quant_method` in config.json, of those that are read."""
 GPTQ_BITS = (2, 4, 8)
 FP8_BLOCK = (128, 128)
+GROUPED = ("qweight", "qzeros", "scales")  # parts of a matrix of GPTQ or AWQ
+MOST_STATE = 100_000  # bytes of a state of bitsandbytes
 STATE = ".quant_state.bitsandbytes__"
 Parts = Mapping[str, ndarray]
 
@@ -53,7 +55,7 @@ class Quantised:
         try:
             values = self.decode({role: part.read_codes() for role, part in self.parts.items()})
             return values.reshape(self.shape).astype(np.float32, copy=False)
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, TypeError) as error:
             name = next(iter(self.parts.values())).file.name
             raise ModelError(
                 f"{name} is damaged (a matrix in {self.dtype} whose tensors do not fit: "
@@ -101,7 +103,7 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
     wrap = wrappers.get(str(settings.get("quant_method")), _float8)
     try:
         matrices, parts = wrap(_Tensors(entries), settings)
-    except ValueError as error:  # a tensor with another number of axes
+    except (ValueError, IndexError) as error:  # a tensor with another number of axes
         some = next(iter(entries.values())).file.name
         raise ModelError(
             f"{some} is damaged (quantised matrices of a wrong shape): get it again."
@@ -145,16 +147,12 @@ def _float8(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
     for name, entry in tensors.entries.items():
         if entry.dtype not in ("F8_E4M3", "F8_E5M2"):
             continue
-        parts = {"codes": tensors.take(name)}
-        for ending in ("_scale_inv", "_scale"):
-            if name + ending in tensors.entries:
-                parts["scales"] = tensors.take(name + ending)
+        ending = "_scale" if f"{name}_scale" in tensors.entries else "_scale_inv"
+        parts = {"codes": tensors.take(name), "scales": tensors.take(name + ending)}
         bits = int(entry.dtype[4])
 
         def decode(read: Parts, bits: int = bits) -> ndarray:
-            values = packed.float8(read["codes"], bits)
-            scales = read.get("scales")
-            return values if scales is None else packed.scale_blocks(values, scales, block)
+            return packed.scale_blocks(packed.float8(read["codes"], bits), read["scales"], block)
 
         matrices[name] = Quantised("FP8", entry.shape, parts, decode)
     return matrices, tensors.taken
@@ -166,30 +164,38 @@ def _bitsandbytes(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
         name = f"{module}.weight"
         parts = {"codes": tensors.take(name), "scales": tensors.take(f"{module}.SCB")}
         if f"{module}.weight_format" in tensors.entries:
-            tensors.take(f"{module}.weight_format")
-        matrices[name] = Quantised(
-            "INT8",
-            parts["codes"].shape,
-            parts,
-            lambda read: packed.int8_rows(read["codes"], read["scales"]),
-        )
+            parts["order"] = tensors.take(f"{module}.weight_format")
+        matrices[name] = Quantised("INT8", parts["codes"].shape, parts, _int8)
     for name in [name for name in tensors.entries if STATE in name]:
         matrix = name.partition(STATE)[0]
         matrices[matrix] = _code_book(tensors, matrix, name)
     return matrices, tensors.taken
 
 
+def _int8(read: Parts) -> ndarray:
+    if read.get("order", np.zeros(1)).any():
+        raise ModelError(
+            "The weights were saved in the order in which a graphics card reads them "
+            "(weight_format of bitsandbytes), which is not read here: choose the same model saved "
+            "before its first use, or in 16 bits."
+        )
+    return packed.int8_rows(read["codes"], read["scales"])
+
+
 def _code_book(tensors: _Tensors, name: str, state_name: str) -> Quantised:
     """Describe a matrix of bitsandbytes in four bits; its state, a few bytes, is read."""
-    raw = tensors.take(state_name).read_codes().tobytes()
+    held = tensors.take(state_name)
+    codes = tensors.take(name)
     try:
-        state = json.loads(raw)
+        if math.prod(held.shape) > MOST_STATE:
+            raise ValueError("too long")
+        state = json.loads(held.read_codes().tobytes())
         shape = tuple(int(side) for side in state["shape"])
         offset, block = float(state.get("nested_offset", 0)), int(state["blocksize"])
         size = int(state.get("nested_blocksize", 1))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ModelError(f"{name} has a damaged quantisation state: get it again.") from error
-    if min(*shape, size, block) < 1:
+    if min(*shape, size, block) < 1 or -(-math.prod(shape) // 2) != codes.stop - codes.start:
         raise ModelError(f"{name} has a damaged quantisation state: get it again.")
     endings = {"codes": "", "levels": ".quant_map", "scales": ".absmax"}
     nested = f"{name}.nested_absmax" in tensors.entries
@@ -211,7 +217,7 @@ def _gptq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
     one_less = settings.get("checkpoint_format", "gptq") != "gptq_v2"
     matrices = {}
     for module in tensors.ending(".qweight"):
-        parts = {role: tensors.take(f"{module}.{role}") for role in ("qweight", "qzeros", "scales")}
+        parts = {role: tensors.take(f"{module}.{role}") for role in GROUPED}
         words, outputs = parts["qweight"].shape
         inputs = words * packed.WORD // bits
         if f"{module}.g_idx" in tensors.entries:
@@ -230,7 +236,7 @@ def _gptq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
 def _awq(tensors: _Tensors, settings: Mapping[str, Any]) -> Wrapped:
     matrices = {}
     for module in tensors.ending(".qweight"):
-        parts = {role: tensors.take(f"{module}.{role}") for role in ("qweight", "qzeros", "scales")}
+        parts = {role: tensors.take(f"{module}.{role}") for role in GROUPED}
         inputs, words = parts["qweight"].shape
         matrices[f"{module}.weight"] = Quantised(
             "AWQ-4",

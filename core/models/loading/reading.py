@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 import core.models.files.checkpoints as checkpoints
-from core.models.files.opening import is_quantised, open_weights
+from core.models.files.opening import ROUNDING, is_quantised, open_weights
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
 
 
@@ -55,12 +55,14 @@ def read_model(
 
 
 def _dequantise(folder: Path, settings: dict[str, Any], dtype: Any) -> dict[str, Any]:
-    """Read all weights of a folder as tensors of one type."""
+    """Read all weights of a folder as tensors of one type; tables of whole numbers, which a model
+    computes for itself, are left out."""
     import torch
 
     return {
         name: torch.from_numpy(np.require(entry.read(), requirements=("C", "W"))).to(dtype)
         for name, entry in open_weights(folder, settings).items()
+        if entry.dtype in ROUNDING
     }
 
 

@@ -71,6 +71,26 @@ def test_several_files_are_a_question(tmp_path: Path) -> None:
             {"blk.0.attn_q.weight": (0, np.ones((4, 4), np.float32), bytes(64))},
             "does not hold 3 heads",
         ),
+        (
+            {"general.architecture": "llama", "llama.attention.head_count": -1},
+            {"blk.0.attn_q.weight": (0, np.ones((4, 4), np.float32), bytes(64))},
+            "does not hold -1 heads",
+        ),
+        (
+            {"general.architecture": "llama"},
+            {"blk.0.attn_q.weight": (0, np.ones((4, 4), np.float32), bytes(64))},
+            "does not hold 0 heads",
+        ),
+        (
+            {"general.architecture": "llama"},
+            {"output.weight": (0, np.ones((0, 4), np.float32), b"")},
+            "not fit",
+        ),
+        (
+            {"general.architecture": "llama", "general.alignment": 32.5},
+            PLAIN,
+            "an alignment of 32.5",
+        ),
         ({"general.architecture": "llama"}, {"output.weight": (24, NORM, bytes(16))}, "type 24"),
         ({"general.architecture": "llama"}, {"output.weight": (8, NORM, bytes(34))}, "not fit"),
         ({"general.architecture": "llama"}, {"output.weight": (0, NORM, b"")}, "not fit"),
@@ -81,6 +101,16 @@ def test_what_is_not_read_is_said(
 ) -> None:
     with pytest.raises(ModelError, match=reason):
         gguf_entries(written(tmp_path, settings, tensors))
+
+
+def test_of_a_long_list_only_its_length_is_kept(tmp_path: Path) -> None:
+    name, size = b"tokenizer.ggml.token_type", 2_000
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, 2)
+    listed = struct.pack("<Q", len(name)) + name + struct.pack("<IIQ", 9, 5, size)
+    after = struct.pack("<Q", 1) + b"a" + struct.pack("<II", 4, 7)
+    path = tmp_path / "model.gguf"
+    path.write_bytes(head + listed + bytes(4 * size) + after)
+    assert read_gguf(path).settings == {name.decode(): size, "a": 7}
 
 
 @pytest.mark.parametrize(

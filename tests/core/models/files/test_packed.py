@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -100,6 +102,37 @@ def test_mxfp4_equals_a_loop_over_its_numbers() -> None:
             size = steps[code % 8] * 2.0 ** (int(exponents[place[:3]]) - 127)
             number = read[place[0], place[1], place[2] * 32 + place[3] * 2 + half]
             assert number == (-size if code > 7 else size)
+
+
+WORDS, CODES = np.zeros((2, 16), np.int32), np.zeros((4, 6), np.uint8)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: packed.scale_blocks(np.ones((4, 4)), np.ones((100, 1, 1)), (2, 2)),
+        lambda: packed.int8_rows(np.ones((1, 4), np.int8), np.ones(100)),
+        lambda: packed.int8_rows(np.ones(4, np.int8), np.ones(4)),
+        lambda: packed.code_book(CODES, np.ones((16, 100)), np.ones(1), 48),
+        lambda: packed.code_book(CODES, np.ones(16), np.ones(3), 48),
+        lambda: packed.nested_scales(CODES, np.ones(256), np.ones(1), 0.0, 8),
+        lambda: packed.gptq(
+            WORDS, WORDS[:1, :2], np.ones((1, 16)), np.zeros((16, 1), int), 4, one_less=True
+        ),
+        lambda: packed.gptq(
+            WORDS, WORDS[:1, :2], np.ones((1, 16)), np.zeros(1, int), 4, one_less=True
+        ),
+        lambda: packed.awq(WORDS, np.zeros((0, 16), np.int32), np.ones((0, 128))),
+        lambda: packed.mxfp4(CODES[None], np.zeros((100, 4), np.uint8)),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_and_never_spread(read: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match=r"\("):
+        read()
+
+
+def test_a_block_that_is_said_to_be_endless_takes_no_more_memory() -> None:
+    assert packed.code_book(CODES, np.ones(16), np.ones(1), 10**15).shape == (48,)
 
 
 @pytest.mark.parametrize("scheme", ["fp8", "int8", "nf4", "gptq", "awq"])

@@ -74,7 +74,67 @@ def test_a_missing_or_misshapen_part_is_said(tmp_path: Path, llama: Path, scheme
             open_weights(folder, read_config(folder))
 
 
-@pytest.mark.parametrize("state", [b"no JSON", b"[]", b'{"shape": [0], "blocksize": 4}', b"{}"])
+def test_a_matrix_in_8_bits_without_its_scales_is_said(tmp_path: Path, llama: Path) -> None:
+    quantised.quantise(llama, tmp_path / "fp8", "fp8")
+    path = tmp_path / "fp8/model.safetensors"
+    kept = {
+        name: part for name, part in load_file(path).items() if "q_proj.weight_scale" not in name
+    }
+    save_file(kept, path, metadata={"format": "pt"})
+    with pytest.raises(ModelError, match=r"lacks .*q_proj\.weight_scale"):
+        read_all(tmp_path / "fp8")
+
+
+def test_scales_without_axes_are_said(tmp_path: Path, llama: Path) -> None:
+    quantised.quantise(llama, tmp_path / "gptq", "gptq")
+    path = tmp_path / "gptq/model.safetensors"
+    whole = load_file(path)
+    name = next(name for name in whole if name.endswith("q_proj.scales"))
+    save_file(whole | {name: torch.tensor(1.0)}, path, metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="damaged"):
+        read_all(tmp_path / "gptq")
+
+
+def test_codes_that_are_no_whole_numbers_are_said(tmp_path: Path, llama: Path) -> None:
+    quantised.quantise(llama, tmp_path / "nf4", "nf4")
+    path = tmp_path / "nf4/model.safetensors"
+    whole = load_file(path)
+    name = next(name for name in whole if name.endswith("q_proj.weight"))
+    whole[name] = whole[name].flatten().view(torch.float16)
+    save_file(whole, path, metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="damaged"):
+        read_all(tmp_path / "nf4")
+
+
+def test_rows_in_the_order_of_a_graphics_card_are_refused(tmp_path: Path, llama: Path) -> None:
+    quantised.quantise(llama, tmp_path / "int8", "int8")
+    path = tmp_path / "int8/model.safetensors"
+    read_all(tmp_path / "int8")
+    whole = load_file(path)
+    name = next(name for name in whole if name.endswith("q_proj.weight_format"))
+    save_file(whole | {name: torch.tensor(2, dtype=torch.uint8)}, path, metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="weight_format"):
+        read_all(tmp_path / "int8")
+
+
+def test_pickled_codes_are_not_taken_for_weights(tmp_path: Path, llama: Path) -> None:
+    quantised.quantise(llama, tmp_path / "int8", "int8")
+    path = tmp_path / "int8/model.safetensors"
+    torch.save(load_file(path), path.with_name("pytorch_model.bin"))
+    path.unlink()
+    with pytest.raises(ModelError, match="choose the model in safetensors"):
+        read_all(tmp_path / "int8")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        *(b"no JSON", b"[]", b'{"shape": [0], "blocksize": 4}', b"{}"),
+        b'{"shape": [4, 4], "blocksize": 1e999}',
+        b'{"shape": [4096, 4096, 4096], "blocksize": 16}',
+        b" " * 200_000 + b'{"shape": [16, 16], "blocksize": 16}',
+    ],
+)
 def test_a_damaged_state_of_four_bits_is_said(tmp_path: Path, llama: Path, state: bytes) -> None:
     folder = tmp_path / "nf4"
     quantised.quantise(llama, folder, "nf4")

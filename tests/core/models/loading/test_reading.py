@@ -48,6 +48,16 @@ def test_quantised_weights_are_read_as_the_numbers_that_they_hold(
     read_alike(f"path:{tmp_path / scheme}", exact)
 
 
+def test_tables_of_whole_numbers_beside_quantised_weights_are_left_out(
+    tmp_path: Path, llama: Path
+) -> None:
+    exact = quantised.quantise(llama, tmp_path / "gptq", "gptq")
+    path = tmp_path / "gptq/model.safetensors"
+    table = {"model.layers.0.self_attn.position_ids": torch.arange(4)}
+    save_file(load_file(path) | table, path, metadata={"format": "pt"})
+    read_alike(f"path:{tmp_path / 'gptq'}", exact)
+
+
 def test_gguf_is_read_with_rows_in_order_and_its_own_configuration(
     tmp_path: Path, llama: Path
 ) -> None:
