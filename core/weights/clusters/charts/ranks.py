@@ -21,7 +21,7 @@ from core.results.numbers import Tip, text_of, told
 from core.statistics import corrected
 from core.weights.vectors.nulls import null_spectrum
 from core.weights.vectors.ranks import Spectra, rank_at
-from core.weights.vectors.trend_tests import NO_TREND, SIGNIFICANT, trend_p_value
+from core.weights.vectors.trend_tests import FEWEST, NO_TREND, SIGNIFICANT, trend_p_value
 from core.weights.vectors.trends import fit_trend
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def depth_chart(
 ) -> Chart:
     """Draw one family by layer: models as thin lines, their mean, its trend, a Gaussian matrix.
 
-    The trend is drawn where it is significant, corrected for the families.
-    The rank of an unchanged matrix is left out; its norm of 0 is shown. `depth_legend` names the
+    The trend is drawn where it is significant, corrected for the families that can be tested. The
+    rank of an unchanged matrix is left out; its norm of 0 is shown. `depth_legend` names the
     lines.
 
     Args:
@@ -94,19 +94,21 @@ def depth_chart(
     if measure not in MEASURES:
         raise SpecError(f"The measure must be one of {', '.join(MEASURES)}, not {measure!r}.")
     threshold = result.spec["threshold"] if threshold is None else threshold
-    table = rank_at(spectra_of(result), threshold)
-    table = table[(table["family"] == family) & (table["of"] == of)]
+    ranks = rank_at(spectra_of(result), threshold)
+    ranks = ranks[ranks["of"] == of]
+    table = ranks[ranks["family"] == family]
     if table.empty:
         raise SpecError(
             f"This result has no {of} of {family!r}; choose from "
             f"{', '.join(map(family_label, families_of(result, of)))}."
         )
     if measure != "relative_norm":
-        table = table[table["rank"] > 0]
+        ranks, table = ranks[ranks["rank"] > 0], table[table["rank"] > 0]
+    tested = int((ranks.groupby("family")["layer"].nunique() >= FEWEST).sum())
     title, null = MEASURES[measure]
     title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
-    lines, subtitle = _summary(table, measure, null, len(families_of(result, of)))
+    lines, subtitle = _summary(table, measure, null, tested)
     ends = span_of(rows[measure], lines[measure], zero=True)
     plane = layer_plane(
         table,
@@ -142,9 +144,7 @@ def _models(rows: pd.DataFrame, plane: Plane, tips: Sequence[Tip]) -> Any:
     return make
 
 
-def _summary(
-    table: pd.DataFrame, measure: str, null: str, families: int
-) -> tuple[pd.DataFrame, str]:
+def _summary(table: pd.DataFrame, measure: str, null: str, tested: int) -> tuple[pd.DataFrame, str]:
     """Mean, null and trend by layer as named lines, and the trend's equation with its p-value, ""
     where it cannot be tested."""
     import pandas as pd
@@ -154,7 +154,7 @@ def _summary(
     if null:
         parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
     points = mean["layer"].to_numpy(float), mean[measure].to_numpy(float)
-    trend, p_value = fit_trend(*points), corrected(trend_p_value(*points), families)
+    trend, p_value = fit_trend(*points), corrected(trend_p_value(*points), tested)
     if trend is None or np.isnan(p_value):
         return pd.concat(parts, ignore_index=True), ""
     p = text_of(p_value, "p")

@@ -4,17 +4,22 @@ is."""
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from core.errors import SpecError
 from core.results.export import Result, chart_svg
+from core.results.numbers import text_of
 from core.results.report import report_html
 from core.weights.clusters.charts.distances import distances_chart
 from core.weights.clusters.charts.figures import figures, map_chart, neighbours_chart
 from core.weights.clusters.charts.ranks import MEASURES, depth_chart, families_of, spectrum_chart
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, redraw
+from core.weights.vectors.ranks import build_spectra, build_trends
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,22 @@ def test_the_map_takes_other_places(result: Result) -> None:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_every_measure_by_depth(result: Result, measure: str) -> None:
     assert b"<svg" in chart_svg(depth_chart(result, "query", threshold=0.95, measure=measure))
+
+
+def test_the_p_value_of_a_panel_is_that_of_the_table() -> None:
+    """A family of few layers, which cannot be tested, is no test to correct for."""
+    rng = np.random.default_rng(0)
+    places = [("query", layer) for layer in range(12)] + [("key", layer) for layer in range(4)]
+    values = [np.sort(rng.random(24) ** rng.integers(1, 9))[::-1] for _ in places]
+    weights = {"places": places, "shapes": [(24, 24)] * len(places), "values": values}
+    spectra = build_spectra({}, {"zoo:a": weights})
+    arrays, tables = {"spectra": spectra.values}, {"matrices": spectra.matrices}
+    result: Any = SimpleNamespace(tables=tables, arrays=arrays, spec={"threshold": 0.9})
+    trends = build_trends(spectra, 0.9).set_index("family")
+    assert trends.index.tolist() == ["query"]
+    assert 0 < trends.loc["query", "corrected_p"] < 0.5
+    title = depth_chart(result, "query", "weights").to_dict()["title"]
+    assert text_of(trends.loc["query", "corrected_p"], "p") in str(title)
 
 
 def test_spectra_of_one_model(result: Result) -> None:
