@@ -2,10 +2,10 @@
 
     @dataclass(frozen=True)
     class RsaSpec(Spec):
-        draws: int = whole("Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences
-        for the 95 % intervals.")
+        drop_rogue: int = whole("Rogue dimensions dropped", 0, low=0, high=64, help="How many
+        dimensions with the largest mean square are removed first.")
 
-A value comes from Python (`RsaSpec(draws=500)`), from a form, or as text from a flag or a link
+A value comes from Python (`RsaSpec(drop_rogue=3)`), from a form, or as text from a flag or a link
 (`Option.read`). The same check with the same message refuses an invalid value from any of them.
 """
 
@@ -15,6 +15,7 @@ from core.options.kinds import (
     choice,
     choices,
     corpus,
+    draws,
     flag,
     genres,
     layers,
@@ -24,6 +25,7 @@ from core.options.kinds import (
     names,
     number,
     passage,
+    sampled_words,
     seed,
     sentences,
     whole,
@@ -40,6 +42,7 @@ __all__ = [
     "choice",
     "choices",
     "corpus",
+    "draws",
     "flag",
     "genres",
     "layers",
@@ -50,6 +53,7 @@ __all__ = [
     "number",
     "options_of",
     "passage",
+    "sampled_words",
     "seed",
     "sentences",
     "whole",

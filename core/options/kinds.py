@@ -121,6 +121,16 @@ def sentences(default: int, *, low: int = 20) -> Any:
     return whole("Sentences", default, low=low, high=100_000, help=help, said=", {} sentences")
 
 
+def sampled_words(help: str, *, default: int = 1_000, low: int = 10, high: int = 20_000) -> Any:
+    """Declare the number of words sampled from all sentences."""
+    return whole("Words sampled", default, low=low, high=high, help=help)
+
+
+def draws(default: int = 500, help: str = "") -> Any:
+    """Declare the number of bootstrap resamples; by default, of sentences for bands."""
+    return whole("Bootstrap draws", default, low=20, high=10_000, help=help or DRAWS_HELP)
+
+
 def layers(
     label: str = "Layers",
     *,
@@ -155,6 +165,7 @@ CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
 )
+DRAWS_HELP = "How often sentences are resampled for each band; more draws take longer."
 
 
 def _field(kind: Kind, label: str, default: Any, help: str, **more: Any) -> Any:

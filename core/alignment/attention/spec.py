@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.alignment.seeds.spec import methods_option
+from core.alignment.seeds.spec import MOST_MODELS, methods_option
 
 DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
 
@@ -18,7 +18,7 @@ class AttentionSpec(options.Spec):
         "Models",
         ("zoo:seed-0", "zoo:seed-1"),
         least=2,
-        most=25,
+        most=MOST_MODELS,
         help="Two or more models, compared in ordered pairs.",
     )
     methods: tuple[str, ...] = methods_option(

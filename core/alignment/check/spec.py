@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.alignment.seeds.spec import ITEMS, check_rows, methods_option, split_option
+from core.alignment.seeds.spec import check_rows, items_option, methods_option, split_option
 from core.options import MOST_LAYERS
 
 DEFAULT = ("identity", "procrustes", "ols", "ridge", "kernel", "inn", "mlp")
@@ -47,9 +47,7 @@ class CheckSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    items: str = options.choice(
-        "Rows", "words", ITEMS, help="Whether a row is a word or a whole sentence."
-    )
+    items: str = items_option()
     seed: int = options.seed("Seed of the split, the bijections, the networks and the samples.")
 
     def check(self) -> None:

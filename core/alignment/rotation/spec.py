@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.alignment.seeds.spec import ITEMS, check_rows, split_option
+from core.alignment.seeds.spec import MOST_MODELS, check_rows, items_option, split_option
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class RotationSpec(options.Spec):
         "Models",
         ("zoo:seed-0", "zoo:seed-1"),
         least=2,
-        most=25,
+        most=MOST_MODELS,
         help="Two or more models of one width; every pair is compared in both directions.",
     )
     draws: int = options.whole(
@@ -31,9 +31,7 @@ class RotationSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    items: str = options.choice(
-        "Rows", "words", ITEMS, help="Whether a row is a word or a whole sentence."
-    )
+    items: str = items_option()
     seed: int = options.seed("Seed of the split and of the planted rotations.")
 
     def check(self) -> None:

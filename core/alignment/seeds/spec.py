@@ -36,6 +36,12 @@ def split_option() -> str:
     return split
 
 
+def items_option(help: str = "Whether a row is a word or a whole sentence.") -> str:
+    """Declare the option `items`, the same in the study and its experiments but for its help."""
+    items: str = options.choice("Rows", "words", ITEMS, help=help)
+    return items
+
+
 def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> tuple[str, ...]:
     """Declare the option `methods`: maps of the registry, those of the static window only if asked
     for."""
@@ -82,12 +88,7 @@ class AlignSpec(Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    items: str = options.choice(
-        "Rows",
-        "words",
-        ITEMS,
-        help="Whether a row of the two spaces is a word or a whole sentence.",
-    )
+    items: str = items_option("Whether a row of the two spaces is a word or a whole sentence.")
     layers: tuple[int, ...] = options.layers(
         "Layers", help="The layers to align; 0 is the embeddings."
     )

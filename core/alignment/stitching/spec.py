@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.alignment.seeds.spec import methods_option
+from core.alignment.seeds.spec import MOST_MODELS, methods_option
 
 DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge", "cca", "inn")
 
@@ -19,7 +19,7 @@ class StitchSpec(options.Spec):
         "Models fine-tuned on one task",
         ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
         least=2,
-        most=25,
+        most=MOST_MODELS,
         help="Two or more models with the same classes; every ordered pair is stitched at every "
         "layer.",
     )
@@ -34,11 +34,5 @@ class StitchSpec(options.Spec):
         help="A file of lines `label<TAB>sentence`; the included sentiment sentences where empty.",
         shown=False,
     )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        500,
-        low=20,
-        high=10_000,
-        help="Resamples of the labelled sentences for the intervals.",
-    )
+    draws: int = options.draws(help="Resamples of the labelled sentences for the intervals.")
     seed: int = options.seed("Seed of the split, the networks and the bootstrap.")

@@ -63,13 +63,7 @@ class EdgeSpec(Spec):
         True,
         help="Adds the first model with random weights, unless a random: model is listed.",
     )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        1_000,
-        low=20,
-        high=10_000,
-        help="Resamples of sentences behind each band.",
-    )
+    draws: int = options.draws(1_000, "Resamples of sentences behind each band.")
     seed: int = options.seed(
         "Seed of the order of sentences, the control labels and the bootstrap."
     )

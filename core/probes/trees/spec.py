@@ -86,13 +86,7 @@ def epochs_option() -> int:
 
 def draws_option() -> int:
     """Return the option `draws`, the same in every study of trees."""
-    draws: int = options.whole(
-        "Bootstrap draws",
-        1_000,
-        low=20,
-        high=10_000,
-        help="Resamples of test sentences behind each band.",
-    )
+    draws: int = options.draws(1_000, "Resamples of test sentences behind each band.")
     return draws
 
 

@@ -43,19 +43,8 @@ class DivergenceSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
-    words: int = options.whole(
-        "Words sampled",
-        1_000,
-        low=10,
-        high=20_000,
-        help="Words whose states are compared beside the predictions; more words give narrower "
-        "bands.",
+    words: int = options.sampled_words(
+        "Words whose states are compared beside the predictions; more words give narrower bands."
     )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        500,
-        low=20,
-        high=10_000,
-        help="How often sentences are resampled for each band; more draws take longer.",
-    )
+    draws: int = options.draws()
     seed: int = options.seed("Seed of the sample and the bootstrap.")

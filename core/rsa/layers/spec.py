@@ -66,12 +66,8 @@ class RsaSpec(Spec):
         ITEMS,
         help="The vectors that are compared: of words or of whole sentences.",
     )
-    words: int = options.whole(
-        "Words sampled",
-        1_000,
-        low=10,
-        high=20_000,
-        help="Words sampled from all sentences if items are words; more words give narrower bands.",
+    words: int = options.sampled_words(
+        "Words sampled from all sentences if items are words; more words give narrower bands."
     )
     one_per_word: bool = options.flag(
         "One occurrence per word",
@@ -135,13 +131,7 @@ class RsaSpec(Spec):
         help="Genres of the second text; without a second text, these genres of the first text.",
         shown=False,
     )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        500,
-        low=20,
-        high=10_000,
-        help="How often sentences are resampled for each band; more draws take longer.",
-    )
+    draws: int = options.draws()
     seed: int = options.seed("Seed of the sample, the bootstrap and the chance level.")
 
     def check(self) -> None:

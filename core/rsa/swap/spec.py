@@ -51,11 +51,5 @@ class SwapSpec(options.Spec):
         True,
         help="Add the included fine-tunes of the same task whose lower layers were frozen.",
     )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        500,
-        low=20,
-        high=10_000,
-        help="How often sentences are resampled for each band; more draws take longer.",
-    )
+    draws: int = options.draws()
     seed: int = options.seed("Seed of the random changes and the bootstrap.")

@@ -42,20 +42,10 @@ class TrainingSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
-    words: int = options.whole(
-        "Words sampled",
-        1_000,
-        low=10,
-        high=20_000,
-        help="Words sampled from all sentences; more words give narrower bands.",
+    words: int = options.sampled_words(
+        "Words sampled from all sentences; more words give narrower bands."
     )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        500,
-        low=20,
-        high=10_000,
-        help="How often sentences are resampled for each band; more draws take longer.",
-    )
+    draws: int = options.draws()
     seed: int = options.seed("Seed of the sample and the bootstrap.")
 
     @property

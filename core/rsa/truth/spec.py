@@ -49,14 +49,10 @@ class TruthSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(100)
-    words: int = options.whole(
-        "Words sampled", 400, low=50, high=5_000, help="Words sampled from all sentences."
+    words: int = options.sampled_words(
+        "Words sampled from all sentences.", default=400, low=50, high=5_000
     )
-    draws: int = options.whole(
-        "Bootstrap draws",
-        500,
-        low=20,
-        high=10_000,
-        help="How often models are resampled for each band; more draws take longer.",
+    draws: int = options.draws(
+        help="How often models are resampled for each band; more draws take longer."
     )
     seed: int = options.seed("Seed of the sample, the planted layers and the bootstrap.")
