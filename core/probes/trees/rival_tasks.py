@@ -3,6 +3,8 @@ chain, random trees, the parser; and of layers beside the static window."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 
@@ -72,8 +74,8 @@ def score_window(
     """
     gold = gold_of(trees.rows)
     with span(0.0, 0.2):
-        vectors, notices = read_vectors(model, trees.words, (0,))
-    window = windows_of_sentences(vectors[:, 0], gold.lengths, WINDOW_REACH)[:, None]
+        _, window, notices = read_beside_window(model, trees.words)
+    window = window[:, None]
     if position:
         window = _with_positions(window, gold.lengths, sizes)
     regime = Regime(probes, (min(rank, window.shape[-1]),), draws, seed, epochs)
@@ -103,9 +105,7 @@ def score_tags(
         What `train_probes` returns but its maps, for one layer numbered 0.
     """
     gold = gold_of(trees.rows)
-    names, places = np.unique([tag for row in tags for tag in row], return_inverse=True)
-    marks = np.eye(len(names), dtype=np.float32)[places]
-    vectors = windows_of_sentences(marks, gold.lengths, reach)[:, None]
+    vectors = tag_windows(tags, reach)[:, None]
     vectors = _with_positions(vectors, gold.lengths, sizes)
     regime = Regime(probes, (min(rank, vectors.shape[-1]),), draws, seed, epochs)
     return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
@@ -142,12 +142,10 @@ def score_beside_window(
     gold = gold_of(trees.rows)
     training = int(gold.lengths[: sizes[0]].sum())
     with span(0.0, 0.2):
-        read, notices = read_vectors(model, trees.words, sorted({0, *layers}))
-    states = read[:, [sorted({0, *layers}).index(layer) for layer in layers]]
-    window = windows_of_sentences(read[:, 0], gold.lengths, WINDOW_REACH).astype(np.float32)
-    reduced = principal_components(window, training, read.shape[-1])
+        states, window, notices = read_beside_window(model, trees.words, layers)
+    reduced = principal_components(window.astype(np.float32), training, states.shape[-1])
     width = reduced.shape[-1]
-    beside = np.zeros((len(read), len(layers) + 1, states.shape[-1] + width), dtype=np.float32)
+    beside = np.zeros((len(states), len(layers) + 1, states.shape[-1] + width), dtype=np.float32)
     beside[:, :-1, width:] = _scaled(states, training)
     beside[:, :, :width] = _scaled(reduced[:, None], training)
     if position:  # both parts are scaled already; zeros must not make the window larger
@@ -156,6 +154,33 @@ def score_beside_window(
     with span(0.2, 1.0):
         scored = train_and_score(beside, (*layers, max(layers) + 1), [gold], sizes, how)
     return without_maps(scored) | {"notices": notices}
+
+
+def read_beside_window(
+    model: str, words: Sequence[Sequence[str]], layers: Sequence[int] = ()
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Vectors of all words at some layers, (word, layer, d_model), their static window (word,
+    feature), and notices, as `read_vectors` returns them."""
+    every = sorted({0, *layers})
+    vectors, notices = read_vectors(model, words, every)
+    window = windows_of_sentences(vectors[:, 0], _lengths(words), WINDOW_REACH)
+    return vectors[:, [every.index(layer) for layer in layers]], window, notices
+
+
+def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, "word feature"]:
+    """One-hot tags of each word and of the words up to `reach` places before and behind it.
+
+    Example:
+        >>> tag_windows([("DET", "NOUN"), ("NOUN",)], 0).tolist()
+        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    names, places = np.unique([tag for row in tags for tag in row], return_inverse=True)
+    marks = np.eye(len(names), dtype=np.float32)[places]
+    return windows_of_sentences(marks, _lengths(tags), reach)
+
+
+def _lengths(sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    return np.array([len(sentence) for sentence in sentences])
 
 
 def principal_components(

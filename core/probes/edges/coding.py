@@ -1,0 +1,152 @@
+"""The items of a target in three parts: code lengths of the training labels and hits on the other
+items, summed by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.probes.edges.codelength import block_ends, online_code
+from core.probes.edges.items import Items, Words, numbered, unseen
+from core.probes.edges.rivals import Contexts, Counts
+from core.runs.runner import span, tick
+from core.runs.store import Value
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Sizes = tuple[int, int, int]
+
+
+class Frame:
+    """The items of a study in three parts, and sums over the items of each sentence."""
+
+    def __init__(self, items: Items, words: Words, sizes: Sizes) -> None:
+        self.ends = np.searchsorted(items.sentence, np.cumsum(sizes)).tolist()  # of parts, in items
+        self.training = self.ends[0]
+        self.sizes = sizes
+        self.sentence = items.sentence
+        self.classes = sorted(set(items.labels[: self.training]))
+        self.labels = numbered(items.labels, self.classes)
+        plain = [
+            words[number][word].casefold()
+            for number, word in zip(items.sentence, items.word, strict=True)
+        ]
+        self.unseen = unseen(plain, self.training)
+        sentences = np.searchsorted(items.sentence, block_ends(sizes[0]), side="left").tolist()
+        self.blocks = [end for end in dict.fromkeys(sentences) if end]
+
+    def counted(self) -> Value:
+        """Numbers of items by sentence, and the names of the classes."""
+        test = np.arange(self.ends[1], self.ends[2])
+        return {
+            "items": self.by_test_sentence(np.ones(len(test))),
+            "unseen": self.by_test_sentence(self.unseen[test]),
+            "coded": self.by_coded_sentence(np.ones(self.training)),
+            "classes": list(self.classes),
+        }
+
+    def by_test_sentence(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the items of each test sentence, (*set, sentence)."""
+        place = self.sentence[self.ends[1] : self.ends[2]] - sum(self.sizes[:2])
+        return _sums(values, place, self.sizes[2])
+
+    def by_coded_sentence(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the items of each training sentence, (*set, sentence)."""
+        return _sums(values, self.sentence[: self.training], self.sizes[0])
+
+    def scored(self, right: np.ndarray, bits: np.ndarray) -> Value:
+        """A task's output, from hits (layer, set, item) after the training items and their bits."""
+        dev = self.ends[1] - self.training
+        test, new = right[..., dev:], self.unseen[self.ends[1] :]
+        return {
+            "dev": right[..., :dev].mean(axis=-1).astype(np.float32),
+            "correct": self.by_test_sentence(test),
+            "unseen_correct": self.by_test_sentence(test & new),
+            "bits": self.by_coded_sentence(bits),
+        }
+
+
+def item_rows(items: Items, words: Words) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows of the items' words among all words, and of their heads where the target uses them."""
+    starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
+    pairs = bool(len(items)) and bool((items.head >= 0).all())
+    return (
+        starts[items.sentence] + items.word,
+        starts[items.sentence] + items.head if pairs else None,
+    )
+
+
+def item_vectors(vectors: np.ndarray, rows: np.ndarray, heads: np.ndarray | None) -> np.ndarray:
+    """The vector of each item's word, after that of its head where the target uses heads."""
+    words = vectors[rows]
+    return words if heads is None else np.concatenate([vectors[heads], words], 2)
+
+
+def joined_layers(parts: Sequence[Value]) -> Value:
+    """Outputs for some layers after those for others."""
+    return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
+
+
+def score_classifiers(features: Tensor, labels: Tensor, penalty: float, frame: Frame) -> Value:
+    """Fit each layer and label set: online code of the training items, hits on the others."""
+    import torch
+
+    from core.probes.edges.classifier import fit_classifiers, log_probabilities
+
+    classes = len(frame.classes)
+    done = np.concatenate([[0], np.cumsum(frame.blocks)]) / max(1, sum(frame.blocks))
+
+    def fit(count: int, before: Tensor | None) -> Tensor:
+        number = frame.blocks.index(count)
+        with span(float(done[number]), float(done[number + 1])):
+            return fit_classifiers(
+                features[:, :count],
+                labels[:, :count],
+                classes,
+                penalty,
+                start=before,
+                report=partial(tick, note=""),
+            )
+
+    def code(weights: Tensor, start: int, end: int) -> np.ndarray:
+        log_shares = log_probabilities(features[:, start:end], weights)
+        index = labels[None, :, start:end, None].expand(len(log_shares), -1, -1, 1)
+        costs: np.ndarray = (-log_shares.gather(3, index)[..., 0] / np.log(2.0)).numpy()
+        return costs
+
+    bits, weights = online_code(frame.blocks, classes, fit, code)
+    bits = np.broadcast_to(bits, (len(features), len(labels), bits.shape[-1]))
+    with torch.inference_mode():
+        guesses = torch.matmul(features[:, None, frame.training :], weights).argmax(dim=-1)
+    return frame.scored((guesses == labels[None, :, frame.training :]).numpy(), bits)
+
+
+def score_counts(contexts: Contexts, frame: Frame) -> Value:
+    """Code and score with a table of counts, as one layer and one label set."""
+
+    def fit(count: int, before: Counts | None) -> Counts:
+        kinds = len(contexts[0]) if contexts else 0
+        return (before or Counts(len(frame.classes), kinds)).add(contexts, frame.labels, count)
+
+    def code(counts: Counts, start: int, end: int) -> np.ndarray:
+        chances = counts.probabilities(contexts[start:end])
+        costs: np.ndarray = -np.log2(chances[np.arange(end - start), frame.labels[start:end]])
+        return costs
+
+    bits, counts = online_code(frame.blocks, len(frame.classes), fit, code)
+    guesses = counts.probabilities(contexts[frame.training :]).argmax(axis=1)
+    return frame.scored((guesses == frame.labels[frame.training :])[None, None], bits[None, None])
+
+
+def _sums(values: np.ndarray, place: np.ndarray, sentences: int) -> np.ndarray:
+    """Sums over items by sentence, (*set, sentence) float32; items are in sentence order."""
+    starts = np.searchsorted(place, np.arange(sentences + 1))
+    totals = np.concatenate(
+        [np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1, dtype=np.float64)], axis=-1
+    )
+    sums: np.ndarray = (totals[..., starts[1:]] - totals[..., starts[:-1]]).astype(np.float32)
+    return sums
