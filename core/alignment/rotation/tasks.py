@@ -12,27 +12,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.alignment.maps.linear import LinearAligner, Moments, Ols, Procrustes, Ridge, moments
-from core.alignment.seeds.protocol import TINY, Parts, split_rows
-from core.alignment.seeds.tasks import Judge, by_direction, described
+from core.alignment.maps.linear import LinearAligner, Moments, moments
+from core.alignment.maps.registry import make_aligner
+from core.alignment.seeds.protocol import TINY, Parts
+from core.alignment.seeds.tasks import Judge, by_direction, described, read_pair
 from core.errors import ShapeError
 from core.models.identity import as_identified
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.pairs import Items, Words, extract_pair
+from core.vectors.pairs import Words
 
 ROTATION, LINEAR = "procrustes-scaled", "ridge"  # the two maps that are compared
-MAPS: dict[str, type[LinearAligner] | None] = {
-    "procrustes": Procrustes, ROTATION: None, LINEAR: Ridge, "ols": Ols,
-}  # fmt: skip
+MAPS = ("procrustes", ROTATION, LINEAR, "ols")
 KEPT = ("nmse", "error")  # of what a map's scores are
-
-
-def make_map(name: str) -> LinearAligner:
-    """Make one of the four maps, unfitted."""
-    made = MAPS[name]
-    return Procrustes(scale=True) if made is None else made()
 
 
 @pure("alignment.rotation", version=1, guard=as_identified)
@@ -64,16 +57,14 @@ def compare_rotation(
         ShapeError: If the models differ in width, or the split leaves too few rows.
     """
     with span(0.0, 0.3):
-        paired = extract_pair(one, other, Items(sentences, (), items))
-        parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
-    x, y = paired.base, paired.compared
+        x, y, parts, notices = read_pair(one, other, sentences, items, split, seed)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(
             f"{one} and {other} are {x.shape[-1]} and {y.shape[-1]} wide, so neither is a rotation "
             "of the other: choose models of one width."
         )
     layers = np.arange(len(x))
-    value = described(x, y, parts, layers, list(paired.notices))
+    value = described(x, y, parts, layers, notices)
     with span(0.3, 1.0):
         fit = compare_maps(
             np.concatenate([x, y]),
@@ -134,8 +125,9 @@ def spectrum(weight: np.ndarray) -> np.ndarray:
 
 
 def _fit(name: str, sums: Moments, x: np.ndarray, y: np.ndarray, parts: Parts) -> LinearAligner:
-    held = parts.validation
-    return make_map(name).fit_moments(sums, (x[:, held], y[:, held]))
+    held, aligner = parts.validation, make_aligner(name)
+    assert isinstance(aligner, LinearAligner)
+    return aligner.fit_moments(sums, (x[:, held], y[:, held]))
 
 
 def _of_planted(x: np.ndarray, planted: np.ndarray, parts: Parts) -> tuple[np.ndarray, np.ndarray]:

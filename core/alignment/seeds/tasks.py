@@ -59,7 +59,7 @@ def align_pair(
         ShapeError: If the split leaves too few rows.
     """
     with span(0.0, 0.2):
-        x, y, parts, notices = _read(one, other, sentences, items, split, seed)
+        x, y, parts, notices = read_pair(one, other, sentences, items, split, seed)
     chosen = chosen_layers(layers, len(x))
     x, y = x[chosen], y[chosen]  # single precision; computations convert what they need to double
     value = described(x, y, parts, chosen, notices)
@@ -94,7 +94,9 @@ def align_layers(
         direction.
     """
     with span(0.0, 0.4):
-        x, y, parts, notices = _read(one, other, sentences, items, split, seed, match_layers=False)
+        x, y, parts, notices = read_pair(
+            one, other, sentences, items, split, seed, match_layers=False
+        )
     train, held, test = parts.train, parts.validation, parts.test
     nmse = np.zeros((len(x), len(y)))
     for row, source in enumerate(x):
@@ -155,7 +157,7 @@ def fit_each(
         yield name, aligner
 
 
-def _read(
+def read_pair(
     one: str,
     other: str,
     sentences: Words,

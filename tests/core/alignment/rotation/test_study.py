@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.alignment.rotation import tasks
 from core.alignment.rotation.spec import RotationSpec
 from core.alignment.rotation.study import plan, prepare
 from core.alignment.rotation.tables import error_tables, spectrum_table
@@ -22,6 +21,7 @@ from core.alignment.rotation.text import (
     planted_gap,
     statements_of,
 )
+from core.alignment.seeds import tasks
 from core.alignment.seeds.protocol import split_rows
 from core.alignment.seeds.tables import OVERALL
 from core.errors import ShapeError, SpecError
