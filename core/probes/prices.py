@@ -91,7 +91,7 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
         memory = max(memory, _held(sizes.values(), (), words))
         tasks.append(PARSING * costs.sentences_of(spec))
         for ref, size in sizes.items():
-            tasks += _classifiers(spec.as_edges(ref), size, 1, words)
+            tasks += _classifiers(spec.as_edges(ref), size, 1, words) if spec.targets else []
             probes = spec.as_probes(ref)
             bank = _bank(probes, "distance", min(probes.rank, size.d_model), size.d_model, words)
             drawn = DRAWN * 0.1 * costs.sentences_of(spec) * spec.draws

@@ -212,3 +212,8 @@ def test_without_probes_there_is_behaviour_alone() -> None:
     assert set(made.tables) == {"behaviour", "behaviour_margins"}
     assert set(figures(made)) == {"behaviour-kinds"}
     assert STUDY.price(spec).seconds < STUDY.price(BehaviourSpec()).seconds
+
+
+def test_without_targets_no_classifier_is_priced() -> None:
+    structural, labelled = (BehaviourSpec(targets=targets) for targets in ((), ("pos",)))
+    assert STUDY.price(structural).seconds < STUDY.price(labelled).seconds
