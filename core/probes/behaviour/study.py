@@ -38,7 +38,8 @@ from core.probes.behaviour.text import (
     refusal,
 )
 from core.probes.edges.statements import best_rows
-from core.probes.edges.study import plan as plan_edges
+from core.probes.edges.study import model_task as edge_task
+from core.probes.edges.study import sentences_of
 from core.probes.edges.tables import REAL, groups_of, samples
 from core.probes.edges.tables import SCORES as EDGE_SCORES
 from core.probes.edges.tables import score_rows as edge_rows
@@ -121,13 +122,13 @@ def plan(spec: BehaviourSpec, ready: Outputs) -> list[Task]:
             for kind in spec.kinds
         ]
     if spec.probes:
-        common = training_arguments(ready.need(TREEBANK))
+        treebank: Treebank = ready.need(TREEBANK)
+        common = training_arguments(treebank)
+        labelled = [sentences_of(spec.as_edges(first), treebank, target) for target in spec.targets]
         for ref in heads:
-            probes = spec.as_probes(ref)
+            probes, edges = spec.as_probes(ref), spec.as_edges(ref)
             tasks += model_tasks(probes, identified[ref], common, controls=0, maps=False)
-            if spec.targets:
-                edges = plan_edges(spec.as_edges(ref), ready)
-                tasks += [task for task in edges if task.role == (ref, task.values["target"])]
+            tasks += [edge_task(edges, identified[ref], each, controls=0) for each in labelled]
     return tasks
 
 

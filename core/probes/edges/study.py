@@ -19,7 +19,7 @@ import numpy as np
 
 from core.errors import CorpusError
 from core.models.changes import changes_of
-from core.models.identity import identities
+from core.models.identity import Identity, identities
 from core.probes.edges import PURPOSE, tables
 from core.probes.edges.charts import figures
 from core.probes.edges.items import TARGETS, edge_items, tags_of
@@ -74,7 +74,7 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
     identified = identities(ready)
     tasks = []
     for target in spec.targets:
-        common = _sentences(spec, treebank, target)
+        common = sentences_of(spec, treebank, target)
         tasks.append(Task.of(f"baselines: {target}", score_rivals, role=(RIVALS, target), **common))
         tasks += _tag_tasks(spec, treebank, target, common)
         for model in spec.probed:
@@ -82,26 +82,45 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
                 continue
             # The untrained model that is added needs no control labels: no claim is made about it.
             controls = spec.controls if model in spec.models else 0
-            asked = {
-                "model": model, "model_identity": identified[model].content,
-                "penalty": spec.penalty, **common,
-            }  # fmt: skip
-            tasks.append(
-                Task.of(
-                    f"{target}: {model}",
-                    probe_edges,
-                    role=(model, target),
-                    group=model,
-                    controls=controls,
-                    seed=spec.seed,
-                    layers=chosen_layers(spec.as_probes, identified[model]),
-                    **asked,
-                )
-            )
+            tasks.append(model_task(spec, identified[model], common, controls=controls))
             if model in spec.models:
                 name, role = f"static window, {target}: {model}", (WINDOW, model, target)
+                asked = _model_arguments(spec, identified[model], common)
                 tasks.append(Task.of(name, probe_window, role=role, group=model, **asked))
     return tasks
+
+
+def model_task(
+    spec: EdgeSpec, model: Identity, common: Mapping[str, Any], *, controls: int
+) -> Task:
+    """The classifiers of one target on every layer of a model.
+
+    Args:
+        spec: The study.
+        model: Its identity, from the first stage.
+        common: See `sentences_of`.
+        controls: Draws of control labels.
+
+    Raises:
+        SpecError: If the model has no layer of a number that was asked for.
+    """
+    return Task.of(
+        f"{common['target']}: {model.ref}",
+        probe_edges,
+        role=(model.ref, common["target"]),
+        group=model.ref,
+        controls=controls,
+        seed=spec.seed,
+        layers=chosen_layers(spec.as_probes, model),
+        **_model_arguments(spec, model, common),
+    )
+
+
+def _model_arguments(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that all tasks of one model and target share."""
+    return {
+        "model": model.ref, "model_identity": model.content, "penalty": spec.penalty, **common,
+    }  # fmt: skip
 
 
 def _tag_tasks(
@@ -210,7 +229,7 @@ def _add_target(
     frames["best_layers"] += best_layers(accuracy, sample, str, probe=target)
 
 
-def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
+def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
     """A target's sentences as arguments of tasks; training sentences in the order of coding.
 
     Raises:
