@@ -32,6 +32,17 @@ class Statement:
     layers: tuple[int, ...] = ()
     baseline: str = ""
 
+    @property
+    def number(self) -> Estimate:
+        """The number behind it, of a statement that has one.
+
+        Raises:
+            ValueError: If it has none.
+        """
+        if self.estimate is None:
+            raise ValueError(f"{self} has no number.")
+        return self.estimate
+
     def named_in(self, sentence: str) -> bool:
         """Tell whether a sentence contains the number, with or without its sign."""
         return (

@@ -117,8 +117,8 @@ def make_headline(
     """
     if not facts or planted is None:
         return NO_PAIR
-    gap, rotation, linear = map(_number, facts[:3])
-    seen, control = map(_number, facts[-2:])
+    gap, rotation, linear = (fact.number for fact in facts[:3])
+    seen, control = (fact.number for fact in facts[-2:])
     names = list(short_names(spec.models).values())
     who = " and ".join(names) if len(names) == 2 else f"The {len(names)} models"
     rows = "unseen words" if spec.split == "word" else "held-out sentences"
@@ -128,7 +128,7 @@ def make_headline(
         else f"It is not detectable that {who} are more than rotations of each other"
     )
     learnt = " and ".join(
-        f"{_number(fact).value_text} at layer {fact.layers[0]}"
+        f"{fact.number.value_text} at layer {fact.layers[0]}"
         for fact in facts
         if fact.verdict == IN_SAMPLE
     )
@@ -141,17 +141,6 @@ def make_headline(
         f"{seen.value_text} times the 10th, {control.value_text} times where a rotation was "
         "planted."
     )
-
-
-def _number(fact: Statement) -> Estimate:
-    """The number that a fact rests on.
-
-    Raises:
-        ValueError: If it rests on none.
-    """
-    if fact.estimate is None:
-        raise ValueError(f"{fact} has no number.")
-    return fact.estimate
 
 
 def planted_gap(gaps: pd.DataFrame) -> Estimate | None:

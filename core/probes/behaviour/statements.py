@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.models import parse_ref
 from core.probes.behaviour.tables import ALL, EVERY, RUN, longest_run, whole_kind
 from core.probes.trees.statements import verdict_of
-from core.results.estimates import Estimate, estimate_of
+from core.results.estimates import estimate_of
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -112,14 +112,3 @@ def kind_and_model(statement: Statement) -> tuple[str, str]:
     """Take the kind of pairs and the model out of a statement's subject."""
     kind, _, model = statement.subject.partition(OF)
     return kind, model
-
-
-def estimate(statement: Statement) -> Estimate:
-    """The number behind a statement that has one.
-
-    Raises:
-        ValueError: If it has none.
-    """
-    if statement.estimate is None:
-        raise ValueError(f"{statement} has no estimate.")
-    return statement.estimate

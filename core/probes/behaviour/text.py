@@ -12,7 +12,6 @@ from core.probes.behaviour.statements import (
     LOWEST,
     TOO_FEW,
     UNDECIDED,
-    estimate,
     kind_and_model,
 )
 from core.probes.behaviour.tables import BIGRAM
@@ -74,13 +73,13 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     names = short_names((model, *(each.baseline for each in margins if each.baseline != BIGRAM)))
     names |= {BIGRAM: "the bigram baseline"}
     ends = [
-        f"{estimate(each).value_text} for {NAMES[kind_and_model(each)[0]]}"
+        f"{each.number.value_text} for {NAMES[kind_and_model(each)[0]]}"
         for verdict in (LOWEST, HIGHEST)
         for each in rest
         if each.verdict == verdict
     ]
     by_kind = f" ({', '.join(ends)})" if ends else ""
-    share = estimate(first).value_text if ends else estimate(first).text
+    share = first.number.value_text if ends else first.number.text
     yield (f"{names[model]} prefers the grammatical sentence in {share} of minimal pairs{by_kind}.")
     clauses = [_compared(each, names[each.baseline]) for each in margins]
     if clauses:
@@ -92,7 +91,7 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
 
 
 def _compared(margin: Statement, baseline: str) -> str:
-    gap = estimate(margin).direction("above", "below")
+    gap = margin.number.direction("above", "below")
     if margin.verdict == SIMILAR:
         return f"not detectably different from {baseline} ({gap})"
     return f"{gap} {baseline}"
@@ -103,7 +102,7 @@ def _too_few(statements: Sequence[Statement]) -> Iterator[str]:
     by_models: dict[str, list[str]] = {}
     for each in statements:
         if each.verdict == TOO_FEW:
-            value = f"{estimate(each).value_text} for {SCORES[each.subject]}"
+            value = f"{each.number.value_text} for {SCORES[each.subject]}"
             by_models.setdefault(each.baseline, []).append(value)
     for models, values in by_models.items():
         yield (
@@ -114,7 +113,7 @@ def _too_few(statements: Sequence[Statement]) -> Iterator[str]:
 
 def _correlation(statement: Statement) -> str:
     """Say whether a probe's score and behaviour go together over models."""
-    score, value = SCORES[statement.subject], estimate(statement)
+    score, value = SCORES[statement.subject], statement.number
     over = f"Over {statement.baseline}"
     if statement.verdict == UNDECIDED:
         return (
@@ -140,7 +139,7 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
     for doubt in doubts:
         if doubt.verdict == BELOW_CHANCE:
             kind, model = kind_and_model(doubt)
-            score = f"{short_name(model)} {estimate(doubt).value_text}"
+            score = f"{short_name(model)} {doubt.number.value_text}"
             worse.setdefault(kind, []).append(score)
     notices += [
         f"On pairs of {NAMES[kind]}, the 95 % interval of accuracy lies below 50 % "
