@@ -96,13 +96,13 @@ def noisy_cosines(
         below = _coupling(first, beyond, shape[0] - first - beyond, scale, rng).T
         operator = _operator(corner, right, below, rest)
         start = rng.normal(size=min(operator.shape))
-        found, sizes, _ = svds(
+        lefts, sizes, _ = svds(
             operator, leading, tol=TOLERANCE, v0=start, return_singular_vectors="u"
         )
-        found = found[:, np.argsort(-sizes)]
+        lefts = lefts[:, np.argsort(-sizes)]
         cosines[draw] = np.maximum(
-            np.abs(found[:first]).max(0),
-            np.abs(directions @ found[first : first + beyond]).max(0),
+            np.abs(lefts[:first]).max(0),
+            np.abs(directions @ lefts[first : first + beyond]).max(0),
         )
     return cosines
 

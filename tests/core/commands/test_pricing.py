@@ -101,7 +101,7 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
             "weights intruders",
             {
                 "base": PAIR[0],
-                "models": ("hub:a/b", "hub:c/d", "hub:e/f", *PAIR[1:]),
+                "models": tuple(f"hub:a/{number}" for number in range(6)),
                 "draws": 1_000,
             },
             "seconds",
