@@ -90,7 +90,7 @@ def divergence_rows(
     """
     labels, sentence = np.unique(value["sentence"], return_inverse=True)
     counts = sentence_counts(len(labels), draws, np.random.default_rng(seed))
-    places = list(zip(value["sentence"].tolist(), value["word"].tolist(), strict=True))
+    places = _places(value)
     rows = []
     for by, names in (
         (ALL, [ALL] * len(places)),
@@ -103,7 +103,10 @@ def divergence_rows(
             if not name or (by != ALL and len(inside) < LEAST):
                 continue
             low, high = mean_band(value["js"][inside], sentence[inside], counts)
+            chance = value["chance"][inside]
+            chance = chance[~np.isnan(chance)]  # a word alone in its batch has none
             means = {column: float(np.mean(value[column][inside])) for column in COLUMNS}
+            means["chance"] = float(chance.mean()) if len(chance) else np.nan
             rows.append(
                 {
                     **{"model": model, "part": part, "by": by, "words": name},
@@ -142,11 +145,7 @@ def gap_row(
     Returns:
         A row of `GAPS`: `difference` is the model's mean divergence minus the baseline's, bits.
     """
-    mine, theirs = (
-        dict(zip(zip(v["sentence"].tolist(), v["word"].tolist(), strict=True), v["js"].tolist(),
-                 strict=True))
-        for v in (value, baseline)
-    )  # fmt: skip
+    mine, theirs = _by_place(value), _by_place(baseline)
     shared = [place for place in mine if place in theirs]
     if not shared:
         return None
@@ -184,14 +183,7 @@ def state_rows(
         groups: Of the words.
         draws, seed: Of the bootstrap.
     """
-    js = dict(
-        zip(
-            zip(predictions["sentence"].tolist(), predictions["word"].tolist(), strict=True),
-            predictions["js"].tolist(),
-            strict=True,
-        )
-    )
-    places = list(zip(changes["sentence"].tolist(), changes["word"].tolist(), strict=True))
+    js, places = _by_place(predictions), _places(changes)
     kept = np.array([number for number, place in enumerate(places) if place in js], dtype=np.int64)
     shared = [places[number] for number in kept]
     output = np.array([js[place] for place in shared])
@@ -280,6 +272,16 @@ def shown_rows(model: str, value: Value, sentences: Words) -> list[dict[str, Any
             }
         )
     return rows
+
+
+def _places(value: Value) -> list[tuple[int, int]]:
+    """List each word's sentence and its place there."""
+    return list(zip(value["sentence"].tolist(), value["word"].tolist(), strict=True))
+
+
+def _by_place(value: Value) -> dict[tuple[int, int], float]:
+    """Give each word's divergence, by its place."""
+    return dict(zip(_places(value), value["js"].tolist(), strict=True))
 
 
 def as_table(rows: list[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:

@@ -62,7 +62,7 @@ def compare_predictions(
         ShapeError: If the models can read no sentence.
     """
     first, second = load_language_model(base), load_language_model(other)
-    _check_pair(first, second)
+    _check_pair(first, second, masking)
     tokenizer = first.loaded.tokenizer
     cut = cut_sentences(tokenizer, sentences)
     longest = min(tokenizer.longest, second.loaded.tokenizer.longest)
@@ -159,8 +159,8 @@ def _centred_rows(units: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArra
     return cosines
 
 
-def _check_pair(first: LanguageModel, second: LanguageModel) -> None:
-    """Refuse a pair whose predictions are not about the same thing."""
+def _check_pair(first: LanguageModel, second: LanguageModel, masking: str) -> None:
+    """Refuse a pair whose predictions are not about the same thing, or that cannot be masked."""
     if first.kind != second.kind:
         raise ModelError(
             f"{first.ref} predicts {_predicts(first)} and {second.ref} {_predicts(second)}, so "
@@ -172,7 +172,7 @@ def _check_pair(first: LanguageModel, second: LanguageModel) -> None:
             f"cannot be compared: choose models with the same tokenizer."
         )
     mask = first.loaded.tokenizer.mask
-    if first.kind == "masked" and (
+    if (first.kind, masking) == ("masked", "masked") and (
         mask is None or mask >= min(first.vocabulary, second.vocabulary)
     ):
         raise ModelError(

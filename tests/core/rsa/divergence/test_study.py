@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.errors import ModelError
 from core.models.identity import content_of
+from core.models.loading.language_models import LanguageModel, load_language_model
 from core.results.columns import meaning
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
+from core.rsa.divergence import tasks
 from core.rsa.divergence.charts import figures
 from core.rsa.divergence.spec import DivergenceSpec
 from core.rsa.divergence.study import STUDY
@@ -87,6 +91,23 @@ def test_models_of_different_kinds_or_vocabularies_are_refused(tmp_path: Path) -
         run(masked, causal)
     with pytest.raises(ModelError, match="different vocabularies"):
         run("zoo:seed-0", masked)
+
+
+def test_a_masked_model_without_a_mask_token_reads_unmasked_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without_mask(ref: str) -> LanguageModel:
+        model = load_language_model(ref)
+        tokenizer = copy(model.loaded.tokenizer)
+        tokenizer.mask = None
+        return replace(model, loaded=replace(model.loaded, tokenizer=tokenizer))
+
+    monkeypatch.setattr(tasks, "load_language_model", without_mask)
+    pair = ("zoo:seed-0", "zoo:seed-1")
+    asked = (*pair, *map(content_of, pair), (("the", "cat", "sat"),))
+    assert len(compare_predictions(*asked, "unmasked")["js"]) == 3
+    with pytest.raises(ModelError, match="no mask token"):
+        compare_predictions(*asked, "masked")
 
 
 @pytest.mark.slow

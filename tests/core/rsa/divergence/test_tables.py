@@ -71,6 +71,16 @@ def test_a_group_s_row_is_the_mean_of_its_words() -> None:
     assert [row["by"] for row in few] == [ALL, COUNTS], "10 words of a tag are too few"
 
 
+def test_chance_is_of_the_words_that_have_one() -> None:
+    made = value(RNG.uniform(size=75))
+    made["chance"][:5] = np.nan  # alone in their batches
+    whole = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()), 20, 0)[0]
+    assert whole["chance_js"] == 2.0
+    made["chance"][:] = np.nan
+    none = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()), 20, 0)[0]
+    assert np.isnan(none["chance_js"])
+
+
 def test_a_band_is_that_of_resampled_sentences() -> None:
     numbers, sentence = RNG.normal(size=12), np.repeat(np.arange(4), 3)
     counts = sentence_counts(4, 40, np.random.default_rng(1))
