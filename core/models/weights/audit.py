@@ -208,7 +208,9 @@ def _mark_order(
     be judged."""
     if len(members) < 3:
         return False
-    distances = np.linalg.norm(vectors[members][:, None] - vectors[members][None], axis=2)
+    chosen = vectors[members]
+    # a row at a time: all differences at once take gigabytes for a hundred checkpoints
+    distances = np.stack([np.linalg.norm(chosen - vector, axis=1) for vector in chosen])
     claimed = list(range(len(members)))
     if _is_robinson(distances, claimed):
         return True

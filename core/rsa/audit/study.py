@@ -129,15 +129,9 @@ def _rows(spec: AuditSpec, audit: Audit, values: Mapping[str, Any]) -> pd.DataFr
 def _cosines(audit: Audit) -> pd.DataFrame:
     import pandas as pd
 
-    refs = list(audit.verdicts)
-    return pd.DataFrame(
-        [
-            {"model": first, "other": second, "cosine": float(audit.cosine[row, column])}
-            for row, first in enumerate(refs)
-            for column, second in enumerate(refs)
-        ],
-        columns=["model", "other", "cosine"],
-    )
+    refs = np.array(list(audit.verdicts), dtype=object)
+    cells = {"model": np.repeat(refs, len(refs)), "other": np.tile(refs, len(refs))}
+    return pd.DataFrame({**cells, "cosine": audit.cosine.ravel()})
 
 
 def price(spec: AuditSpec) -> Price:

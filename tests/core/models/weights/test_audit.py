@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -73,6 +74,18 @@ def test_every_swap_of_two_steps_is_found(samples: Samples, first: int, second: 
         STEPS[second]: (SWAPPED, STEPS[first]),
     }
     assert faults(audit) == (expected if first != second else {})
+
+
+def test_a_long_run_is_ordered_in_the_memory_of_a_few_samples() -> None:
+    rng, count = np.random.default_rng(0), 40
+    steps = rng.normal(size=(count, 20_000)).cumsum(axis=0)
+    tracemalloc.start()
+    audit = audit_run({f"s{number}": {"w": step} for number, step in enumerate(steps)})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * steps.nbytes
+    assert audit.ordered
+    assert faults(audit) == {}
 
 
 @pytest.mark.parametrize("copied", [2, 5])
