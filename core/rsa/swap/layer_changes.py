@@ -26,6 +26,7 @@ from core.models.loading.layers import (
     Batch,
     answers_in_tuples,
     apply_layers,
+    body_of,
     layer_list,
     run_model,
     run_rebuilt,
@@ -99,15 +100,6 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
     return Pair(task, changes, sizes, same, answers_in_tuples(task.model, batch))
 
 
-def body_of(model: nn.Module) -> nn.Module:
-    """Give the Transformer below a task model's head; a model without a head is its own body."""
-    body = getattr(model, "body", None)  # of an arc parser
-    if isinstance(body, nn.Module):
-        return body
-    inside = getattr(model, str(getattr(model, "base_model_prefix", "")), model)
-    return inside if isinstance(inside, nn.Module) else model
-
-
 def numbering(model: nn.Module) -> Any:
     """Make a function from a weight's name in the body to its layer; None for weights above the
     layers."""
@@ -173,11 +165,13 @@ def noise_donor(
     }
     origin = dict(body_of(pair.task.model).named_parameters())
     scale = np.ones(len(changes))
-    for _ in range(MOST_SCALINGS):
+    for attempt in range(MOST_SCALINGS):
         with torch.no_grad():
             for name, weight in donor.named_parameters():
                 if name in rotated:
                     weight.copy_(origin[name] + float(scale[number_of(name)]) * rotated[name])
+        if attempt == MOST_SCALINGS - 1:
+            break  # the factors that are returned are those that the donor has
         moved = output_changes(pair, donor, batches)
         ratio = np.divide(changes, moved, out=np.ones_like(moved), where=moved > 0)
         if np.abs(ratio - 1.0).max() <= EQUAL_EFFECT:

@@ -28,26 +28,18 @@ from core.errors import ModelError
 from core.models import load_model, load_tokenizer, locate
 from core.models.files import checkpoints
 from core.models.identity import as_identified
-from core.models.loading.layers import layer_list, run_model
+from core.models.loading.layers import body_of, layer_list, run_model
 from core.models.loading.task_models import load_task
 from core.rsa.swap.examples import Pairs, batches, encode, hits
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.rsa.swap.layer_changes import (
-    Pair,
-    body_of,
-    compare,
-    noise_donor,
-    output_changes,
-)
+from core.rsa.swap.layer_changes import Pair, compare, noise_donor, output_changes
 from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick
 
 # of the largest logit: what another order of additions may change, and no self-test may exceed
 ROUNDING = 1e-4
-MEASURED = (
-    4  # batches, evenly spaced by length, on which the size of an output's change is measured
-)
+MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
 
 
 @pure("rsa.swap", version=3, guard=as_identified)

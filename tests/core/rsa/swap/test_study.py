@@ -212,6 +212,33 @@ def test_a_random_change_moves_outputs_as_far_as_the_real_one(pair) -> None:
     assert np.abs(plain[changed] / real[changed] - 1).max() > 0.05, "the scale matters"
 
 
+def test_the_factors_of_a_random_change_are_those_of_the_donor(
+    pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the outputs do not get as near as they should."""
+    from core.models import load_model
+    from core.models.loading.task_models import load_task
+    from core.rsa.swap.examples import batches, encode
+
+    monkeypatch.setattr(layer_changes, "EQUAL_EFFECT", -1.0)
+    monkeypatch.setattr(layer_changes, "MOST_SCALINGS", 2)
+    task, origin = load_task(pair[1]), load_model(pair[0], device="cpu").model
+    parts = list(batches(encode(task.tokenizer, task.head, LABELLED, 64)))
+    both = layer_changes.compare(pair[0], origin, task, parts[0])
+    real = layer_changes.output_changes(both, origin, parts)
+    donor, scale = layer_changes.noise_donor(both, 0, real, parts)
+    number_of = layer_changes.numbering(task.model)
+    tuned = dict(layer_changes.body_of(task.model).named_parameters())
+    factors = {
+        (number_of(name), name): float((weight - tuned[name]).norm() / both.changes[name].norm())
+        for name, weight in donor.named_parameters()
+        if name in both.changes and weight.dim() == 2 and both.changes[name].norm() > 1e-3
+    }
+    assert factors
+    for (layer, name), factor in factors.items():
+        assert factor == pytest.approx(scale[layer], rel=1e-3), name
+
+
 def _unscaled(both, parts) -> tuple[Any, Any]:
     """The donor whose change was rotated and not scaled, and the batches."""
     import copy
