@@ -171,7 +171,7 @@ def functions_sentence(statements: Sequence[Statement]) -> str:
     """
     facts = _facts(statements)
     names, levels = _names(facts), _levels(facts)
-    changed = [model for model in facts.get(CHANGED_MOST, ()) if model in names]
+    changed = [model for model in facts.get(CHANGED_MOST, ()) if model in levels]
     shown, rest = changed[:MOST_NAMED], len(changed) - MOST_NAMED
     clauses = []
     for model in shown:

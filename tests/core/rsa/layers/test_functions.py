@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 
 from core.errors import ModelError, SpecError
+from core.results.estimates import Estimate
 from core.results.export import Result
+from core.results.statements import Statement
 from core.rsa.layers import charts
-from core.rsa.layers.differences import CHANGED_MOST, DIFFERS, function_statements
+from core.rsa.layers.differences import CHANGED_MOST, DIFFERS, UNMEASURED, function_statements
 from core.rsa.layers.functions import FUNCTIONS, no_functions
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY, plan, prepare
@@ -113,6 +115,11 @@ def test_an_architecture_whose_layers_depend_on_each_other_is_told_and_compared_
     reason = "one set of weights serves all its layers"
     assert no_functions("zoo:albert-base", reason) in result.notices
     assert FUNCTIONS not in result.methods
+
+
+def test_a_layer_changed_in_a_model_whose_states_cannot_be_compared_is_not_said() -> None:
+    changed = Statement("zoo:a", CHANGED_MOST, Estimate(0.9, 0.8, 0.95), (1,), "zoo:b")
+    assert not functions_sentence([Statement("zoo:a", UNMEASURED, baseline="zoo:b"), changed])
 
 
 def test_a_share_of_the_change_is_applied_and_stored_apart() -> None:
