@@ -105,7 +105,7 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
                 "draws": 1_000,
             },
             "seconds",
-            "draws",
+            "models",
         ),
     ],
 )
