@@ -35,7 +35,13 @@ TOLERANCE = 1e-5  # of a singular value, relative
 def leading_directions(
     matrices: Float[ndarray, "batch row column"], kept: int
 ) -> tuple[Float[ndarray, "batch row direction"], Float[ndarray, "batch direction"]]:
-    """Find leading left singular vectors and values from the Gram matrix on the smaller side."""
+    """Find leading left singular vectors and values from the Gram matrix on the smaller side.
+
+    Example:
+        >>> directions, values = leading_directions(np.diag([1.0, 3.0, 2.0])[None], 2)
+        >>> np.abs(directions[0]).argmax(0).tolist(), values[0].tolist()
+        ([1, 2], [3.0, 2.0])
+    """
     tall = matrices.shape[1] > matrices.shape[2]
     short = matrices.transpose(0, 2, 1) if tall else matrices
     gram = short @ short.transpose(0, 2, 1)
@@ -59,7 +65,12 @@ def leading_directions(
 
 
 def first_directions(leading: int) -> int:
-    """Return the size of the block that each draw makes anew."""
+    """Return the size of the block that each draw makes anew.
+
+    Example:
+        >>> first_directions(10), first_directions(40)
+        (64, 120)
+    """
     return max(FIRST, PER_DIRECTION * leading)
 
 
@@ -81,6 +92,14 @@ def noisy_cosines(
         leading: Directions kept, largest singular value first.
         draws: Draws of noise.
         tick: Called with the finished share between draws.
+
+    Example:
+        >>> values, rng = np.linspace(9.0, 1.0, 200), np.random.default_rng(0)
+        >>> little, much = (
+        ...     noisy_cosines(values, (200, 300), scale, 2, 20, rng).mean() for scale in (1e-4, 1.0)
+        ... )
+        >>> bool(little > 0.99 > 0.5 > much)
+        True
     """
     from scipy.sparse.linalg import svds
 
