@@ -16,7 +16,7 @@ from core.alignment import attention, check, published, rotation, seeds, stitchi
 from core.probes import behaviour, edges, trees
 from core.probes import training as probe_training
 from core.rsa import audit, divergence, layers, swap, tokens, training, truth
-from core.weights import clusters, intruders
+from core.weights import clusters, intruders, lineage
 
 if TYPE_CHECKING:
     from core.study import Study
@@ -73,6 +73,7 @@ STUDIES = Catalogue(
         "probe behaviour": behaviour,
         "weights": clusters,
         "weights intruders": intruders,
+        "weights lineage": lineage,
         "align": seeds,
         "align rotation": rotation,
         "align check": check,

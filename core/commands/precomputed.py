@@ -130,6 +130,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         },
         "probe behaviour": {"sentences": probe.sentences, "draws": probe.draws},
         "weights intruders": {},
+        "weights lineage": {},
         "align check": {
             "sentences": align.sentences,
             "model": align.models[0],

@@ -14,10 +14,12 @@ from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.clusters.members import EVERY, find_members
 from core.weights.vectors.directions import SMALL
+from core.weights.vectors.products import HELD as HELD_PRODUCTS
 
 if TYPE_CHECKING:
     from core.weights.clusters.spec import WeightsSpec
     from core.weights.intruders.spec import IntruderSpec
+    from core.weights.lineage.spec import LineageSpec
 
 STARTING, MAPS = 1.0, {"umap": 25.0, "tsne": 3.0}  # processor seconds
 WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are square
@@ -29,6 +31,8 @@ LED = 6e-10  # per cubed side for its leading directions
 NOISY = 2e-5  # per side of a large matrix for a random update and its leading directions
 BASE = 1e-9  # per cubed side for the decomposition of the base
 HELD = 10  # copies of the largest matrix in memory
+READ = 5e-8  # processor seconds to read, hash and sketch a number of a matrix
+PRODUCT = 4e-10  # per number of a model and other model
 KEPT = 2**14 + 4_000  # numbers stored per matrix
 
 
@@ -78,6 +82,26 @@ def intruders_price(spec: IntruderSpec) -> Price:
     )
     return costs.price_of(
         sizes, tasks, memory, libraries=costs.NUMPY, work=costs.counted(len(here), "fine-tune")
+    )
+
+
+def lineage_price(spec: LineageSpec) -> Price:
+    """Price the lineage: every matrix is read from every model, once, and multiplied."""
+    sizes = costs.sizes_of(spec.refs)
+    here = list(sizes.values())
+    numbers = [
+        sum(number * side * other for (side, other), number in _matrices(size, spec.families))
+        for size in here
+    ]
+    seconds = [costs.OPENING + READ * count for count in numbers]
+    pairs = PRODUCT * sum(min(count, HELD_PRODUCTS) for count in numbers) * len(here)
+    memory = 2 * HELD_PRODUCTS * costs.DOUBLE + _largest(here)
+    return costs.price_of(
+        sizes,
+        [STARTING + sum(seconds) + pairs],
+        memory,
+        libraries=costs.NUMPY,
+        work=costs.counted(len(here), "model"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The experiment of the weight clustering page: intruder dimensions."""
+"""The experiments of the weight clustering page: intruder dimensions, lineage."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from core.weights.intruders.charts import intruder_panels
 from core.weights.intruders.study import STUDY
+from core.weights.lineage.study import STUDY as LINEAGE_STUDY
 from ui.study.experiment import Experiment, Shown
 
 if TYPE_CHECKING:
     from core.results.export import Result
     from ui.frame.links import Address
 
-INTRUDERS = STUDY.title
+INTRUDERS, LINEAGE = STUDY.title, LINEAGE_STUDY.title
 
 
 def intruders_shown(address: Address, result: Result) -> Shown:
@@ -32,5 +33,8 @@ EXPERIMENTS = {
         },
         shared=("base", "families", "seed"),
         shown=intruders_shown,
-    )
+    ),
+    LINEAGE: Experiment(
+        LINEAGE_STUDY, own={"lineage_models": "models"}, shared=("families", "seed")
+    ),
 }

@@ -103,4 +103,40 @@ COLUMNS: Mapping[str, str] = {
     "delta": "distance of the two models on the unit sphere of changes, sqrt(2 - 2 cosine)",
     "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine)",
     "original": "distance of the two models by averaged left singular vectors, sqrt(2 - 2 cosine)",
+    # lineage
+    "lineage.verdict": "root (of a tree), descends (from its parent), unrelated (to every other "
+    "model), identical (same files of weights), unchanged (same attention and feed-forward "
+    "matrices), or left out",
+    "parent": "reference of its parent in the tree; of a copy, the model that it equals; empty "
+    "without one",
+    "lineage.root": "reference of the model at which its tree begins; empty for a copy",
+    "generation": "steps from the root of its tree; empty for a copy",
+    "lineage.relative_delta": "Frobenius norm of the difference of its weights and the parent's, "
+    "over that of the parent's weights (share)",
+    "lineage.cosine": "cosine of its weights and the parent's",
+    "norm": "Frobenius norm of its attention and feed-forward matrices (the weights' unit)",
+    "norm_change": "its norm over the parent's, minus 1 (share)",
+    "kurtosis": "kurtosis of the entries of a matrix, mean over matrices: 3 for a Gaussian",
+    "lineage.nearest": "reference of the related model at the smallest distance; empty without one",
+    "recorded": "reference of the base on its card or, for a checkpoint, of the one before it in "
+    "its run; empty if that is not among the models",
+    "agrees": "whether the parent in the tree is the one on record",
+    "relatives.other": "reference of the other model",
+    "relatives.distance": "Frobenius norm of the difference of their weights (the weights' unit)",
+    "relatives.cosine": "cosine of their weights",
+    "permuted_cosine": "the same cosine with the rows of the other model's matrices permuted",
+    "rules.kind": "models scored: fine-tune, or checkpoint of a run",
+    "growth.kind": "models scored: fine-tune, or checkpoint of a run",
+    "rule": "how a parent is found: by the tree from the root with the smallest norm or highest "
+    "kurtosis, by the tree in either direction, from a random root, or as the nearest model: by "
+    "weights, by the norms of matrices, or with rows permuted",
+    "right": "models whose parent on record is found; the expected number for random roots",
+    "rules.of": "models with a parent on record",
+    "rules.share": "share of these models whose parent on record is found",
+    "rules.p_value": "p-value: probability that trees from random roots find as many or more; "
+    "empty where a rule does not choose roots",
+    "property": "norm or kurtosis",
+    "rising": "models in which it is larger than in the parent on record",
+    "growth.of": "models with a parent on record",
+    "starts": "different parents among these: only as many comparisons are independent",
 }

@@ -75,6 +75,10 @@ PAPERS = (
         "EMNLP", doi="10.18653/v1/2021.emnlp-main.122", arxiv="2109.09234",
     ),
     Reference(
+        "horwitz2025", 2025, TALK, ("Horwitz, Eliahu", "Shul, Asaf", "Hoshen, Yedid"),
+        "Unsupervised Model Tree Heritage Recovery", "ICLR", arxiv="2405.18432",
+    ),
+    Reference(
         "hu2022", 2022, TALK,
         ("Hu, Edward J.", "Shen, Yelong", "Wallis, Phillip", "Allen-Zhu, Zeyuan", "Li, Yuanzhi",
          "Wang, Shean", "Wang, Lu", "Chen, Weizhu"),

@@ -1,0 +1,136 @@
+"""The chart of the lineage study: models as a tree, a line from each to its parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.names import short_names
+from core.results.numbers import Tip, told
+from core.weights.lineage.tables import ALONE, DESCENDS, ROOT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+AGREES, DIFFERS, SILENT = "as on record", "not as on record", "no parent on record"
+LOOKS = {AGREES: (BLUE, "circle"), DIFFERS: (ORANGE, "square"), SILENT: (GREY, "triangle-up")}
+TITLE = "Which model comes from which"
+LETTERS = 150  # most pixels of a model's name
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the tree, if models could be compared."""
+    rows = tree_rows(result.table)
+    return {"lineage": _tree_chart(rows, context)} if len(rows) else {}
+
+
+def tree_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Put the models in the order of the drawing: each below its parent, before the next sibling.
+
+    Args:
+        table: `lineage` of the result.
+
+    Returns:
+        The rows of roots, descendants and unrelated models, with `name` and `group`.
+    """
+    shown = table[table["verdict"].isin((ROOT, DESCENDS, ALONE))]
+    names = short_names(table["model"])
+    children: dict[str, list[str]] = {}
+    for row in shown.itertuples():
+        children.setdefault(str(row.parent), []).append(str(row.model))
+    order, waiting = [], children.get("", [])[::-1]
+    while waiting:
+        model = waiting.pop()
+        order.append(model)
+        # the shortest branch first, so that no line crosses a long one
+        waiting += sorted(children.get(model, []), key=lambda ref: len(children.get(ref, [])))[::-1]
+    group = shown["agrees"].map({True: AGREES, False: DIFFERS}).astype(object).fillna(SILENT)
+    drawn = shown.assign(name=shown["model"].map(names), group=group).set_index("model")
+    return drawn.loc[order].reset_index()
+
+
+def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
+    deepest = int(rows["generation"].max())
+    names = list(rows["name"])
+    x = channel(
+        "generation:Q", title="Steps from the root",
+        scale={"domain": [-0.3, deepest + 0.3], "nice": False},
+        axis={"values": list(range(deepest + 1)), "format": "d", "grid": False},
+    )  # fmt: skip
+    y = channel(
+        "name:N", title=None, sort=names,
+        axis={"ticks": False, "domain": False, "labelLimit": LETTERS, "labelOverlap": False},
+    )  # fmt: skip
+    lines = (
+        Chart(_elbows(rows))
+        .mark_line(color=GREY, strokeWidth=1.5 * context.thin, interpolate="linear")
+        .encode(x=x, y=y, detail="branch:N", order="place:O")
+    )
+    shown = [group for group in LOOKS if (rows["group"] == group).any()]
+    shared = {"title": None, "legend": legend(columns_for(shown, context=context))}
+    looks = {"domain": shown}
+    tips = (
+        *(Tip("name", "Model"), Tip("parent", "Parent"), Tip("recorded", "Parent on record")),
+        *(Tip("relative_delta", "Relative weight change", "measure"), Tip("cosine", "Cosine")),
+        *(
+            Tip("norm", "Norm", "measure"),
+            Tip("norm_change", "Change of the norm", "change"),
+        ),
+        Tip("kurtosis", "Kurtosis", "measure"),
+    )
+    short = short_names(rows["model"])
+    written = rows.assign(
+        who=rows["name"],
+        parent=[short.get(ref, ref) or "none" for ref in rows["parent"]],
+        recorded=[short.get(ref, ref) or "none" for ref in rows["recorded"]],
+    )
+    table, tooltip = told(written, tips)
+    points = (
+        Chart(table)
+        .mark_point(filled=True, size=80, opacity=1)
+        .encode(
+            x=x, y=y, tooltip=tooltip,
+            color=channel("group:N", scale={**looks, "range": [LOOKS[g][0] for g in shown]},
+                          **shared),
+            shape=channel("group:N", scale={**looks, "range": [LOOKS[g][1] for g in shown]},
+                          **shared),
+        )
+    )  # fmt: skip
+    chart: Chart = layered(lines, points).properties(
+        width="container",
+        height=context.row * (len(rows) + 1),
+        title=heading(TITLE, "trees by the distance of weights; norms grow to the right"),
+        description=_in_words(written),
+    )
+    return chart
+
+
+def _elbows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Make three points of each branch: the parent, the corner below it, and the model."""
+    import pandas as pd
+
+    by_model = rows.set_index("model")
+    points = []
+    for row in rows[rows["parent"] != ""].itertuples():
+        parent = by_model.loc[row.parent]
+        corners = (
+            (parent["generation"], parent["name"]),
+            (parent["generation"], row.name),
+            (row.generation, row.name),
+        )
+        points += [(row.name, place, *corner) for place, corner in enumerate(corners)]
+    return pd.DataFrame(points, columns=["branch", "place", "generation", "name"])
+
+
+def _in_words(rows: pd.DataFrame) -> str:
+    """Describe the trees for a screen reader: each parent with its children."""
+    text = [f"{TITLE}. Tree of {len(rows)} models."]
+    for row in rows.itertuples():
+        children = list(rows.loc[rows["parent"] == row.name, "name"])
+        if children:
+            text.append(f"From {row.name}: {', '.join(children)}.")
+    return " ".join(text)

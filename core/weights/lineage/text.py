@@ -1,0 +1,166 @@
+"""Every sentence of the lineage study: headline, methods, reading aid, caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.models.weights.families import family_label
+from core.results.estimates import Estimate
+from core.results.names import short_names
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.weights.clusters.text import listed
+from core.weights.lineage.tables import (
+    ALONE,
+    BY_NORM,
+    DESCENDS,
+    FINE_TUNE,
+    IDENTICAL,
+    LEFT_OUT,
+    RANDOM,
+    ROOT,
+    UNCHANGED,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.weights.lineage.spec import LineageSpec
+
+FOUND = "parents found"
+MOST_NAMED = 3
+REASON = (
+    "Cards often do not say what a model was trained from, or say it wrongly; run it to see which "
+    "models are relatives, copies or strangers by their weights alone."
+)
+HOW_TO_READ = {
+    "Lineage": (
+        "Lines lead from a model to those nearest to it in weights, further from the root to the "
+        "right. Trees begin at the smallest norm."
+    ),
+}
+
+
+def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the share of recorded parents that the tree finds, then copies, strangers and roots.
+
+    Args:
+        table: `lineage` of the result.
+        rules: `rules` of the result.
+    """
+    stated = []
+    kinds = list(dict.fromkeys(rules["kind"]))
+    for kind in sorted(kinds, key=lambda kind: kind != FINE_TUNE):
+        row = rules[(rules["kind"] == kind) & (rules["rule"] == BY_NORM)].iloc[0]
+        share = Estimate(float(row["share"]), kind="per cent")
+        stated.append(Statement(str(kind), FOUND, share, baseline=RANDOM))
+    stated += [
+        Statement(str(row.model), str(row.verdict), baseline=str(row.parent))
+        for row in table.itertuples()
+        if row.verdict in (IDENTICAL, UNCHANGED, ALONE, LEFT_OUT, ROOT)
+    ]
+    return tuple(stated)
+
+
+def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: pd.DataFrame) -> str:
+    """Say how the models are related, how far that agrees with their cards, and what has no parent.
+
+    Args:
+        statements: See `statements_of`.
+        table, rules: As there.
+    """
+    names = short_names(table["model"])
+    parts = [_trees(statements, table, names)]
+    by_kind = rules.set_index(["kind", "rule"])
+    for place, said in enumerate(each for each in statements if each.verdict == FOUND):
+        row, chance = (by_kind.loc[(said.subject, rule)] for rule in (BY_NORM, RANDOM))
+        counts = f"{int(row['right'])} of {int(row['of'])} {said.subject}s"
+        share = said.estimate.value_text if said.estimate is not None else ""
+        if place == 0:
+            parts.append(
+                f"The tree has the parent on record of {counts} ({share}); from random roots it "
+                f"would have {text_of(float(chance['share']), 'per cent')} "
+                f"({text_of(float(row['p_value']), 'p')})."
+            )
+        else:
+            parts.append(f"It has that of {counts} ({share}).")
+    for verdict, words in (
+        (IDENTICAL, "has the same weights as"), (UNCHANGED, "has the same matrices as")
+    ):  # fmt: skip
+        copies = [said for said in statements if said.verdict == verdict]
+        pairs = [f"{names[said.subject]} {words} {names[said.baseline]}" for said in copies]
+        if pairs:
+            parts.append(f"{_some(pairs)}.")
+    alone = [names[said.subject] for said in statements if said.verdict == ALONE]
+    if alone:
+        parts.append(f"{_some(alone)} {'has' if len(alone) == 1 else 'have'} no relative here.")
+    return " ".join(parts)
+
+
+def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str, str]) -> str:
+    """Say how many trees the models form, and where the largest begins."""
+    joined = table[table["verdict"].isin((ROOT, DESCENDS))]
+    roots = [said.subject for said in statements if said.verdict == ROOT]
+    if not roots:
+        return "No two of the models are related by their weights."
+    if len(roots) == 1:
+        return f"{len(joined)} models form one tree, which begins at {names[roots[0]]}."
+    sizes = joined["root"].value_counts()
+    largest = max(roots, key=lambda ref: int(sizes[ref]))
+    return (
+        f"{len(joined)} models form {len(roots)} trees; the largest, of {sizes[largest]}, begins "
+        f"at {names[largest]}."
+    )
+
+
+def _some(words: Sequence[str]) -> str:
+    """Enumerate the first few, and count the rest."""
+    if len(words) <= MOST_NAMED + 1:
+        return listed(list(words))
+    return listed([*words[:MOST_NAMED], f"{len(words) - MOST_NAMED} more"])
+
+
+def make_methods(spec: LineageSpec) -> str:
+    """A methods paragraph, ready to paste."""
+    chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
+    return (
+        f"All attention and feed-forward matrices{chosen} of {', '.join(spec.models)} were "
+        "compared. Models whose matrices are all equal count as copies. Pairs with a cosine above "
+        ".1 were joined to minimum spanning trees by the Frobenius distance of their weights, and "
+        "each tree was directed away from the model with the smallest norm, because norms grow "
+        "along training. Model trees from distances of weights follow Horwitz et al. 2025, who "
+        "direct them by kurtosis. Parents on record are the bases on the models' cards and, in a "
+        "series of checkpoints, the one before. Chance is a random root of every tree, calculated "
+        "exactly. Two rivals look for the nearest model by the norms of matrices alone, and with "
+        "the rows of one of the two models in random order. Where all copies of a matrix have "
+        "more than 8 million numbers together, the matrices are count sketches."
+    )
+
+
+CAVEATS = {
+    "A sibling may be nearer than the parent.": (
+        "If two models were fine-tuned on the same data from the same base, the one that was "
+        "trained less lies between the base and the other, and looks like its parent. The weights "
+        "cannot tell it from an earlier checkpoint."
+    ),
+    "The direction is the choice of a root.": (
+        "A tree in which all models surround one of them has nearly the same parents from any "
+        "root; compare with random roots. With a strong weight decay, norms can fall in training, "
+        "and the tree then begins at the wrong end."
+    ),
+    "Kurtosis does not direct these trees.": (
+        "In the included models kurtosis falls in fine-tuning and rises in pretraining, so it "
+        "points the wrong way for checkpoints of a run."
+    ),
+    "Parents that are not here cannot be found.": (
+        "A model's parent in the tree is its nearest relative among the chosen models, even if "
+        "its base is not one of them."
+    ),
+}
+FORMULAS = {
+    "Distance of two models a and b, from inner products of their weights:": (
+        r"\lVert a - b \rVert^2 = \lVert a \rVert^2 + \lVert b \rVert^2 - 2 \langle a, b \rangle"
+    ),
+}
+CITATIONS = ("horwitz2025", "charikar2002")
