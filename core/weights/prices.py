@@ -90,7 +90,7 @@ def lineage_price(spec: LineageSpec) -> Price:
     sizes = costs.sizes_of(spec.refs)
     here = list(sizes.values())
     numbers = [
-        sum(number * side * other for (side, other), number in _matrices(size, spec.families))
+        sum(number * rows * columns for (rows, columns), number in _matrices(size, spec.families))
         for size in here
     ]
     seconds = [costs.OPENING + READ * count for count in numbers]

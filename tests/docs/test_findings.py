@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from core.results.export import Result
+from core.results.numbers import text_of
+from core.weights.lineage import tables
 from docs.make.figures import precomputed
 from tests import ROOT
 
@@ -105,6 +107,28 @@ def intruders(result: Result) -> list[str]:
     ]
 
 
+def lineage(result: Result) -> list[str]:
+    """Fine-tunes and checkpoints whose parent on record is found, by the tree and its rivals."""
+    rules = result.tables["rules"].set_index(["kind", "rule"])
+    tree, chance, norms, permuted = (
+        rules.loc[("fine-tune", rule)]
+        for rule in (tables.BY_NORM, tables.RANDOM, tables.SIZES, tables.PERMUTED)
+    )
+    growth = result.tables["growth"].set_index(["kind", "property"])
+    rising = growth["rising"]
+    assert rising["fine-tune", "kurtosis"] == permuted["right"] == 0
+    assert rules.loc[("checkpoint", tables.BY_NORM), "share"] == 1.0
+    assert growth["starts"][:, "norm"].sum() == 10
+    return [
+        f"The weights of {tree['right']:.0f} of {tree['of']:.0f} fine-tunes lead to their base",
+        f"from random roots {100 * chance['share']:.0f} % of the",
+        f"compared with {100 * tree['share']:.0f} % from the smallest norm "
+        f"({text_of(tree['p_value'], 'p')})",
+        f"in {rising['fine-tune', 'norm']} of 28 fine-tunes and {rising['checkpoint', 'norm']} of 5",
+        f"The norms of the matrices alone find {100 * norms['share']:.0f} % of the bases",
+    ]
+
+
 def align(result: Result) -> list[str]:
     """Variance unexplained on unseen words."""
     methods = result.tables["methods"].query("words == 'all'").set_index("method")
@@ -136,6 +160,7 @@ CHECKED: dict[str, Callable[[Result], list[str]]] = {
     "probe training": probe_training,
     "weights": weights,
     "weights intruders": intruders,
+    "weights lineage": lineage,
     "align": align,
 }
 

@@ -276,6 +276,19 @@ def test_a_listing_is_an_own_type() -> None:
     assert Listed("hub:a/b", ("x/squad", "glue"), 1, None, None, "", False).label == "glue + squad"
 
 
+def test_a_lineage_is_drawn_with_the_models_of_the_link() -> None:
+    chosen = ["zoo:seed-0", "zoo:nli-0", "zoo:seed-1"]
+    app = open_page(PAGE, **LINK, view="Lineage", lineage_models=chosen)
+    settle(app)
+    assert any(START in info.value for info in app.info)
+    before = figures(app)
+    next(button for button in app.button if button.label.startswith("Run, about")).click().run()
+    settle(app)
+    assert not app.exception
+    assert "1 of 1 fine-tunes" in headline(app)
+    assert figures(app) > before
+
+
 def test_intruders_start_with_their_button() -> None:
     link = {
         **LINK,

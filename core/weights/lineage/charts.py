@@ -103,7 +103,7 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
     chart: Chart = layered(lines, points).properties(
         width="container",
         height=context.row * (len(rows) + 1),
-        title=heading(TITLE, "trees by the distance of weights; norms grow to the right"),
+        title=heading(TITLE, "trees by the distance of weights, from their smallest norms"),
         description=_in_words(written),
     )
     return chart

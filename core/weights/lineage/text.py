@@ -70,8 +70,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         statements: See `statements_of`.
         table, rules: As there.
     """
-    names = short_names(table["model"])
-    parts = [_trees(statements, table, names)]
+    names, parts = short_names(table["model"]), list[str]()
     by_kind = rules.set_index(["kind", "rule"])
     for place, said in enumerate(each for each in statements if each.verdict == FOUND):
         row, chance = (by_kind.loc[(said.subject, rule)] for rule in (BY_NORM, RANDOM))
@@ -79,12 +78,12 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         share = said.estimate.value_text if said.estimate is not None else ""
         if place == 0:
             parts.append(
-                f"The tree has the parent on record of {counts} ({share}); from random roots it "
-                f"would have {text_of(float(chance['share']), 'per cent')} "
+                f"By their weights, {counts} ({share}) have the parent on record; from random "
+                f"roots {text_of(float(chance['share']), 'per cent')} would "
                 f"({text_of(float(row['p_value']), 'p')})."
             )
         else:
-            parts.append(f"It has that of {counts} ({share}).")
+            parts.append(f"So do {counts} ({share}).")
     for verdict, words in (
         (IDENTICAL, "has the same weights as"), (UNCHANGED, "has the same matrices as")
     ):  # fmt: skip
@@ -95,7 +94,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
     alone = [names[said.subject] for said in statements if said.verdict == ALONE]
     if alone:
         parts.append(f"{_some(alone)} {'has' if len(alone) == 1 else 'have'} no relative here.")
-    return " ".join(parts)
+    return " ".join([*parts, _trees(statements, table, names)])
 
 
 def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str, str]) -> str:

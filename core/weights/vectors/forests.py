@@ -67,13 +67,13 @@ def span_models(
     first, second = np.triu_indices(count, 1)
     pairs = np.flatnonzero(related[first, second])
     for pair in pairs[np.argsort(distances[first, second][pairs], kind="stable")]:
-        one, two = int(first[pair]), int(second[pair])
-        if tree_of[one] == tree_of[two]:
+        left, right = int(first[pair]), int(second[pair])
+        if tree_of[left] == tree_of[right]:
             continue
-        neighbours[one].append(two)
-        neighbours[two].append(one)
-        joined = tree_of[two]
-        tree_of = [tree_of[one] if tree == joined else tree for tree in tree_of]
+        neighbours[left].append(right)
+        neighbours[right].append(left)
+        joined = tree_of[right]
+        tree_of = [tree_of[left] if tree == joined else tree for tree in tree_of]
     trees = tuple(
         tuple(model for model in range(count) if tree_of[model] == tree)
         for tree in dict.fromkeys(tree_of)
