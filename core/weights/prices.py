@@ -31,7 +31,8 @@ LED = 6e-10  # per cubed side for its leading directions
 NOISY = 2e-5  # per side of a large matrix for a random update and its leading directions
 BASE = 1e-9  # per cubed side for the decomposition of the base
 HELD = 10  # copies of the largest matrix in memory
-READ = 5e-8  # processor seconds to read, hash and sketch a number of a matrix
+HEADER = 0.01  # processor seconds to open a model for reading
+READ, SKETCHED = 1.5e-8, 5e-8  # per number to read and hash a matrix, and to sketch it twice
 PRODUCT = 4e-10  # per number of a model and other model
 KEPT = 2**14 + 4_000  # numbers stored per matrix
 
@@ -89,17 +90,17 @@ def lineage_price(spec: LineageSpec) -> Price:
     """Price the lineage: every matrix is read from every model, once, and multiplied."""
     sizes = costs.sizes_of(spec.refs)
     here = list(sizes.values())
-    numbers = [
-        sum(number * rows * columns for (rows, columns), number in _matrices(size, spec.families))
-        for size in here
-    ]
-    seconds = [costs.OPENING + READ * count for count in numbers]
-    pairs = PRODUCT * sum(min(count, HELD_PRODUCTS) for count in numbers) * len(here)
-    memory = 2 * HELD_PRODUCTS * costs.DOUBLE + _largest(here)
+    most = HELD_PRODUCTS / max(1, len(here))
+    seconds = STARTING
+    for size in here:
+        for (rows, columns), number in _matrices(size, spec.families):
+            count = rows * columns
+            each = READ * count + SKETCHED * count * (count > most)
+            seconds += number * (each + PRODUCT * min(count, most) * len(here))
     return costs.price_of(
         sizes,
-        [STARTING + sum(seconds) + pairs],
-        memory,
+        [seconds + HEADER * len(here)],
+        2 * HELD_PRODUCTS * costs.DOUBLE + _largest(here),
         libraries=costs.NUMPY,
         work=costs.counted(len(here), "model"),
     )

@@ -162,6 +162,6 @@ def calc_kurtosis(matrix: Float[ndarray, "row column"]) -> float:
         >>> calc_kurtosis(np.array([[1.0, -1.0], [1.0, -1.0]]))
         1.0
     """
-    centred = matrix - matrix.mean()
-    variance = float((centred**2).mean())
-    return float((centred**4).mean()) / variance**2 if variance else 0.0
+    squares = (matrix - matrix.mean()) ** 2
+    variance = float(squares.mean())
+    return float((squares**2).mean()) / variance**2 if variance else 0.0

@@ -75,7 +75,7 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
     for place, said in enumerate(each for each in statements if each.verdict == FOUND):
         row, chance = (by_kind.loc[(said.subject, rule)] for rule in (BY_NORM, RANDOM))
         counts = f"{int(row['right'])} of {int(row['of'])} {said.subject}s"
-        share = said.estimate.value_text if said.estimate is not None else ""
+        share = said.number.value_text
         if place == 0:
             parts.append(
                 f"By their weights, {counts} ({share}) have the parent on record; from random "
