@@ -82,13 +82,25 @@ def span_models(
 
 
 def root_at_lowest(forest: Forest, values: Float[ndarray, " model"]) -> list[int]:
-    """Direct each tree away from the model with the lowest value; return each model's parent."""
+    """Direct each tree away from the model with the lowest value; return each model's parent.
+
+    Example:
+        >>> places = np.array([0.0, 1.0, 3.0])
+        >>> forest = span_models(abs(places[:, None] - places), np.ones((3, 3), bool))
+        >>> root_at_lowest(forest, np.array([2.0, 1.0, 3.0]))
+        [1, -1, 1]
+    """
     roots = [min(tree, key=lambda model: float(values[model])) for tree in forest.trees]
     return forest.parents_from(roots)
 
 
 def count_right(parents: Sequence[int], recorded: Sequence[int]) -> int:
-    """Count the models whose parent is the recorded one, of those that have one recorded."""
+    """Count the models whose parent is the recorded one, of those that have one recorded.
+
+    Example:
+        >>> count_right([1, NONE, 1], [1, NONE, 0])
+        1
+    """
     return sum(
         truth != NONE and parent == truth for parent, truth in zip(parents, recorded, strict=True)
     )
@@ -104,6 +116,12 @@ def random_root_chances(forest: Forest, recorded: Sequence[int]) -> Float[ndarra
     Returns:
         The probability of 0, 1, 2 ... right parents, exactly: every root of a tree is tried, and
         trees are independent.
+
+    Example:
+        >>> places = np.array([0.0, 1.0, 3.0])
+        >>> forest = span_models(abs(places[:, None] - places), np.ones((3, 3), bool))
+        >>> random_root_chances(forest, [NONE, 0, 1]).round(2).tolist()
+        [0.33, 0.33, 0.33, 0.0]
     """
     chances = np.ones(1)
     for tree in forest.trees:
@@ -118,7 +136,13 @@ def random_root_chances(forest: Forest, recorded: Sequence[int]) -> Float[ndarra
 
 
 def nearest_of(distances: Float[ndarray, "model model"]) -> list[int]:
-    """Find the nearest other model of each; `NONE` for a single model."""
+    """Find the nearest other model of each; `NONE` for a single model.
+
+    Example:
+        >>> places = np.array([0.0, 1.0, 3.0])
+        >>> nearest_of(abs(places[:, None] - places))
+        [1, 0, 1]
+    """
     if len(distances) < 2:
         return [NONE] * len(distances)
     apart = distances + np.diag(np.full(len(distances), np.inf))

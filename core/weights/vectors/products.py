@@ -48,6 +48,10 @@ def multiply_models(
 
     Returns:
         Products of this matrix.
+
+    Example:
+        >>> multiply_models(iter([np.eye(2), np.ones((2, 2))]), 2, seed=0).paired.tolist()
+        [[2.0, 2.0], [2.0, 4.0]]
     """
     most = max(LEAST, held // max(1, count))
     plain: list[ndarray] = []
@@ -62,7 +66,12 @@ def multiply_models(
 
 
 def norms_of(products: Float[ndarray, "*matrix model model"]) -> Float[ndarray, "*matrix model"]:
-    """Calculate Frobenius norms."""
+    """Calculate Frobenius norms.
+
+    Example:
+        >>> norms_of(np.array([[4.0, 1.0], [1.0, 9.0]])).tolist()
+        [2.0, 3.0]
+    """
     norms: ndarray = np.sqrt(np.maximum(np.diagonal(products, axis1=-2, axis2=-1), 0.0))
     return norms
 
@@ -70,7 +79,12 @@ def norms_of(products: Float[ndarray, "*matrix model model"]) -> Float[ndarray, 
 def distances_from(
     products: Float[ndarray, "model model"], norms: Float[ndarray, " model"]
 ) -> Float[ndarray, "model model"]:
-    """Calculate Frobenius distances of models from their inner products and norms."""
+    """Calculate Frobenius distances of models from their inner products and norms.
+
+    Example:
+        >>> distances_from(np.array([[4.0, 2.0], [2.0, 9.0]]), np.array([2.0, 3.0])).tolist()
+        [[0.0, 3.0], [3.0, 0.0]]
+    """
     squares = norms[:, None] ** 2 + norms[None] ** 2 - products - products.T
     distances: ndarray = np.sqrt(np.maximum(squares, 0.0))
     np.fill_diagonal(distances, 0.0)
@@ -80,7 +94,12 @@ def distances_from(
 def cosines_from(
     products: Float[ndarray, "*matrix model model"], norms: Float[ndarray, "*matrix model"]
 ) -> Float[ndarray, "*matrix model model"]:
-    """Calculate cosines of models from their inner products and norms; NaN for a norm of zero."""
+    """Calculate cosines of models from their inner products and norms; NaN for a norm of zero.
+
+    Example:
+        >>> cosines_from(np.array([[4.0, 3.0], [3.0, 9.0]]), np.array([2.0, 3.0])).tolist()
+        [[1.0, 0.5], [0.5, 1.0]]
+    """
     lengths = norms[..., :, None] * norms[..., None, :]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(lengths > 0, products / lengths, np.nan)
