@@ -17,6 +17,7 @@ from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
 from ui.study.layers import layer_option
+from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views.probe_experiments import EXPERIMENTS
@@ -68,6 +69,7 @@ def controls() -> None:
     form.rest()
     with st.container(horizontal=True):
         form.button()
+        public_models(form.address, {"probe": {}})
 
 
 form.draw(controls)

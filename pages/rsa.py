@@ -18,7 +18,7 @@ from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
 from ui.study.layers import layer_option
-from ui.study.models import fine_tune_finder
+from ui.study.models import fine_tune_finder, public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views import rsa as rsa_views
@@ -75,6 +75,7 @@ def controls() -> None:
     with st.container(horizontal=True):
         form.button()
         fine_tune_finder(form.address.key("base"))
+        public_models(form.address, {"rsa": {}, "training": {"view": TRAINING}})
 
 
 form.draw(controls)

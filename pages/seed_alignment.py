@@ -15,6 +15,7 @@ from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
 from ui.study.layers import layer_option
+from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views.alignment import GROUPS, METHOD, SHOWN, STUDY_VIEWS, show_view
@@ -56,6 +57,7 @@ def controls() -> None:
     form.rest()
     with st.container(horizontal=True):
         form.button()
+        public_models(form.address, {"align": {}})
 
 
 form.draw(controls)

@@ -16,6 +16,7 @@ from ui.frame.identity import contents
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views import weights as weights_views
@@ -74,6 +75,7 @@ def controls() -> dict[str, bytes]:
     form.rest()
     with st.container(horizontal=True):
         form.button()
+        public_models(form.address, {"weights": {}})
         with st.popover("Labels", icon=":material/label:"):
             return weights_views.label_table(form)
 

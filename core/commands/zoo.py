@@ -1,4 +1,4 @@
-"""`python -m core zoo list|verify|demo|precompute|cards`: the included models and results."""
+"""`python -m core zoo list|public|verify|demo|precompute|cards`: models and results."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
     listing = actions.add_parser("list", help="list the included models as a table")
     listing.add_argument("--json", action="store_true", help="write the manifest's entries as JSON")
+    actions.add_parser("public", help="list sets of public models, their size and their commands")
     actions.add_parser("verify", help="check the hash of every file and load every model")
     actions.add_parser("cards", help="write the home page's findings from the precomputed results")
     actions.add_parser("precompute", help="make the precomputed results that the pages show first")
@@ -57,6 +58,9 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.action == "demo":
         path = ship_demo()
         print(f"{path} written, {path.stat().st_size:,} bytes.")
+        return 0
+    if arguments.action == "public":
+        print(public())
         return 0
     folder = zoo_folder()
     entries = read_manifest(folder)
@@ -87,6 +91,22 @@ def table(entries: list[dict[str, Any]]) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def public() -> str:
+    """Write each collection of public models with its size and the commands that study it."""
+    from core.catalogue import STUDIES
+    from core.commands.study import command_line
+    from core.models.hub.collections import COLLECTIONS
+
+    parts = []
+    for collection in COLLECTIONS:
+        commands = [
+            "  " + command_line(name, STUDIES[name].Spec(**values))
+            for name, values in collection.values.items()
+        ]
+        parts.append("\n".join([f"{collection.title}: {collection.sentence}", *commands]))
+    return "\n\n".join(parts)
 
 
 def _cell(entry: dict[str, Any], column: str) -> str:

@@ -9,7 +9,8 @@ from core.models.describing import zoo_models
 from core.models.patterns import matching_refs
 
 STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
-TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+TOKENS = re.compile(r"tokens[-_]?(\d+)(k|M|B|T)", re.IGNORECASE)
+TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "b": 10**9, "t": 10**12}
 
 
 def find_steps(patterns: Iterable[str], end: str) -> tuple[str, ...]:
@@ -32,5 +33,10 @@ def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
         loss = (entry.get("scores") or {}).get("held_out_loss")
         return steps, tokens, None if loss is None else float(loss)
     match = STEP.search(ref)
-    steps = int(match[1]) * TIMES[(match[2] or "").lower()] if match else None
-    return steps, None, None
+    seen = TOKENS.search(ref)
+    return _number(match), _number(seen), None
+
+
+def _number(match: re.Match[str] | None) -> int | None:
+    """Read a number with its unit, such as 424B."""
+    return None if match is None else int(match[1]) * TIMES[(match[2] or "").lower()]

@@ -100,9 +100,9 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
         return (value,)
     from fnmatch import fnmatchcase
 
-    from core.models.hub.presets import PRESETS
+    from core.models.hub.collections import public_refs
 
-    presets = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
+    presets = tuple(ref for ref in public_refs() if fnmatchcase(ref, value.strip()))
     if not presets:
         raise SpecError(
             f"{option.name}: {value[:LONGEST_VALUE]!r} matches none of the public models "

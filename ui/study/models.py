@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 from core.errors import PalimpsestError
+from core.limits import current_limits
 from core.models import parse_ref, zoo_models
+from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
+from ui.frame.links import Address
 from ui.frame.text import plain
 
 MOST_FOUND = 50
+PUBLIC = "Models of the Hub that are studied together: seeds, training runs, fine-tunes."
+TOO_LARGE = "More than this instance allows; run Palimpsest on your own computer."
 FOUND, NOT_FOUND = "found_fine_tunes", "no_fine_tunes"
 
 
@@ -22,6 +30,33 @@ def model_options() -> list[str]:
         + [model.ref for model in listed]
     )
     return list(dict.fromkeys(refs))
+
+
+def public_models(address: Address, studies: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw, inside a form, sets of public models, each with what it costs and a button that chooses
+    them.
+
+    Args:
+        address: The page's.
+        studies: Study -> what its options need beside the models, such as the view.
+    """
+    limits = current_limits()
+    with st.popover("Public models", icon=":material/public:", help=PUBLIC):
+        for study, more in studies.items():
+            for collection in collections_for(study):
+                st.markdown(f"**{collection.title}**  \n{plain(collection.sentence)}")
+                large = (
+                    collection.parameters > limits.max_parameters
+                    or collection.download * 1e9 > limits.max_download_bytes
+                )
+                st.form_submit_button(
+                    "Choose",
+                    key=address.key(f"{study} {collection.name}"),
+                    disabled=large,
+                    help=TOO_LARGE if large else None,
+                    on_click=address.take,
+                    args=({**collection.values[study], **more},),
+                )
 
 
 def fine_tune_finder(base_key: str) -> None:

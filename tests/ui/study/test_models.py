@@ -9,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.errors import ModelError
+from core.limits import MODE
 from core.models.hub.listing import Listed
 from tests.ui.study.test_forms import small_box
+from ui.study.models import TOO_LARGE
 
 __all__ = ["small_box"]
 pytestmark = pytest.mark.usefixtures("small_box")
@@ -77,3 +79,32 @@ def test_a_box_that_cannot_be_read_is_no_crash(small_box: Path) -> None:
     (small_box / "manifest.json").write_text('{"models": []}')
     app = AppTest.from_function(page, default_timeout=30).run()
     assert not app.exception
+
+
+def public_page() -> None:
+    from core.alignment.seeds.spec import AlignSpec
+    from ui.study.forms import Form
+    from ui.study.models import public_models
+
+    form = Form("alignment", AlignSpec)
+    with form.body():
+        form.control("models")
+        form.button()
+        public_models(form.address, {"align": {}})
+
+
+def test_public_models_are_chosen_together_and_refused_where_they_are_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = AppTest.from_function(public_page, default_timeout=30).run()
+    _, polypythias = (each for each in app.button if each.label == "Choose")
+    assert not polypythias.disabled
+    polypythias.click()
+    app.run()
+    seeds = [f"hub:EleutherAI/pythia-160m-seed{number}" for number in range(1, 10)]
+    assert list(app.multiselect[0].value) == seeds
+    monkeypatch.setenv(MODE, "shared")
+    shared = AppTest.from_function(public_page, default_timeout=30).run()
+    multiberts, _ = (each for each in shared.button if each.label == "Choose")
+    assert multiberts.disabled
+    assert multiberts.help == TOO_LARGE
