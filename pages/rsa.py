@@ -22,6 +22,7 @@ from ui.study.models import fine_tune_finder, public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views import rsa as rsa_views
+from ui.views.maps import search_option
 from ui.views.rsa import CURVES, GRID, TEXTS, TOKENS, view_headline
 from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, TRAINING
 
@@ -46,6 +47,7 @@ class Display(Spec):
 
     view: str = options.choice("View", CURVES, VIEWS, help="The figure that is shown.")
     layer: int = layer_option("The layer that the token map shows; the top layer at first.")
+    search: str = search_option("words")
 
 
 token_options = [option for option in options_of(TokenMapSpec) if option.name != "models"]

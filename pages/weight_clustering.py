@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
+from core.weights.clusters.charts.figures import PAIR_TITLES
 from core.weights.clusters.members import fine_tunes
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY
@@ -20,7 +21,8 @@ from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views import weights as weights_views
-from ui.views import weights_hub
+from ui.views import weights_hub, weights_map
+from ui.views.maps import search_option
 from ui.views.weights_experiments import EXPERIMENTS
 
 MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"
@@ -39,8 +41,12 @@ class Display(Spec):
 
     view: str = options.choice("View", MAP, VIEWS, help="Figure that is shown.")
     colour: str = options.choice(
-        "Colour", "label", weights_views.COLUMNS, help="Column that colours the map."
+        "Colour", "label", weights_map.COLUMNS, help="Column that colours the map."
     )
+    axes: str = options.choice(
+        "Axes", "1-2", PAIR_TITLES, titled=True, help="Pair of the map's three axes that is shown."
+    )
+    search: str = search_option("models")
     layer: int = options.whole(
         "Layer",
         0,
@@ -118,7 +124,7 @@ elif view == DISTANCES:
 elif view == DEPTH:
     weights_views.depth_view(form, result)
 else:
-    weights_views.map_view(form, result, weights_views.redrawing(spec, result, identity))
+    weights_map.map_view(form, result, weights_map.redrawing(spec, result, identity))
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

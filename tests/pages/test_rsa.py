@@ -121,6 +121,17 @@ def test_every_view_draws_its_charts() -> None:
     assert len(charts(view(app, "By layer"))) == 2, "states and functions"
 
 
+def test_a_search_marks_words_of_the_token_map_and_is_in_the_address() -> None:
+    app = open_page(PAGE, **SMALL, view="Token map")
+    app.text_input(key="rsa/search").set_value("captain").run()
+    assert not app.exception
+    assert app.query_params["search"] == "captain"
+    assert "words match “captain”" in sentences(app)
+    assert "words match “hid”" in sentences(
+        open_page(PAGE, **SMALL, view="Token map", search="hid")
+    )
+
+
 def test_the_slider_redraws_the_token_map_without_a_study() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     before = charts(app)

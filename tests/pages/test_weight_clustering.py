@@ -81,6 +81,43 @@ def test_the_map_is_coloured_and_drawn_as_asked() -> None:
     assert figures(app) == 8
 
 
+def map_of(app: AppTest) -> str:
+    return str(
+        next(iter(app.get("vega_lite_chart") or app.get("arrow_vega_lite_chart"))).proto.spec
+    )
+
+
+def test_a_search_and_other_axes_are_in_the_address_and_in_the_map() -> None:
+    app = open_page(PAGE, **LINK)
+    assert "PC 2" in map_of(app)
+    assert "PC 3" not in map_of(app)
+    app.text_input(key="weights/search").set_value("parse").run()
+    app.segmented_control(key="weights/axes").set_value("1-3").run()
+    assert not app.exception
+    assert app.query_params["search"] == "parse"
+    assert app.query_params["axes"] == "1-3"
+    assert "3 of 9 models match “parse”" in sentences(app)
+    assert "PC 3" in map_of(app)
+    again = open_page(PAGE, **LINK, search="parse", axes="1-3")
+    assert "3 of 9 models match “parse”" in sentences(again)
+    assert "PC 3" in map_of(again)
+    other = open_page(PAGE, **LINK, axes="1-3", map="tsne")
+    assert not other.exception
+    assert "t-SNE 2" in map_of(other)
+
+
+def test_a_click_leaves_the_map_as_it_is_and_another_choice_draws_it_again() -> None:
+    app = open_page(PAGE, **LINK)
+    before = map_of(app)
+    assert "zoo:nli-0" in before
+    app.session_state["weights/clicked"] = app.session_state["weights/shown_model"] = "zoo:pos-1"
+    app.run()
+    assert map_of(app) == before
+    app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
+    assert not app.exception
+    assert map_of(app) != before
+
+
 def test_the_slider_reads_ranks_that_are_there() -> None:
     app = open_page(PAGE, **LINK, view="Rank by depth")
     app.slider(key="weights/percent").set_value(99.0).run()

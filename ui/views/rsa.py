@@ -28,6 +28,7 @@ from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
 from ui.study.results import show_charts, show_headline, show_method, show_table
+from ui.views.maps import HOW_TO_MOVE, search_box
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context
@@ -159,9 +160,11 @@ def _draw_layer(address: Address, result: Result) -> None:
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())
-    left, right = st.columns([3, 2], vertical_alignment="center")
+    left, middle, right = st.columns([5, 2, 4], vertical_alignment="center")
     with left:
         layer = layer_slider(address, list(range(top + 1)), top)
+    with middle:
+        wanted = search_box(address, update=True)
     shown = right.pills(
         "Models",
         models,
@@ -174,10 +177,14 @@ def _draw_layer(address: Address, result: Result) -> None:
     drawn = [model for model in models if model in shown] or models[:1]
 
     def maps(*, context: Context) -> Panels:
-        charts = [token_chart(result, layer, model, context=context) for model in drawn]
+        charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]
         return Panels(charts, inline=True)
 
-    view = (layer, *drawn)
-    show_charts(maps, key="map", alt_text=result.headline, result=result, view=view)
-    called = f"layer {layer} {' '.join(names[model] for model in drawn)}"
+    def moved(*, context: Context) -> Panels:
+        return maps(context=replace(context, zooms=True))
+
+    view = (layer, wanted, *drawn)
+    show_charts(moved, key="map", alt_text=result.headline, result=result, view=view)
+    st.caption(HOW_TO_MOVE)
+    called = f"layer {layer} {wanted} {' '.join(names[model] for model in drawn)}"
     show_downloads(result, maps, lambda: STUDY.figures(result), view=view, name=called)

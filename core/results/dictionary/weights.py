@@ -22,6 +22,7 @@ COLUMNS: Mapping[str, str] = {
     "relative_norm": "Frobenius norm of the matrix's change over that of the base's matrix (share)",
     "x": "first coordinate of the plot (no unit)",
     "y": "second coordinate of the plot (no unit)",
+    "z": "third coordinate of the map by classical MDS (no unit); empty for t-SNE and UMAP",
     "k": "number of nearest neighbours",
     "share": "share of nearest neighbours with the same label",
     "attainable": "the largest share that these groups of labels allow: a group of m has m - 1 "

@@ -23,6 +23,7 @@ class Context:
         dashed: Whether every line has a dash of its own, to be told apart in grey.
         unnamed: Whether lines have no names in the plot: a legend above several plots has them.
         across: Panels beside each other in a figure of several; 0 for as many as the chart says.
+        zooms: Whether a map can be moved and enlarged, as on a page.
     """
 
     letter: float = 12.0
@@ -33,6 +34,7 @@ class Context:
     dashed: bool = False
     unnamed: bool = False
     across: int = 0
+    zooms: bool = False
 
     def height(self, pixels: float) -> float:
         """Height of a plot that is so many pixels high on a page."""

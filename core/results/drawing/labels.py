@@ -90,6 +90,7 @@ def free_labels(
     height: float,
     size: tuple[float, float],
     radius: float,
+    kept: Sequence[tuple[float, float] | None] = (),
 ) -> list[tuple[float, float] | None]:
     """Place the names of points above, below, right or left of each, without overlap with names or
     points, in pixels.
@@ -103,15 +104,26 @@ def free_labels(
         height: Height of a name.
         size: Width and height of the plot.
         radius: Of a point.
+        kept: Centre of each name that has its place already, or None; none has if empty.
 
     Returns:
         Centre of each name, or None.
     """
     xs, ys, wide = (np.asarray(values, dtype=float) for values in (x, y, widths))
     dots = np.stack([xs - radius, ys - radius, xs + radius, ys + radius], axis=1)
-    taken = np.empty((0, 4))
+
+    def box_at(i: int, centre: tuple[float, float]) -> NDArray[np.float64]:
+        half = np.array([wide[i] / 2, height / 2])
+        return np.concatenate([centre - half, centre + half])
+
+    given = list(kept) or [None] * len(xs)
+    there = [box_at(i, centre) for i, centre in enumerate(given) if centre is not None]
+    taken = np.stack(there) if there else np.empty((0, 4))
     places: list[tuple[float, float] | None] = []
-    for i in range(len(xs)):
+    for i, place in enumerate(given):
+        if place is not None:
+            places.append(place)
+            continue
         up, side = radius + height / 2 + 1, radius + wide[i] / 2 + 3
         free = None
         tried = (
@@ -120,14 +132,7 @@ def free_labels(
         )
         for dx, dy in tried:
             centre = (xs[i] + dx, ys[i] + dy)
-            box = np.array(
-                [
-                    centre[0] - wide[i] / 2,
-                    centre[1] - height / 2,
-                    centre[0] + wide[i] / 2,
-                    centre[1] + height / 2,
-                ]
-            )
+            box = box_at(i, centre)
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
             rest = np.delete(dots, i, axis=0)
             if inside and not _overlaps(box, taken) and not _overlaps(box, rest):

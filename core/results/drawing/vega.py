@@ -67,8 +67,8 @@ class Chart:
         }
         return self.properties(encoding=encoding)
 
-    def filtered(self, test: str) -> Chart:
-        """Keep the rows for which a Vega expression is true."""
+    def filtered(self, test: str | Mapping[str, Any]) -> Chart:
+        """Keep the rows for which a Vega expression or a Vega-Lite predicate is true."""
         return self._transformed({"filter": test})
 
     def calculated(self, **columns: str) -> Chart:
@@ -81,7 +81,15 @@ class Chart:
         resolved = {**self._parts.get("resolve", {}).get("scale", {}), **how}
         return self.properties(resolve={"scale": resolved})
 
-    def _transformed(self, *steps: Mapping[str, str]) -> Chart:
+    def with_param(self, param: Mapping[str, Any]) -> Chart:
+        """Add a parameter, such as a selection."""
+        return self.properties(params=[*self._parts.get("params", []), param])
+
+    def clipped(self) -> Chart:
+        """Draw nothing outside the plot's frame."""
+        return self.properties(mark={**self._parts["mark"], "clip": True})
+
+    def _transformed(self, *steps: Mapping[str, Any]) -> Chart:
         return self.properties(transform=[*self._parts.get("transform", []), *steps])
 
     def _marked(self, kind: str, look: Mapping[str, Any]) -> Chart:

@@ -63,6 +63,11 @@ PAPERS = (
         "Journal of Multivariate Analysis", doi="10.1016/0047-259X(75)90042-1",
     ),
     Reference(
+        "kruskal1964", 1964, ARTICLE, ("Kruskal, Joseph B.",),
+        "Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis",
+        "Psychometrika", doi="10.1007/BF02289565",
+    ),
+    Reference(
         "kuhn1955", 1955, ARTICLE, ("Kuhn, Harold W.",),
         "The Hungarian method for the assignment problem",
         "Naval Research Logistics Quarterly", doi="10.1002/nav.3800020109",

@@ -11,7 +11,15 @@ import numpy as np
 from core.errors import SpecError
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
-from core.results.drawing.labels import free_labels
+from core.results.drawing.maps import (
+    Ends,
+    count_matches,
+    matches,
+    name_layer,
+    opacity,
+    placed,
+    zoomed,
+)
 from core.results.drawing.panels import beside, share_of_variance
 from core.results.drawing.style import (
     BLUE,
@@ -48,7 +56,12 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def token_chart(
-    result: Result, layer: int, model: str | None = None, *, context: Context = PAGE
+    result: Result,
+    layer: int,
+    model: str | None = None,
+    wanted: str = "",
+    *,
+    context: Context = PAGE,
 ) -> Chart:
     """Draw the words of the passage at one layer, coloured by role; every layer and model has the
     same axes.
@@ -57,6 +70,7 @@ def token_chart(
         result: Of `tokens.run_tokens`.
         layer: Which layer.
         model: One model's reference, for a chart that stretches; without it, all in one chart.
+        wanted: Parts of words to mark, separated by commas.
 
     Raises:
         SpecError: If there is no such layer or model.
@@ -67,14 +81,19 @@ def token_chart(
     models = tuple(dict.fromkeys(table["model"]))
     if model is not None:
         check_chosen(model, models)
-        return token_map(result, table, layer, model, context=context)
-    return beside(
-        [token_map(result, table, layer, name, context=context) for name in models], context=context
-    )
+        return token_map(result, table, layer, model, wanted, context=context)
+    maps = [token_map(result, table, layer, name, wanted, context=context) for name in models]
+    return beside(maps, context=context)
 
 
 def token_map(
-    result: Result, table: pd.DataFrame, layer: int, model: str, *, context: Context = PAGE
+    result: Result,
+    table: pd.DataFrame,
+    layer: int,
+    model: str,
+    wanted: str = "",
+    *,
+    context: Context = PAGE,
 ) -> Chart:
     """Draw the words of one model at one layer; every layer and model of the table has the same
     axes.
@@ -84,18 +103,17 @@ def token_map(
         table: Its words.
         layer: Which layer.
         model: The model's reference.
+        wanted: Parts of words to mark, separated by commas.
     """
     rows = table[(table["model"] == model) & (table["layer"] == layer)]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
     reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
-    height = context.height(MAP)
-    rows = _placed(
-        rows.sort_values("highlighted", ascending=False, kind="stable"),
-        reach,
-        height,
-        context=context,
-    )
+    height, ends = context.height(MAP), ([-reach, reach], [-reach, reach])
+    rows = rows.assign(marked=matches({"word": rows["word"]}, wanted))
+    rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
+    bold = rows["highlighted"]
+    rows = placed(rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context)
     scale = {"domain": [-reach, reach], "nice": False}
     axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
     x = channel("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
@@ -113,8 +131,8 @@ def token_map(
         who=rows["position"].astype(str) + " " + rows["word"]
     )  # in the map of every model
     marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
-    layers = _words(marks, colour, context=context)
-    notes = []
+    layers = _words(marks, colour, ends, faded=bool(rows["marked"].any()), context=context)
+    notes = [count_matches(rows["marked"], wanted, "word")]
     if rows["predicted"].any():  # a ring round each word of the model's own answer
         ring = (
             Chart(rows)
@@ -125,32 +143,34 @@ def token_map(
     if table.loc[table["model"] == model, "predicted"].any():
         notes.append("purple rings: the model's answer at this layer")
     missing = int((~rows["named"]).sum())
-    if missing:
-        notes.append(f"{missing} words have no label: point at them to read them")
+    if missing and not notes[0]:
+        how = "zoom in or point" if context.zooms else "point"
+        notes.append(f"{missing} words have no label: {how} at them to read them")
     what = f"{name}, layer {layer}"
-    chart = layered(*layers).properties(
+    chart = layered(*zoomed(layers, context=context)).properties(
         width="container",
         height=height,
-        title=heading(what, "; ".join(notes)),
+        title=heading(what, "; ".join(filter(None, notes))),
         description=_in_words(rows, what, shares),
     )
     return chart
 
 
-def _words(marks: Chart, colour: dict[str, Any], *, context: Context) -> list[Any]:
+def _words(
+    marks: Chart, colour: dict[str, Any], ends: Ends, *, faded: bool, context: Context
+) -> list[Chart]:
     """Points and their names, the highlighted ones last, larger and bold."""
-    layers: list[Any] = []
-    offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
+    layers: list[Chart] = []
     for test, size, letter, weight in (
         ("!datum.highlighted", 25, context.small, "normal"),
         ("datum.highlighted", 90, context.letter + 1, "bold"),
     ):
         words = marks.filtered(test)
-        layers.append(words.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
+        points = words.mark_point(filled=True, size=size)
+        layers.append(points.encode(color=colour, opacity=opacity(0.85, faded=faded)))
         letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
-        layers.append(
-            words.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N")
-        )
+        names = name_layer(words, ends, faded=faded, context=context, **letters)
+        layers.append(names.encode(text="word:N"))
     return layers
 
 
@@ -179,17 +199,3 @@ def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
     if chosen and apart:
         said.append(f"Distances between their centres: {'; '.join(apart)}.")
     return " ".join([words, *said])
-
-
-def _placed(rows: pd.DataFrame, reach: float, height: float, *, context: Context) -> pd.DataFrame:
-    """Place each word beside its point (dx, dy, pixels), and say whether there is room (named)."""
-    letter = context.letter
-    x, y = (rows["x"] / reach + 1) / 2 * context.narrow, (1 - rows["y"] / reach) / 2 * height
-    widths = rows["word"].str.len() * letter * np.where(rows["highlighted"], 0.64, 0.48) + 2
-    places = free_labels(x, y, widths, letter * 1.05, (context.narrow, height), 4.0)
-    there = [place or (a, b) for place, a, b in zip(places, x, y, strict=True)]
-    return rows.assign(
-        named=[place is not None for place in places],
-        dx=[place[0] - a for place, a in zip(there, x, strict=True)],
-        dy=[place[1] - b for place, b in zip(there, y, strict=True)],
-    )

@@ -25,6 +25,7 @@ CITATIONS = (
     "phipson2010",
     "hubert1985",
     "hurvich1989",
+    "kruskal1964",
     "terbraak1992",
     "patterson1971",
 )
@@ -137,7 +138,11 @@ CAVEATS = {
         "rank with the dashed line, not with the width of the matrix."
     ),
     "Maps are illustrations.": (
-        "t-SNE and UMAP make islands of anything, and the gaps between them mean nothing. "
+        "t-SNE and UMAP make islands of anything, and the gaps between them mean nothing. The "
+        "stress of PCA, also called classical MDS, is the root of the summed squared errors of "
+        "its distances over the summed squared distances (Kruskal 1964): 0 if it keeps them all. "
+        "Below a stress of .1, distances can be read from a map with care; models that are all "
+        "about equally far from each other have a high stress in two and in three dimensions. "
         "Clusters and neighbours are computed from the distances, never from the map."
     ),
     "Rounding has full rank.": (

@@ -220,7 +220,8 @@ def redraw(result: Result, drawing: str, **options: Any) -> Result:
         distances=distances.tolist(), drawing=drawing, seed=result.spec["seed"],
     )  # fmt: skip
     drawn = run([task], **options).need("map")
-    models = result.table.assign(x=drawn["points"][:, 0], y=drawn["points"][:, 1])
+    points = drawn["points"]
+    models = result.table.assign(x=points[:, 0], y=points[:, 1], z=np.nan)
     return replace(
         result,
         spec=result.spec | {"map": drawing},

@@ -149,7 +149,7 @@ def build_models(
     features: Mapping[str, Features],
     distances: Float[ndarray, "model model"],
     scored: Scored,
-    points: Float[ndarray, "model 2"],
+    points: Float[ndarray, "model 3"],
 ) -> pd.DataFrame:
     """Build the main table: label, cluster, nearest model, relative update and place of each model.
 
@@ -182,6 +182,7 @@ def build_models(
                 "frozen": member.frozen,
                 "x": float(points[place, 0]),
                 "y": float(points[place, 1]),
+                "z": float(points[place, 2]),
             }
         )
     return pd.DataFrame(rows)

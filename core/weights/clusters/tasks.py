@@ -181,7 +181,7 @@ def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) 
         seed: Of t-SNE and UMAP.
 
     Returns:
-        "points", shape (model, 2), and "explained", shares of squared distance by axis.
+        "points", shape (model, axis), and "explained", shares of squared distance by axis.
     """
     tick(0.0, "loading")
     if drawing == "umap":

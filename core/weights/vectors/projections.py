@@ -1,9 +1,12 @@
-"""Maps of fine-tunes: projections of their distances to two dimensions.
+"""Maps of fine-tunes: projections of their distances to two or three dimensions.
 
-Classical MDS of Euclidean distances equals PCA of the vectors behind them; t-SNE and UMAP preserve
-neighbourhoods, but not sizes, gaps or directions. Nothing is measured on a map.
+Classical MDS of Euclidean distances equals PCA of the vectors behind them: the first two of its
+three axes are those of its map in two dimensions. t-SNE and UMAP preserve neighbourhoods, but not
+sizes, gaps or directions. Nothing is measured on a map.
 
-References: Torgerson 1952; van der Maaten & Hinton 2008; McInnes et al. 2018. Deviations: none.
+References: Torgerson 1952; van der Maaten & Hinton 2008; McInnes et al. 2018; Kruskal 1964
+(stress). Deviations: the stress is that of the drawn distances themselves, not of a monotone
+function of them.
 """
 
 from __future__ import annotations
@@ -18,23 +21,24 @@ from core.errors import ShapeError
 
 METHODS = {"pca": "PCA (classical MDS)", "tsne": "t-SNE", "umap": "UMAP"}
 FEWEST = {"pca": 1, "tsne": 4, "umap": 5}  # models
+MOST_AXES = 3  # of classical MDS; t-SNE and UMAP have two
 
 
 @dataclass(frozen=True)
 class ModelMap:
-    """Positions of models in the plane.
+    """Positions of models on two axes, or three for classical MDS.
 
     Attributes:
-        points: Shape (model, 2).
+        points: Shape (model, axis).
         explained: Share of the squared distances on each axis; NaN for t-SNE and UMAP.
     """
 
-    points: Float[ndarray, "model 2"]
-    explained: tuple[float, float]
+    points: Float[ndarray, "model axis"]
+    explained: tuple[float, ...]
 
 
 def draw_map(distances: Float[ndarray, "model model"], method: str, seed: int = 0) -> ModelMap:
-    """Place models in the plane so that close models are close.
+    """Place models so that close models are close: on two axes, or three by classical MDS.
 
     Args:
         distances: Symmetric, zero diagonal.
@@ -47,7 +51,7 @@ def draw_map(distances: Float[ndarray, "model model"], method: str, seed: int = 
     Example:
         >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
         >>> draw_map(apart, "pca").points.shape
-        (4, 2)
+        (4, 3)
     """
     if method not in METHODS:
         raise ShapeError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
@@ -64,21 +68,37 @@ def draw_map(distances: Float[ndarray, "model model"], method: str, seed: int = 
     return ModelMap(points.astype(np.float64), (np.nan, np.nan))
 
 
+def calc_stress(
+    distances: Float[ndarray, "model model"], points: Float[ndarray, "model axis"]
+) -> float:
+    """Compute the stress of a map: the root of the sum of squared errors of its distances over the
+    sum of squared distances. It is 0 if the map keeps every distance.
+
+    Args:
+        distances: Symmetric, zero diagonal.
+        points: Positions in the units of the distances.
+    """
+    pairs = np.triu_indices(len(distances), 1)
+    true = distances[pairs]
+    drawn = np.linalg.norm(points[pairs[0]] - points[pairs[1]], axis=1)
+    size = float(np.linalg.norm(true))
+    return float(np.linalg.norm(true - drawn)) / size if size > 0 else 0.0
+
+
 def _scale_classically(distances: ndarray) -> ModelMap:
-    models = len(distances)
     squares = distances**2
     centred = -0.5 * (squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean())
     eigenvalues, vectors = np.linalg.eigh(centred)
-    kept = np.maximum(eigenvalues[::-1][:2], 0.0)
-    points = vectors[:, ::-1][:, :2] * np.sqrt(kept)
+    kept = np.maximum(eigenvalues[::-1][:MOST_AXES], 0.0)
+    points = vectors[:, ::-1][:, :MOST_AXES] * np.sqrt(kept)
     # The sign of an axis is arbitrary; a positive largest entry makes reruns equal.
     signs = np.sign(points[np.abs(points).argmax(0), np.arange(points.shape[1])])
     points = points * np.where(signs == 0, 1.0, signs)
     total = float(np.maximum(eigenvalues, 0.0).sum())
-    shares = kept / total if total > 0 else np.zeros(2)
+    shares = kept / total if total > 0 else np.zeros(len(kept))
+    missing = MOST_AXES - len(kept)
     return ModelMap(
-        np.pad(points, ((0, 0), (0, 2 - points.shape[1]))).reshape(models, 2),
-        (shares[0], shares[-1]),
+        np.pad(points, ((0, 0), (0, missing))), tuple(np.pad(shares, (0, missing)).tolist())
     )
 
 

@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import ndarray
 
 from core.errors import SpecError
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished, grey_band
 from core.results.drawing.description import points_in_words
-from core.results.drawing.labels import free_labels
+from core.results.drawing.maps import (
+    OFFSET,
+    Ends,
+    count_matches,
+    matches,
+    name_layer,
+    opacity,
+    placed,
+    zoomed,
+)
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.numbers import Tip, label_expr, text_of, told
@@ -26,7 +36,7 @@ from core.weights.clusters.charts.marks import (
     palette,
     vector_name,
 )
-from core.weights.vectors.projections import METHODS
+from core.weights.vectors.projections import METHODS, MOST_AXES, calc_stress
 from core.weights.vectors.registry import VECTORS
 
 if TYPE_CHECKING:
@@ -37,34 +47,46 @@ if TYPE_CHECKING:
 HEIGHT = 292
 CHANCE, ATTAINABLE = "chance", "attainable maximum"
 CHOSEN = "chosen"  # name of the selection on the map
+RINGED = {"param": CHOSEN, "empty": False}
+PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # axes that a map shows
+PAIR_TITLES = {"1-2": "1 and 2", "1-3": "1 and 3", "2-3": "2 and 3"}
 
 
 def map_chart(
-    result: Result, by: str = "label", chosen: str = "", *, context: Context = PAGE
+    result: Result,
+    by: str = "label",
+    chosen: str = "",
+    axes: str = "1-2",
+    wanted: str = "",
+    *,
+    context: Context = PAGE,
 ) -> Chart:
     """Draw every fine-tune as a point, coloured by a column of the table.
 
     Args:
         result: Of the weights study; its last map is drawn.
         by: Column of the main table: "label", "task", "data", "base" or "cluster".
-        chosen: A model to ring.
+        chosen: A model to ring; a click on a page rings another.
+        axes: One of `axes_of(result)`.
+        wanted: Parts of names, labels or data sets to mark, separated by commas.
 
     Raises:
-        SpecError: If there is no such column.
+        SpecError: If there is no such column, or the map has no such axes.
     """
     if by not in result.table.columns:
         raise SpecError(
             f"The map cannot be coloured by {by!r}; choose label, task, data, base or cluster."
         )
-    table = result.table.assign(name=model_names(result), group=group_names(result.table[by], by))
+    if axes not in axes_of(result):
+        raise SpecError(f"This map has the axes {', '.join(axes_of(result))}, not {axes!r}.")
     drawing = result.spec["map"]
     titles = [
         f"{axis} ({text_of(share, 'per cent')} of squared distance)" if np.isfinite(share) else axis
-        for axis, share in zip(_axes(drawing), result.arrays["explained"], strict=True)
+        for axis, share in zip(_axes(drawing, axes), shares_of(result, axes), strict=True)
     ]
-    groups = ordered(table["group"])
-    (x_ends, y_ends), height = _padded(table), context.height(HEIGHT)
-    table = _named(table, x_ends, y_ends, height, chosen, context=context)
+    table, ends, height = _points(result, by, axes, wanted, context=context)
+    groups, faded = ordered(table["group"]), bool(table["marked"].any())
+    x_ends, y_ends = ends
     axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
     tips = (
         *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data")),
@@ -76,33 +98,73 @@ def map_chart(
         x=channel("x:Q", title=titles[0], scale={"domain": x_ends, "nice": False}, axis=axis),
         y=channel("y:Q", title=titles[1], scale={"domain": y_ends, "nice": False}, axis=axis),
     )
-    pick = {
-        "name": CHOSEN,
-        "select": {"type": "point", "fields": ["model"], "on": "click", "clear": "dblclick"},
-    }
-    dots = base.mark_point(filled=True, size=150, opacity=0.9).encode(
-        **_group_channels(groups, context=context), tooltip=tooltip
+    dots = base.mark_point(filled=True, size=150).encode(
+        **_group_channels(groups, context=context),
+        tooltip=tooltip,
+        opacity=opacity(0.9, faded=faded),
     )
-    letter = context.letter
-    offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-    names = base.filtered("datum.named && !datum.ringed").mark_text(
-        fontSize=context.small, **offset
+    names = name_layer(
+        base, ends, faded=faded, without=RINGED, fontSize=context.small, context=context
     )
-    layers = [dots.properties(params=[pick]), names.encode(text="name:N")]
+    layers = [dots.with_param(_pick(chosen)), names.encode(text="name:N")]
     if chosen:
-        ringed = base.filtered("datum.ringed")
+        ringed = base.filtered(RINGED)
         layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=GREY))
-        bold = ringed.mark_text(fontSize=letter, fontWeight="bold", **offset)
-        layers.append(bold.encode(text="name:N"))
+        letters: dict[str, Any] = {"fontSize": context.letter, "fontWeight": "bold"}
+        layers.append(ringed.mark_text(**letters, **OFFSET).encode(text="name:N"))
     what = f"{METHODS[drawing]} of {vector_name(result)}"
-    return layered(*layers).properties(
+    below = _subtitle(result), count_matches(table["marked"], wanted, "model")
+    return layered(*zoomed(layers, context=context)).properties(
         width="container",
         height=height,
-        title=heading(what, _subtitle(drawing)),
+        title=heading(what, "; ".join(filter(None, below))),
         description=points_in_words(
             table, f"{what}: {' and '.join(titles)}", name="name", group="group", point="model"
         ),
     )
+
+
+def axes_of(result: Result) -> list[str]:
+    """Pairs of axes of the result's map: three of classical MDS, one of t-SNE and UMAP."""
+    third = "z" in result.table and bool(result.table["z"].notna().all())
+    return list(PAIRS) if third else list(PAIRS)[:1]
+
+
+def shares_of(result: Result, axes: str) -> tuple[float, float]:
+    """Shares of the squared distances on a pair of axes; NaN for t-SNE and UMAP."""
+    first, second = PAIRS[axes]
+    return float(result.arrays["explained"][first]), float(result.arrays["explained"][second])
+
+
+def _pick(chosen: str) -> dict[str, Any]:
+    """The selection of a clicked point, which stays until another is clicked."""
+    select = {"type": "point", "fields": ["model"], "on": "symbol:click"}
+    begin = {"value": [{"model": chosen}]} if chosen else {}
+    return {"name": CHOSEN, "select": {**select, "toggle": False, "clear": False}, **begin}
+
+
+def _points(
+    result: Result, by: str, axes: str, wanted: str, *, context: Context
+) -> tuple[pd.DataFrame, Ends, float]:
+    """The models as points with placed names, marked ones first; ends of the axes; height."""
+    models, height = result.table, context.height(HEIGHT)
+    shown = ["x", "y", "z"][: 2 if len(axes_of(result)) == 1 else MOST_AXES]
+    coordinates = models[shown].to_numpy(float)
+    names = model_names(result)
+    searched = {"name": names, "label": models["label"], "data": models["data"]}
+    place = list(PAIRS[axes])
+    table = models.assign(
+        name=names,
+        group=group_names(models[by], by),
+        marked=matches({**searched, "model": models["model"]}, wanted),
+        x=coordinates[:, place[0]],
+        y=coordinates[:, place[1]],
+    ).sort_values("marked", ascending=False, kind="stable")
+    ends = _padded(coordinates, place)
+    radius = 8.0 * context.thin
+    bold = [False] * len(table)
+    table = placed(table, table["name"], ends, height, radius, bold=bold, context=context)
+    return table, ends, height
 
 
 def _group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
@@ -175,45 +237,28 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     return charts | rank_charts.figures(result, context)
 
 
-def _subtitle(drawing: str) -> str:
-    return "" if drawing == "pca" else "gaps and sizes of groups have no meaning"
+def _subtitle(result: Result) -> str:
+    """What the map loses: the stress of two and of three dimensions, or what gaps do not mean."""
+    if result.spec["map"] != "pca":
+        return "gaps and sizes of groups have no meaning"
+    if len(axes_of(result)) == 1 or len(result.table) <= MOST_AXES:
+        return ""
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    points = result.table[["x", "y", "z"]].to_numpy(float)
+    flat, solid = calc_stress(distances, points[:, :2]), calc_stress(distances, points)
+    return f"stress {text_of(flat)} in 2 dimensions, {text_of(solid)} in 3"
 
 
-def _axes(drawing: str) -> tuple[str, str]:
-    return (
-        ("PC 1", "PC 2") if drawing == "pca" else (f"{METHODS[drawing]} 1", f"{METHODS[drawing]} 2")
-    )
+def _axes(drawing: str, axes: str) -> tuple[str, str]:
+    name = "PC" if drawing == "pca" else METHODS[drawing]
+    first, second = PAIRS[axes]
+    return f"{name} {first + 1}", f"{name} {second + 1}"
 
 
-def _padded(table: pd.DataFrame) -> tuple[list[float], list[float]]:
-    """Ends of both axes with the same unit, so that distances can be compared, and a margin."""
-    middle = [(table[axis].max() + table[axis].min()) / 2 for axis in ("x", "y")]
-    reach = max(float(table[axis].max() - table[axis].min()) for axis in ("x", "y")) * 0.58 or 1.0
-    x, y = ([float(centre - reach), float(centre + reach)] for centre in middle)
-    return x, y
-
-
-def _named(
-    table: pd.DataFrame,
-    x_ends: list[float],
-    y_ends: list[float],
-    height: float,
-    chosen: str,
-    *,
-    context: Context,
-) -> pd.DataFrame:
-    """The table, chosen model first, with places of names (dx, dy) and whether they fit (named)."""
-    table = table.assign(ringed=table["model"] == chosen).sort_values(
-        "ringed", ascending=False, kind="stable"
-    )
-    letter = context.letter
-    x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * context.narrow
-    y = (y_ends[1] - table["y"]) / (y_ends[1] - y_ends[0]) * height
-    widths = table["name"].str.len() * letter * np.where(table["ringed"], 0.64, 0.48) + 2
-    places = free_labels(x, y, widths, letter, (context.narrow, height), 8.0 * context.thin)
-    above = [place or (a, b - 18) for place, a, b in zip(places, x, y, strict=True)]
-    return table.assign(
-        named=[place is not None for place in places],
-        dx=[place[0] - a for place, a in zip(above, x, strict=True)],
-        dy=[place[1] - b for place, b in zip(above, y, strict=True)],
-    )
+def _padded(coordinates: ndarray, places: Sequence[int]) -> Ends:
+    """Ends of both axes with the same unit and length for every pair, so that distances can be
+    compared, and a margin."""
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    reach = float((high - low).max()) * 0.58 or 1.0
+    x, y = ((low[place] + high[place]) / 2 for place in places)
+    return [float(x - reach), float(x + reach)], [float(y - reach), float(y + reach)]

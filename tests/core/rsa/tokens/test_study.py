@@ -13,6 +13,8 @@ import pytest
 from core.commands.study import add_arguments, command_line, spec_of
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import weight_change
+from core.results.drawing.context import Context
+from core.results.drawing.maps import ZOOM
 from core.results.notices import start_notices
 from core.rsa.tokens import charts
 from core.rsa.tokens import study as tokens
@@ -102,6 +104,21 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
         charts.token_chart(result, 9)
     with pytest.raises(SpecError, match="zoo:other"):
         charts.token_chart(result, 1, "zoo:other")
+
+
+def test_a_search_marks_words_of_the_token_map(refs: tuple[str, str, str]) -> None:
+    result = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("door",)))
+    one = charts.token_chart(result, 1, refs[0], "MA").to_dict()
+    rows = next(iter(one["datasets"].values()))
+    assert {row["word"] for row in rows if row["marked"]} == {"man"}
+    assert "1 of 8 words matches “MA”" in one["title"]["subtitle"]
+    assert ZOOM not in str(one["layer"])
+    moving = charts.token_chart(result, 1, refs[0], context=Context(zooms=True))
+    assert [layer.get("params", [{}])[0].get("name") for layer in moving.to_dict()["layer"]] == [
+        ZOOM,
+        *[None] * 3,
+    ]
+    assert "matches “MA”" in str(charts.token_chart(result, 1, wanted="MA").to_dict())
 
 
 def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.weights.vectors.projections import draw_map
+from core.weights.vectors.projections import calc_stress, draw_map
 
 RNG = np.random.default_rng(0)
 
@@ -28,8 +28,34 @@ def test_classical_mds_is_pca_of_the_vectors() -> None:
     centred = points - points.mean(0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     drawn = draw_map(distances_of(points), "pca")
-    np.testing.assert_allclose(np.abs(drawn.points), np.abs(left[:, :2] * values[:2]), atol=1e-8)
-    assert drawn.explained[0] == pytest.approx(values[0] ** 2 / (values**2).sum())
+    np.testing.assert_allclose(np.abs(drawn.points), np.abs(left[:, :3] * values[:3]), atol=1e-8)
+    np.testing.assert_allclose(drawn.explained, values[:3] ** 2 / (values**2).sum())
+
+
+def test_stress_is_that_of_a_slow_loop_and_falls_with_the_third_axis() -> None:
+    distances = distances_of(RNG.normal(size=(8, 5)))
+    points = draw_map(distances, "pca").points
+    for axes in (2, 3):
+        missed = whole = 0.0
+        for i in range(8):
+            for j in range(i):
+                drawn = sum((points[i, axis] - points[j, axis]) ** 2 for axis in range(axes)) ** 0.5
+                missed += (distances[i, j] - drawn) ** 2
+                whole += distances[i, j] ** 2
+        expected = (missed / whole) ** 0.5
+        assert calc_stress(distances, points[:, :axes]) == pytest.approx(expected)
+    assert calc_stress(distances, points) < calc_stress(distances, points[:, :2])
+
+
+def test_points_in_space_need_the_third_axis() -> None:
+    space = RNG.normal(size=(9, 3)) @ np.linalg.qr(RNG.normal(size=(6, 6)))[0][:3]
+    points = draw_map(distances_of(space), "pca").points
+    assert calc_stress(distances_of(space), points) == pytest.approx(0, abs=1e-8)
+    assert calc_stress(distances_of(space), points[:, :2]) > 0.05
+
+
+def test_models_without_any_distance_have_no_stress() -> None:
+    assert calc_stress(np.zeros((3, 3)), np.zeros((3, 2))) == 0
 
 
 @pytest.mark.parametrize("method", ["tsne", pytest.param("umap", marks=pytest.mark.slow)])
@@ -59,7 +85,7 @@ def test_two_models_make_a_map() -> None:
 
 def test_one_model_is_a_point() -> None:
     drawn = draw_map(np.zeros((1, 1)), "pca")
-    assert drawn.points.shape == (1, 2)
+    assert drawn.points.shape == (1, 3)
     assert not drawn.points.any()
 
 

@@ -3,6 +3,7 @@ is."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,15 +12,24 @@ import numpy as np
 import pytest
 
 from core.errors import SpecError
+from core.results.drawing.context import Context
+from core.results.drawing.maps import ZOOM
 from core.results.export import Result, chart_svg
 from core.results.numbers import text_of
 from core.results.report import report_html
 from core.weights.clusters.charts.distances import distances_chart
-from core.weights.clusters.charts.figures import figures, map_chart, neighbours_chart
+from core.weights.clusters.charts.figures import (
+    axes_of,
+    figures,
+    map_chart,
+    neighbours_chart,
+    shares_of,
+)
 from core.weights.clusters.charts.ranks import MEASURES, depth_chart, families_of, spectrum_chart
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, redraw
 from core.weights.vectors.ranks import build_spectra, build_trends
+from core.weights.vectors.projections import calc_stress
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +60,67 @@ def test_the_map_takes_other_places(result: Result) -> None:
     assert "t-SNE" in str(chart["title"])
     assert "chosen" in str(chart)
     assert "PCA" in str(map_chart(result).to_dict()["title"])
+
+
+@pytest.mark.parametrize(
+    ("axes", "first", "second"), [("1-2", "x", "y"), ("1-3", "x", "z"), ("2-3", "y", "z")]
+)
+def test_the_map_shows_any_two_of_three_axes(
+    result: Result, axes: str, first: str, second: str
+) -> None:
+    chart = map_chart(result, axes=axes).to_dict()
+    rows = {row["model"]: row for row in next(iter(chart["datasets"].values()))}
+    for model, x, y in result.table[["model", first, second]].itertuples(index=False):
+        assert (rows[model]["x"], rows[model]["y"]) == (x, y)
+    place = "xyz".index(second)
+    assert f"PC {place + 1}" in chart["layer"][0]["encoding"]["y"]["title"]
+    assert shares_of(result, axes)[1] == result.arrays["explained"][place]
+    ends = chart["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    whole = map_chart(result).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert ends[1] - ends[0] == pytest.approx(whole[1] - whole[0])
+
+
+def test_the_map_says_the_stress_of_two_and_three_dimensions(result: Result) -> None:
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    subtitle = map_chart(result).to_dict()["title"]["subtitle"]
+    for axes in (2, 3):
+        stress = calc_stress(distances, result.table[["x", "y", "z"]].to_numpy()[:, :axes])
+        assert text_of(stress) in subtitle
+
+
+def test_t_sne_has_two_axes(result: Result) -> None:
+    drawn = redraw(result, "tsne")
+    assert axes_of(drawn) == ["1-2"]
+    assert "stress" not in map_chart(drawn).to_dict()["title"]["subtitle"]
+    with pytest.raises(SpecError, match="axes 1-2, not '1-3'"):
+        map_chart(drawn, axes="1-3")
+
+
+def test_a_result_of_an_earlier_version_has_two_axes(result: Result) -> None:
+    old = replace(
+        result,
+        tables={**result.tables, "models": result.table.drop(columns="z")},
+        arrays={**result.arrays, "explained": result.arrays["explained"][:2]},
+    )
+    assert axes_of(old) == ["1-2"]
+    assert b"<svg" in chart_svg(map_chart(old))
+
+
+def test_a_search_marks_models_on_the_map(result: Result) -> None:
+    chart = map_chart(result, wanted="parse").to_dict()
+    rows = next(iter(chart["datasets"].values()))
+    assert {row["model"] for row in rows if row["marked"]} == {
+        model for model in result.table["model"] if "parse" in model
+    }
+    assert "parse" in chart["title"]["subtitle"]
+    assert "marked" in str(chart["layer"][0]["encoding"]["opacity"])
+    nobody = map_chart(result, wanted="nobody").to_dict()
+    assert "marked" not in str(nobody["layer"][0]["encoding"]["opacity"])
+
+
+def test_a_map_on_a_page_moves_and_a_file_does_not(result: Result) -> None:
+    assert ZOOM in str(map_chart(result, context=Context(zooms=True)).to_altair().to_dict())
+    assert ZOOM not in str(map_chart(result).to_dict()["layer"])
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -1,0 +1,102 @@
+"""Maps in a real browser: moved with a mouse, zoomed with a key held down, and no obstacle to
+scrolling."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CHART = "[data-testid=stVegaLiteChart]"
+TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
+HIDDEN = "nodes => nodes.filter(node => getComputedStyle(node).opacity === '0').length"
+
+
+def place(chart: Locator, label: str) -> tuple[float, float]:
+    """Where a point lies in the window."""
+    box = chart.locator(f"path[aria-label*='{label}']").first.bounding_box()
+    assert box is not None
+    return box["x"], box["y"]
+
+
+def gap(chart: Locator, first: str, second: str) -> float:
+    (x, y), (other_x, other_y) = place(chart, first), place(chart, second)
+    return float(((x - other_x) ** 2 + (y - other_y) ** 2) ** 0.5)
+
+
+def moved_map(page: Page, address: str) -> Locator:
+    """The first chart of a page whose script has ended, with the mouse in its middle."""
+    page.goto(address)
+    chart = page.locator(CHART).first
+    expect(chart.locator("svg")).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    box = chart.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
+    return chart
+
+
+def test_the_map_zooms_with_a_key_moves_with_a_mouse_and_keeps_its_place_on_a_click(
+    page: Page, app_url: str
+) -> None:
+    chart = moved_map(page, f"{app_url}/weight_clustering")
+    ends = "Model: nli-0;", "Model: question-0;"
+    before = gap(chart, *ends)
+    page.mouse.wheel(0, 150)
+    page.wait_for_function(f"{TOP} > 100")
+    assert gap(chart, *ends) == pytest.approx(before, abs=0.5)
+    page.mouse.wheel(0, -150)
+    page.wait_for_function(f"{TOP} === 0")
+    hidden = chart.locator("text[aria-label*='name: ']").evaluate_all(HIDDEN)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(500)
+    near = gap(chart, *ends)
+    assert near > 1.3 * before
+    assert page.evaluate(TOP) == 0
+    at = place(chart, ends[0])
+    box = chart.bounding_box()
+    assert box is not None
+    start = box["x"] + 0.6 * box["width"], box["y"] + 100
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + 40, start[1] - 30, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    now = place(chart, ends[0])
+    assert (now[0] - at[0], now[1] - at[1]) == pytest.approx((40, -30), abs=1)
+    chart.locator("path[aria-label*='Model: nli-1;']").first.click(force=True)
+    expect(page.get_by_role("combobox", name="Spectra of")).to_have_value("nli-1")
+    assert place(chart, ends[0]) == pytest.approx(now, abs=1)
+    page.mouse.move(*start)
+    for _ in range(6):
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -100)
+        page.keyboard.up("Control")
+    page.wait_for_timeout(300)
+    assert chart.locator("text[aria-label*='name: ']").evaluate_all(HIDDEN) < hidden
+    page.mouse.dblclick(*start)
+    page.wait_for_timeout(500)
+    assert gap(chart, *ends) == pytest.approx(before, abs=0.5)
+
+
+def test_a_finger_on_the_map_scrolls_the_page(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 420, "height": 800})
+    chart = moved_map(page, f"{app_url}/rsa?view=Token+map")
+    word = "Word: kitchen"
+    x, y = place(chart, word)
+    before, session = page.evaluate(TOP), page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    touch = "Input.dispatchTouchEvent"
+    session.send(touch, {"type": "touchStart", "touchPoints": [{"x": 200, "y": 700}]})
+    for step in range(1, 11):
+        point = {"x": 200, "y": 700 - 15 * step}
+        session.send(touch, {"type": "touchMove", "touchPoints": [point]})
+        page.wait_for_timeout(30)
+    session.send(touch, {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function(f"{TOP} > {before + 80}")
+    page.wait_for_timeout(500)
+    assert place(chart, word) == pytest.approx((x, y - page.evaluate(TOP) + before), abs=1)
+    page.set_viewport_size({"width": 1280, "height": 900})

@@ -1,0 +1,52 @@
+"""Maps on a page: moved and enlarged, with a search that marks points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core import options
+from ui.frame.links import Address
+from ui.study.controls import KEPT
+
+if TYPE_CHECKING:
+    pass
+
+SEARCH = "search"  # the display option of the search
+HOW_TO_MOVE = (
+    "With a mouse, drag to move the map, turn the wheel while holding Ctrl or ⌘ to zoom, and "
+    "double-click to reset it."
+)
+
+
+def search_option(what: str) -> Any:
+    """Declare the display option of the search, among points of a kind in the plural."""
+    return options.line(
+        f"Search {what}",
+        help=f"Marks the {what} with this text in the map and fades the others; commas separate "
+        "several texts.",
+    )
+
+
+def search_box(address: Address, *, update: bool = False) -> str:
+    """Draw the field of the search; return its text.
+
+    Args:
+        address: The page's, with `search_option`.
+        update: Write the text into the address at once: in a fragment.
+    """
+    option = address.options[SEARCH]
+    address.tell(SEARCH)
+    text = st.text_input(
+        option.label,
+        placeholder=option.label,
+        key=address.key(SEARCH),
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=210,
+        **KEPT,
+    )
+    if update:
+        address.update()
+    return str(text)
