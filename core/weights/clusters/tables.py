@@ -149,7 +149,7 @@ def build_models(
     features: Mapping[str, Features],
     distances: Float[ndarray, "model model"],
     scored: Scored,
-    points: Float[ndarray, "model 3"],
+    points: Float[ndarray, "model axis"],
 ) -> pd.DataFrame:
     """Build the main table: label, cluster, nearest model, relative update and place of each model.
 

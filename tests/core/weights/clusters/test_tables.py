@@ -159,14 +159,14 @@ def test_a_row_a_model_with_its_nearest_its_size_and_its_place() -> None:
         "zoo:m1": features([0.0, 1.0]),
         "zoo:m2": features([0.0, 0.0]),
     }
-    table = build_models(models, labels, sizes, distances, result, np.arange(6.0).reshape(3, 2))
+    table = build_models(models, labels, sizes, distances, result, np.arange(9.0).reshape(3, 3))
     assert table["nearest"].tolist() == ["zoo:m1", "zoo:m0", "zoo:m1"]
     assert table["distance"].tolist() == [1.0, 1.0, 2.0]
     np.testing.assert_allclose(
         table["relative_delta"], [0.1, 0.2, 0.0]
     )  # over the base's norm of 5
     assert table["unchanged"].tolist() == [0, 1, 2]
-    assert table[["x", "y"]].to_numpy().ravel().tolist() == [0, 1, 2, 3, 4, 5]
+    assert table[["x", "y", "z"]].to_numpy().ravel().tolist() == list(range(9))
     assert table["correct"].tolist() == [True, True, False]
     assert table["predicted"].tolist() == ["a", "a", "a"]
 
@@ -183,7 +183,7 @@ def test_a_model_alone_has_no_neighbour() -> None:
         {"zoo:m0": features([1.0, 0.0])},
         np.zeros((1, 1)),
         alone,
-        np.zeros((1, 2)),
+        np.zeros((1, 3)),
     )
     assert table["nearest"].isna().all()
     assert table["distance"].isna().all()
