@@ -28,8 +28,8 @@ from core.weights.clusters.charts.figures import (
 from core.weights.clusters.charts.ranks import MEASURES, depth_chart, families_of, spectrum_chart
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, redraw
-from core.weights.vectors.ranks import build_spectra, build_trends
 from core.weights.vectors.projections import calc_stress
+from core.weights.vectors.ranks import build_spectra, build_trends
 
 
 @pytest.fixture(scope="module")
