@@ -44,7 +44,7 @@ def search_box(address: Address, *, update: bool = False) -> str:
         key=address.key(SEARCH),
         icon=":material/search:",
         label_visibility="collapsed",
-        width=210,
+        width=150,
         **KEPT,
     )
     if update:
