@@ -19,12 +19,13 @@ import numpy as np
 from core.rsa.measures.nulls import pair_sentences
 from core.rsa.measures.registry import compare, get_measure
 from core.rsa.measures.scoring import score
+from core.rsa.truth.areas import area, area_band
 from core.statistics import interval, jackknife_interval, t_interval
 
 REPLICATES = 200
 DRAWS = 200
 SENTENCES = (10, 20, 30, 60, 200)
-MEASURES = ("rsa", "cka", "cka-debiased", "cosine", "cca", "svcca", "pwcca", "procrustes")
+MEASURES = ("rsa", "cka", "cka-debiased", "cosine", "cca", "svcca", "pwcca", "procrustes", "knn")
 RUNS = (2, 3, 5, 10)
 WIDTH = 12
 TRUTH = 4_000
@@ -112,6 +113,34 @@ def pooled_bands() -> Iterator[tuple[str, str, float]]:
         yield "t over runs and sentences", f"{runs} models", held / REPLICATES
 
 
+def planted(tuned: int, inherits: bool, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Layers of ten planted models a fine-tune, changed or not, and how much each of them differs.
+
+    Fine-tunes moved by different amounts. With `inherits`, a layer also differs by what the layers
+    below changed, as states do and outputs on the base's input do not.
+    """
+    masks = rng.random((tuned, 5, 7)) < 0.5
+    changed = np.stack([masks, ~masks], axis=2).reshape(tuned, 10, 7)
+    size = np.exp(0.6 * rng.standard_normal((tuned, 1, 1)))
+    moved = changed * size * (1.0 + 0.5 * np.abs(rng.standard_normal((tuned, 1, 7))))
+    score = 0.3 * moved + 0.6 * np.cumsum(moved, axis=2) if inherits else moved
+    return changed, score + np.linspace(0.0, 2.0, 7) + 0.3 * rng.standard_normal(score.shape)
+
+
+def planted_bands() -> Iterator[tuple[str, str, float]]:
+    """Coverage of the band of an AUC over fine-tunes and the models planted from them."""
+    for name, inherits in (("states", True), ("outputs", False)):
+        changed, score = planted(2_000, inherits, np.random.default_rng(4))
+        truth = area(changed.ravel(), score.ravel())
+        for tuned in (3, 6, 12):
+            rng = np.random.default_rng(5)
+            held = 0
+            for _ in range(REPLICATES):
+                low, high = area_band(*planted(tuned, inherits, rng), 2, DRAWS, 0)
+                held += low <= truth <= high
+            yield f"AUC of {name}, planted models", f"{tuned} fine-tunes", held / REPLICATES
+
+
 def nulls() -> Iterator[tuple[str, str, float]]:
     """How often independent spaces that share sentences lie above the null."""
     for measure in ("rsa", "cka-debiased"):
@@ -151,6 +180,7 @@ def main() -> None:
         show(sentence_bands(measure), mark=True)
     show(model_bands(), mark=True)
     show(pooled_bands(), mark=True)
+    show(planted_bands(), mark=True)
     print(f"\n{'independent spaces that share sentences':<50}{'of':<16}{'above':>7}")
     show(nulls(), mark=False)
 

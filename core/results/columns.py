@@ -47,6 +47,12 @@ GENERAL: Mapping[str, str] = {
     "high": "upper end of the 95 % interval of the value before it (its unit)",
     "null_low": "lower end of the 95 % range of chance (unit of the value)",
     "null_high": "upper end of the 95 % range of chance (unit of the value)",
+    "calibrated": "the similarity calibrated by chance level: (s - t) / (1 - t), with t the upper "
+    "end of the range of chance (no unit; 0 at chance, 1 for equal spaces)",
+    "calibrated_low": "lower end of the 95 % interval of the calibrated similarity, for a known "
+    "chance level",
+    "calibrated_high": "upper end of the 95 % interval of the calibrated similarity, for a known "
+    "chance level",
     "relative_change": (
         "Frobenius norm of the weight change over that of the base's weights (share)"
     ),
@@ -117,12 +123,17 @@ GENERAL: Mapping[str, str] = {
     "truth.changed": "number of changed layers",
     "truth.unchanged": "number of unchanged layers",
     "truth.models": "number of models with these layers",
+    "fine_tunes": "number of fine-tunes that these models are, or were planted from",
     # through training
     "steps": "optimiser steps so far, from the card or the name",
     "tokens": "tokens seen so far, from the card",
     "loss.loss": "held-out loss on masked tokens (nats), from the card",
     "beyond": "the similarity minus that of another run's final model at the same layer (the first "
     "of --others)",
+    "null_most": "upper end of the 95 % range of chance for the most similar of all layers (unit of "
+    "the value)",
+    "peaks.calibrated": "the similarity calibrated by chance for the most similar of all layers: "
+    "(s - t) / (1 - t), with t = null_most (no unit; 0 at chance, 1 for equal spaces)",
     "clear": "whether the layer's interval is above every other layer's",
     # token map
     "word": "the word",

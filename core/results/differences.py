@@ -57,6 +57,7 @@ COMPARED = {
             "one_per_word": "one occurrence per word",
             "standardise": "standardised dimensions",
             "drop_rogue": "rogue dimensions dropped",
+            "drop_influential": "influential words dropped",
         },
     ),
     "probe": Compared(

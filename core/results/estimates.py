@@ -46,6 +46,7 @@ PREFIXED = (
     "ahead",
     "correlation",
     "within",
+    "calibrated",
 )  # columns whose interval is named after them
 BANDED = (
     "similarity",

@@ -17,7 +17,7 @@ MEANINGS = {
     r"debiased CKA": (
         "Centred kernel alignment, a similarity of two spaces that does not change when one of "
         "them is rotated. The debiased estimate is near 0 for unrelated spaces, however few the "
-        "words."
+        "words, and is the one that is recommended."
     ),
     r"(?:biased )?CKA": (
         "Centred kernel alignment, a similarity of two spaces that does not change when one of "
@@ -35,6 +35,11 @@ MEANINGS = {
     r"(?:mean )?CCA": (
         "Canonical correlation analysis finds the directions of two spaces that correlate most. It "
         "ignores any invertible linear map between them and needs many more words than dimensions."
+    ),
+    r"mutual k-NN": (
+        "Mutual k-nearest neighbours: the share of a word's ten nearest neighbours that are the "
+        "same words in both models. It compares only the closest words, so it can be low where RSA "
+        "is high."
     ),
     r"weight changes?|size of the (?:update|weight change)(?: alone)?": (
         "How far fine-tuning moved the weights, relative to the size of the weights. A model whose "

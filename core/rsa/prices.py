@@ -9,7 +9,7 @@ from core.models import costs
 from core.models.patterns import matching_refs
 from core.models.sizes import Size
 from core.rsa.layers.runs import find_compared, find_references
-from core.rsa.measures.registry import Options, get_measure
+from core.rsa.measures.registry import MEASURES, Options, get_measure
 from core.rsa.measures.scoring import JACKKNIFE_GROUPS, null_draws
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.runs.price import Price
@@ -37,6 +37,7 @@ FACTORED, MATRICES = (
     {"pearson": 9e-9, "ranks": 1.5e-8},
 )  # canonical: of a multiplication; of a matrix's entry
 SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mean CCA
+SORTED, COSINES = 6e-8, 6.5e-11  # nearest neighbours: of a pair of items; of its dimension
 STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and draw
 WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
 COPIES = 4  # of the vectors of two models
@@ -65,6 +66,8 @@ def scoring(
     once = comparing(measure, items, width)
     if measure in SLOWER:
         return PLAIN + once * (1 + JACKKNIFE_GROUPS + null)
+    if measure == "knn":
+        return PLAIN + 3 * once  # neighbours are found once for each of estimate, band and null
     seconds = PLAIN + once + SHUFFLED * null * items * width
     if measure == "cosine":
         return seconds + RESAMPLED * draws * (items + sentences)
@@ -80,6 +83,8 @@ def comparing(measure: str, items: float, width: int) -> float:
     """Estimate the processor seconds of one similarity alone."""
     if measure in SLOWER:
         return SLOWER[measure] * FACTORED * (items * width**2 + 20.0 * min(items, width) ** 3)
+    if measure == "knn":
+        return (SORTED + COSINES * width) * items**2
     return 3 * PRODUCTS * items * width * min(items, width)
 
 
@@ -115,6 +120,8 @@ def rsa_price(spec: RsaSpec) -> Price:
             work = scoring(
                 spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws
             )
+            if spec.drop_influential:
+                work += PAIRS * items**2 * (width + 50)
             part = texts + spec.functions if ref in compared else 1
             tasks += [work * states] * part
             if spec.functions and ref in compared:
@@ -148,7 +155,8 @@ def training_price(spec: TrainingSpec) -> Price:
             work = scoring(
                 spec.measure, "cosine", "pearson", items, end.d_model, sentences, spec.draws
             )
-            tasks.append(work * (end.layers + 1))
+            # chance level of the best layer: about half of a score
+            tasks += [work * (end.layers + 1) * (1.5 if ref in spec.checkpoints else 1.0)]
     held = holding(spec.measure, "cosine", "pearson", items, sentences, spec.draws)
     at_once = min(TASKS_AT_ONCE, len(refs))
     memory = at_once * (
@@ -244,9 +252,12 @@ def truth_price(spec: TruthSpec) -> Price:
             models = ROUNDINGS if kind == "frozen" else spec.plants
             readings = 1 if kind == "frozen" else 2
             passes = 1 + models * (1 if kind == "frozen" else 4)
-            once = sum(
-                comparing(measure, items, size.d_model) + PLAIN / 5 for measure in spec.measures
-            )
+            costs_of = {
+                measure: comparing(measure, items, size.d_model) + PLAIN / 5
+                for measure in spec.measures
+            }
+            shared = [costs_of.pop(name) for name in spec.measures if MEASURES[name].canonical]
+            once = sum(costs_of.values()) + max(shared, default=0.0)  # of one decomposition
             rounding = models * 4e-8 * size.parameters
             work = 2 * costs.opening(size) + costs.passing(size, sentences, passes) + rounding
             work += once * (size.layers + 1) * models * readings

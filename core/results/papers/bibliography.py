@@ -59,6 +59,11 @@ PAPERS = (
         "Deep Biaffine Attention for Neural Dependency Parsing", "ICLR", arxiv="1611.01734",
     ),
     Reference(
+        "groger2026", 2026, TALK, ("Gröger, Fabian", "Wen, Shuo", "Brbić, Maria"),
+        "Revisiting the Platonic Representation Hypothesis: An Aristotelian View",
+        "Proceedings of Machine Learning Research",
+    ),
+    Reference(
         "hewitt2019control", 2019, TALK, ("Hewitt, John", "Liang, Percy"),
         "Designing and Interpreting Probes with Control Tasks",
         "EMNLP", doi="10.18653/v1/D19-1275", arxiv="1909.03368",
@@ -83,6 +88,11 @@ PAPERS = (
         ("Hu, Edward J.", "Shen, Yelong", "Wallis, Phillip", "Allen-Zhu, Zeyuan", "Li, Yuanzhi",
          "Wang, Shean", "Wang, Lu", "Chen, Weizhu"),
         "LoRA: Low-Rank Adaptation of Large Language Models", "ICLR", arxiv="2106.09685",
+    ),
+    Reference(
+        "huh2024", 2024, TALK,
+        ("Huh, Minyoung", "Cheung, Brian", "Wang, Tongzhou", "Isola, Phillip"),
+        "The Platonic Representation Hypothesis", "ICML", arxiv="2405.07987",
     ),
     Reference(
         "ilharco2023", 2023, TALK,

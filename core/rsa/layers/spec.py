@@ -91,6 +91,14 @@ class RsaSpec(Spec):
         help="How many dimensions with the largest mean square are removed first, to see whether "
         "they explain the similarity.",
     )
+    drop_influential: float = options.number(
+        "Influential words dropped (%)",
+        0.0,
+        low=0.0,
+        high=20.0,
+        help="Percentage of the words that is removed from each layer, those without which RSA "
+        "changes most, to see whether a few words decide it; 1 is a usual choice.",
+    )
     kernel: str = options.choice(
         "Kernel of RSA", "cosine", KERNELS, help="How RSA measures the similarity of two items."
     )
@@ -138,6 +146,11 @@ class RsaSpec(Spec):
         if self.one_per_word and self.items != "words":
             raise SpecError(
                 f"one_per_word needs words as items, and the items are {self.items}: turn it off."
+            )
+        if self.drop_influential and self.measure != "rsa":
+            raise SpecError(
+                f"drop_influential needs RSA, because influence is the change of RSA without a "
+                f"word, and the measure is {self.measure}: set it to 0, or choose rsa."
             )
         ranked = self.measure == "rsa" and self.comparison != "pearson"
         items = self.words if self.items == "words" else self.sentences

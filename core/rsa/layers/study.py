@@ -7,7 +7,7 @@ tidy tables, statements, a headline and a methods paragraph.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
-Deviations: any of eight measures; bands, nulls and references are added.
+Deviations: any of nine measures; bands, nulls and references are added.
 """
 
 from __future__ import annotations
@@ -38,8 +38,14 @@ from core.rsa.layers.runs import (
     runs_of,
 )
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.tables import CURVES, curve_rows, grid_rows
-from core.rsa.layers.tasks import Settings, compare_functions, compare_layers, compare_models
+from core.rsa.layers.tables import CURVES, curve_rows, grid_rows, with_calibrated
+from core.rsa.layers.tasks import (
+    Settings,
+    Trimmed,
+    compare_functions,
+    compare_layers,
+    compare_models,
+)
 from core.rsa.layers.text import (
     CAVEATS,
     FORMULAS,
@@ -96,8 +102,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     first = _choose_items(spec, ready.need("text"))
     second = _choose_items(spec, ready.need("second text")) if spec.second_corpus else first
     shares = _shares(spec, ready)
-    chosen = {"kernel": spec.kernel, "comparison": spec.comparison} if spec.measure == "rsa" else {}
-    how = Settings(spec.measure, standardise=spec.standardise, drop_rogue=spec.drop_rogue, **chosen)
+    how = _settings(spec)
 
     def task(part: str, model: str) -> Task:
         functions: dict[str, Any] = {"grid": compare_layers, PART: compare_functions}
@@ -132,7 +137,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     Returns:
         A result with the tables `similarity` (CURVES), `functions` (CURVES of the layers' outputs
-        on the base's input; where asked for), `references` (COLUMNS; where asked for), `runs`
+        on the base's input; where asked for), `references` (where asked for), `runs`
         (`similarity` before runs are pooled; where some are), `grid` (model, base_layer, layer,
         similarity; where asked for) and `domains` (corpus and CURVES; with a second corpus).
     """
@@ -154,14 +159,18 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
             scaled=lambda rows: rows["model"].map(shares).astype(float),
         )
 
+    def pooled(part: str) -> pd.DataFrame:
+        return with_calibrated(pool_rows(curves(part), groups))[list(CURVES)]
+
     references = [ref for ref in compared.references if ("reference", ref) in values]
-    tables = {"similarity": pool_rows(curves("model"), groups)[list(CURVES)]}
+    tables = {"similarity": pooled("model")}
     if any(role[0] == PART for role in values):
-        tables["functions"] = pool_rows(curves(PART), groups)[list(CURVES)]
+        tables["functions"] = pooled(PART)
     if len(groups) < len(models):
-        tables["runs"] = curves("model")
+        tables["runs"] = with_calibrated(curves("model"))
     if spec.references:
-        tables["references"] = curve_rows({ref: values["reference", ref] for ref in references})
+        scored = curve_rows({ref: values["reference", ref] for ref in references})
+        tables["references"] = with_calibrated(scored)
     if spec.grid:
         tables["grid"] = grid_rows(
             {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
@@ -172,7 +181,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
             notice for notice in ready.values["second text"].notices if notice not in notices
         ]
         here = tables["similarity"].assign(corpus=corpus_name(spec.corpus, spec.genres))
-        away = pool_rows(curves("against"), groups).assign(corpus=corpus_name(*spec.second_corpus))
+        away = pooled("against").assign(corpus=corpus_name(*spec.second_corpus))
         tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *CURVES]]
     statements = (
         *statements_of(tables["similarity"], tables.get("references", curve_rows({})), spec.base),
@@ -210,6 +219,16 @@ def _notices(
         *size_notices(spec, table),
         *function_notices(spec),
     ]
+
+
+def _settings(spec: RsaSpec) -> Settings:
+    """Give the options of a comparison; influential words are named only where some are dropped."""
+    chosen: dict[str, Any] = {"standardise": spec.standardise, "drop_rogue": spec.drop_rogue}
+    if spec.measure == "rsa":
+        chosen |= {"kernel": spec.kernel, "comparison": spec.comparison}
+    if spec.drop_influential:
+        return Trimmed(spec.measure, drop_influential=spec.drop_influential, **chosen)
+    return Settings(spec.measure, **chosen)
 
 
 def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.rsa.measures.scoring import CALIBRATED, SCORED, calibrate
 from core.runs.store import Value
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
-CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs")
+CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs", *CALIBRATED)
+
+
+def with_calibrated(table: pd.DataFrame) -> pd.DataFrame:
+    """Add the similarities calibrated by chance level (CALIBRATED) as the last columns."""
+    return table.assign(**calibrate(*(table[name].astype(float) for name in SCORED)))
 
 
 def curve_rows(values: Mapping[str, Value]) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.models.identity import as_identified
+from core.rsa.measures.influence import without_influential
 from core.rsa.measures.preparing import prepare_pair
 from core.rsa.measures.registry import Options, compare, get_measure
 from core.rsa.measures.scoring import score
@@ -49,6 +50,26 @@ class Settings:
         """Two layers (item, d_model), as the measure takes them."""
         together = get_measure(self.measure).coordinates
         return prepare_pair(x, y, self.standardise, self.drop_rogue, together=together)
+
+    def kept(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The items of two prepared layers that are compared, in order: all of them."""
+        return np.arange(len(x))
+
+
+@dataclass(frozen=True)
+class Trimmed(Settings):
+    """Settings with which a layer loses its most influential items; kept apart, so that other
+    studies keep their keys.
+
+    Attributes:
+        drop_influential: Share of the items that are dropped, in per cent.
+    """
+
+    drop_influential: float = 1.0
+
+    def kept(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The items of two prepared layers without those that change RSA most, in order."""
+        return without_influential(x, y, self.drop_influential, self.kernel, self.comparison)
 
 
 @pure("rsa.compare", version=3, guard=as_identified)
@@ -134,9 +155,9 @@ def compare_layers(
     for row, first in enumerate(paired.base):
         tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
         for column, second in enumerate(paired.compared):
-            similarity[row, column] = compare(
-                *how.prepared(first, second), how.measure, how.options
-            )
+            x, y = how.prepared(first, second)
+            kept = how.kept(x, y)
+            similarity[row, column] = compare(x[kept], y[kept], how.measure, how.options)
     return {
         "similarity": similarity,
         "items": int(paired.base.shape[1]),
@@ -153,8 +174,11 @@ def _by_layer(paired: Paired, how: Settings, draws: int, seed: int) -> Value:
     for layer in range(layers):
         tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
         x, y = how.prepared(paired.base[layer], paired.compared[layer])
+        kept = how.kept(x, y)
         rng = np.random.default_rng(seed)
-        result = score(x, y, paired.sentence, rng, how.measure, how.options, draws)
+        result = score(
+            x[kept], y[kept], paired.sentence[kept], rng, how.measure, how.options, draws
+        )
         for name, values in columns.items():
             values.append(getattr(result, name))
     return {

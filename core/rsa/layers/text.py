@@ -194,6 +194,8 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
         )
     if spec.standardise:
         parts.append(STANDARDISED)
+    if spec.drop_influential:
+        parts.append(influence_in_words(spec.drop_influential))
     if measure.draws is not None:
         parts.append(
             f"Bands are 95 % percentile intervals of {spec.draws:,} bootstrap draws over "
@@ -222,6 +224,15 @@ def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
         f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of "
         f"a word is the mean "
         "of its subwords' vectors."
+    )
+
+
+def influence_in_words(percent: float) -> str:
+    """Say which items were dropped from each layer."""
+    return (
+        f"From each layer, the {percent:g} % of the items were dropped without which RSA changes "
+        "most, upward or downward, one item left out at a time; bands and chance level are of the "
+        "items that are left, taken as given."
     )
 
 
@@ -254,7 +265,9 @@ MATCHED = (
 NULL = (
     "Chance level is the central 95 % of the measure when sentences are shuffled: each sentence of "
     "one space is paired "
-    "with another sentence of about as many items in the other space, words kept in order."
+    "with another sentence of about as many items in the other space, words kept in order. "
+    "Calibrated similarities are (s - t) / (1 - t), s the similarity and t the upper end of chance "
+    "level: 0 is chance, 1 equality."
 )
 REASON = (
     "Run it to see which layers of a fine-tuned model differ from the base model, and by how much."
@@ -282,9 +295,13 @@ CAVEATS = {
         "drop the largest few "
         "dimensions."
     ),
+    "A few words can dominate, too.": (
+        "RSA correlates all pairs of words, so a word with an unusual vector counts in many pairs. "
+        "*Influential words dropped* leaves out the words without which RSA changes most."
+    ),
     "Biased CKA of unrelated spaces is far from 0.": (
         "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA "
-        "scores .00 at both. "
+        "scores .00 at both, and is the CKA that is recommended. "
         "Compare each curve with its grey band."
     ),
     "Words are not independent.": (

@@ -17,6 +17,7 @@ SVCCA subspace of all items.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,10 +64,27 @@ def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
         >>> round(canonical(x, y, "cca"), 2)
         0.54
     """
-    first, second = _spaces(x, y, form)
-    if not first.scale.size or not second.scale.size:
-        return float("nan")
-    return _summarise(first.basis.T @ second.basis, first.neurons, form)
+    return canonical_forms(x, y, (form,))[form]
+
+
+def canonical_forms(x: ArrayLike, y: ArrayLike, forms: Iterable[str]) -> dict[str, float]:
+    """Compute several forms as `canonical` does, from one decomposition of each space.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> y = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 2.0], [0.0, 1.0]])
+        >>> {form: round(value, 2) for form, value in canonical_forms(x, y, ("cca",
+        ...     "pwcca")).items()}
+        {'cca': 0.54, 'pwcca': 0.59}
+    """
+    whole = tuple(_space(space) for space in check_pair(x, y))
+    if not all(space.scale.size for space in whole):
+        return dict.fromkeys(forms, float("nan"))
+    values = {}
+    for form in forms:
+        first, second = (_leading(space, form) for space in whole)
+        values[form] = _summarise(first.basis.T @ second.basis, first.neurons, form)
+    return values
 
 
 def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str) -> FloatArray:
@@ -140,20 +158,24 @@ def canonical_jackknife(
 
 def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
     first, second = check_pair(x, y)
-    share = SVCCA_VARIANCE if form == "svcca" else 1.0
-    return _space(first, share), _space(second, share)
+    return _leading(_space(first), form), _leading(_space(second), form)
 
 
-def _space(x: FloatArray, share: float) -> Space:
-    """Compute a basis of the centred space's directions, or of the first that hold `share` of the
-    variance."""
+def _space(x: FloatArray) -> Space:
+    """Compute a basis of the centred space's directions."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
     floor = max(x.shape) * np.finfo(np.float64).eps * float(scale[0])
     rank = int(np.count_nonzero(scale > floor))
-    if share < 1.0 and rank:
-        held = np.cumsum(scale[:rank] ** 2)
-        rank = min(rank, int(np.searchsorted(held, share * held[-1] * (1.0 - 1e-12))) + 1)
     return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
+
+
+def _leading(space: Space, form: str) -> Space:
+    """Keep what a form compares: for SVCCA, the first directions that hold its variance."""
+    if form != "svcca" or not space.scale.size:
+        return space
+    held = np.cumsum(space.scale**2)
+    rank = int(np.searchsorted(held, SVCCA_VARIANCE * held[-1] * (1.0 - 1e-12))) + 1
+    return Space(space.basis[:, :rank], space.scale[:rank], space.neurons[:rank])
 
 
 def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:

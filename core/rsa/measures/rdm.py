@@ -162,18 +162,27 @@ def rsa_null(
     )
 
 
+def paired_strips(
+    x: FloatArray, y: FloatArray, kernel: str, comparison: str
+) -> tuple[Strip, Strip]:
+    """Make strips of both similarity matrices, or of their ranks for a rank comparison.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0]])
+        >>> [strip(0, 1).tolist() for strip in paired_strips(x, x[::-1], "cosine", "spearman")]
+        [[[0.0, 2.0, 1.0]], [[0.0, 3.0, 1.0]]]
+    """
+    if comparison == "pearson":
+        return strips(x, kernel), strips(y, kernel)
+    k, l = _matrices(x, y, kernel, comparison)  # noqa: E741
+    return matrix_strips(k), matrix_strips(l)
+
+
 def _resampled(
     x: FloatArray, y: FloatArray, sizes: IntArray, counts: FloatArray, kernel: str, comparison: str
 ) -> FloatArray:
     """Compute RSA under sentence weights, items of a sentence next to each other, shape (draw,)."""
-    first: Strip
-    second: Strip
-    if comparison == "pearson":
-        first, second = strips(x, kernel), strips(y, kernel)
-    else:
-        k, l = _matrices(x, y, kernel, comparison)  # noqa: E741
-        first, second = matrix_strips(k), matrix_strips(l)
-    totals = pair_totals(first, second, sizes, counts)
+    totals = pair_totals(*paired_strips(x, y, kernel, comparison), sizes, counts)
     pairs = (counts @ sizes) ** 2 - (counts**2) @ sizes
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_k, mean_l = totals.k / pairs, totals.l / pairs

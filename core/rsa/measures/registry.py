@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.errors import SpecError
-from core.rsa.measures import canonical, cka, matching, rdm
+from core.rsa.measures import canonical, cka, matching, neighbours, rdm
 from core.rsa.measures.kernels import FloatArray, IntArray
 from core.statistics import jackknife_sentences
 
@@ -153,7 +153,8 @@ _ALL = (
         True,
         "cka-debiased",
         "debiased CKA",
-        "linear CKA with each HSIC replaced by its unbiased estimate",
+        "linear CKA with each HSIC replaced by its unbiased estimate (the CKA that is recommended: "
+        "about 0 for unrelated spaces of any size)",
         ("song2012", "nguyen2021"),
         -1.0,
     ),
@@ -196,6 +197,18 @@ _ALL = (
         of_size=True,
         formula="|X^T Y|_* / (|X| |Y|), columns centred: nuclear norm over Frobenius norms",
         references=("ding2021",),
+        lowest=0.0,
+    ),
+    Measure(
+        name="knn",
+        label="mutual k-NN",
+        similarity=neighbours.mutual_neighbours,
+        null=neighbours.mutual_neighbours_null,
+        jackknife=neighbours.mutual_neighbours_jackknife,
+        of_size=True,
+        formula=f"share of the k = {neighbours.NEIGHBOURS} nearest neighbours of x_i and of y_i "
+        "(by cosine) that are the same items, mean over items",
+        references=("huh2024",),
         lowest=0.0,
     ),
 )

@@ -2,8 +2,13 @@
 
 A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs
 of sentences (RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do
-not, or where resampling biases the measure (canonical correlations, Procrustes). Chance level comes
-from shuffling whole sentences (`nulls`).
+not, or where resampling biases the measure (canonical correlations, Procrustes, neighbours). Chance
+level comes from shuffling whole sentences (`nulls`).
+
+Reference:
+    Gröger, Wen & Brbić 2026, Revisiting the Platonic Representation Hypothesis (calibrated scores).
+Deviations: the threshold is the 97.5 % point of the null, where the grey band of the figures ends,
+and scores below chance stay negative.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from core.rsa.measures.kernels import FloatArray
 from core.rsa.measures.nulls import pair_sentences
 from core.rsa.measures.registry import Measure, Options, get_measure
 from core.statistics import interval, jackknife_interval, sentence_counts, sentence_labels
@@ -20,6 +26,8 @@ from core.statistics import interval, jackknife_interval, sentence_counts, sente
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
 LEAST_NULL_DRAWS = 20
+SCORED = ("similarity", "low", "high", "null_high")  # columns that a calibrated score is made of
+CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high")
 # multiplications for a null: 100 draws at n = 1,000, d = 128; fewer draws where each costs more
 NULL_WORK = 4e10
 
@@ -86,6 +94,31 @@ def score(
     return Score(similarity, low, high, float(null_low), float(null_high))
 
 
+def calibrate(
+    similarity: ArrayLike, low: ArrayLike, high: ArrayLike, null_high: ArrayLike
+) -> dict[str, FloatArray]:
+    """Calibrate similarities by their chance level t: (s - t) / (1 - t), 0 at t and 1 at equality.
+
+    Args:
+        similarity, low, high: Similarities and their bands, any shape.
+        null_high: Upper ends of their chance levels, the same shape.
+
+    Returns:
+        `calibrated`, `calibrated_low` and `calibrated_high`; NaN where chance reaches 1. The bands
+        take the chance level as known.
+
+    Example:
+        >>> {name: round(float(value), 2) for name, value in calibrate(0.7, 0.6, 0.8, 0.4).items()}
+        {'calibrated': 0.5, 'calibrated_low': 0.33, 'calibrated_high': 0.67}
+    """
+    chance = np.asarray(null_high, dtype=np.float64)
+    room = np.where(chance < 1.0, 1.0 - chance, np.nan)
+    return {
+        name: np.asarray((np.asarray(values, dtype=np.float64) - chance) / room)
+        for name, values in zip(CALIBRATED, (similarity, low, high), strict=True)
+    }
+
+
 def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:
     """Choose the number of shuffles for a null of this size: 100, or as few as 20 where one is
     expensive.
@@ -99,7 +132,7 @@ def null_draws(measure: Measure, items: int, dimensions: int, options: Options) 
         cost = 10.0 * float(items) ** 2  # a gather and a product over the whole matrix
     if measure.canonical or measure.name == "procrustes":
         cost += 20.0 * float(min(items, dimensions)) ** 3
-    if measure.name == "cosine":
+    if measure.name in ("cosine", "knn"):  # a gather: neighbours are found once
         cost = float(items) * dimensions
     return int(np.clip(NULL_WORK / (10.0 * cost), LEAST_NULL_DRAWS, NULL_DRAWS))
 

@@ -8,13 +8,13 @@ layers are.
 Reference:
     Saphra & Lopez 2019, NAACL, Understanding Learning Dynamics Of Language Models with SVCCA.
     Sellam et al. 2022, ICLR, The MultiBERTs (steps of several seeds).
-Deviations: any of eight measures, with bands; the loss is the one that the model's card has.
+Deviations: any of nine measures, with bands; the loss is the one that the model's card has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,15 @@ from core.models.weights.samples import look_at, sample_of
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.rsa.layers.tables import with_calibrated
 from core.rsa.layers.tasks import Settings, compare_models
 from core.rsa.measures.registry import MEASURES
+from core.rsa.measures.scoring import CALIBRATED, SCORED, calibrate
 from core.rsa.prices import training_price
 from core.rsa.training import PURPOSE
 from core.rsa.training.charts import figures
 from core.rsa.training.spec import TrainingSpec
+from core.rsa.training.tasks import shuffle_layers
 from core.rsa.training.text import (
     CAVEATS,
     HOW_TO_READ,
@@ -40,6 +43,7 @@ from core.rsa.training.text import (
     statements_of,
 )
 from core.runs.runner import Outputs, Task
+from core.runs.store import Value
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
@@ -60,6 +64,7 @@ COLUMNS = (
     "null_high",
 )
 PEAK = COLUMNS[:7]  # of the table of peaks
+NULL = "null"  # part of a task's role: chance level of the most similar layer
 CITATIONS = ("saphra2019", "sellam2022")
 
 
@@ -106,10 +111,11 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
     used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
     items = Items(tuple(text[number] for number in used), kept, "words")
     faults = find_faults(spec, ready)
-    return [
-        Task.of(
-            ref,
-            compare_models,
+
+    def task(part: str, ref: str, name: str, function: Callable[..., Value], **more: Any) -> Task:
+        return Task.of(
+            name,
+            function,
             role=(part, ref),
             group=spec.end,
             base=spec.end,
@@ -117,14 +123,20 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
             base_identity=end,
             other_identity=content[ref],
             items=items,
-            how=Settings(spec.measure),
-            share=1.0,
-            draws=spec.draws,
             seed=spec.seed,
+            **more,
         )
-        for part, refs in (("step", spec.checkpoints), ("other", spec.others))
-        for ref in refs
-        if ref in content and (part != "step" or ref not in faults)
+
+    how = {"how": Settings(spec.measure), "share": 1.0, "draws": spec.draws}
+    steps = [ref for ref in spec.checkpoints if ref in content and ref not in faults]
+    others = [ref for ref in spec.others if ref in content]
+    return [
+        *(task("step", ref, ref, compare_models, **how) for ref in steps),
+        *(task("other", ref, ref, compare_models, **how) for ref in others),
+        *(
+            task(NULL, ref, f"chance level of {ref}", shuffle_layers, measure=spec.measure)
+            for ref in steps
+        ),
     ]
 
 
@@ -153,7 +165,9 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
             frames.append(pd.DataFrame({"model": ref, "layer": layers, **columns, "part": part}))
     empty = pd.DataFrame(columns=["model", *COLUMNS[3:], "part"])
     table = with_progress(pd.concat(frames, ignore_index=True) if frames else empty)
-    training = table.loc[table["part"] == "step", list(COLUMNS)].reset_index(drop=True)
+    columns_of = [*COLUMNS, *CALIBRATED]
+    table = with_calibrated(table)
+    training = table.loc[table["part"] == "step", columns_of].reset_index(drop=True)
     if (table["part"] == "other").any():
         first = table[
             table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]
@@ -161,13 +175,13 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
         training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
     tables = {
         "training": training,
-        "peaks": find_peaks(training),
+        "peaks": calibrate_peaks(find_peaks(training), outputs),
         "loss": loss_table((*there, spec.end)),
     }
     if spec.others:
-        tables["others"] = table.loc[table["part"] == "other", list(COLUMNS)].reset_index(drop=True)
+        tables["others"] = table.loc[table["part"] == "other", columns_of].reset_index(drop=True)
     corpus: Corpus = ready.values["text"]
-    used = tuple(dict.fromkeys(role[1] for role in outputs.values))
+    used = tuple(dict.fromkeys(role[1] for role in outputs.values if role[0] != NULL))
     statements = statements_of(tables, spec.end)
     return Result(
         study="training",
@@ -201,6 +215,13 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
         rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
     return pd.DataFrame(rows, columns=[*PEAK, "clear"])
+
+
+def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:
+    """Add the chance level of the most similar of all layers, and similarities calibrated by it."""
+    most = [outputs.values.get((NULL, ref), {}).get("null_most", np.nan) for ref in peaks["model"]]
+    scored = (peaks[name].astype(float) for name in SCORED[:3])
+    return peaks.assign(null_most=most, **calibrate(*scored, most))
 
 
 STUDY = Study(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from core import options
 from core.rsa.measures.registry import MEASURES
 
+PAIR = 2  # planted models in a row: a choice of layers and its complement
+
 
 @dataclass(frozen=True)
 class TruthSpec(options.Spec):
@@ -29,15 +31,24 @@ class TruthSpec(options.Spec):
     )
     planted: tuple[str, ...] = options.models(
         "Fine-tunes to plant from",
-        ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
+        (
+            "zoo:sentiment-0",
+            "zoo:pos-0",
+            "zoo:parse-0",
+            "zoo:nli-0",
+            "zoo:subjectivity-0",
+            "zoo:question-0",
+        ),
         help="A known random choice of their layers replaces layers of the base.",
     )
     plants: int = options.whole(
         "Planted models",
-        6,
+        10,
         low=2,
         high=50,
-        help="Planted models per fine-tune; more of them give narrower bands.",
+        help="Planted models per fine-tune, in pairs: what one takes from the fine-tune, the other "
+        "leaves. More of them give narrower bands of states; bands of outputs need more "
+        "fine-tunes.",
     )
     measures: tuple[str, ...] = options.choices(
         "Measures",

@@ -28,8 +28,9 @@ from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.rsa.prices import truth_price
 from core.rsa.truth import PURPOSE
+from core.rsa.truth.areas import area, area_at_equal_depth, area_band
 from core.rsa.truth.charts import figures
-from core.rsa.truth.spec import TruthSpec
+from core.rsa.truth.spec import PAIR, TruthSpec
 from core.rsa.truth.text import (
     CAVEATS,
     HOW_TO_READ,
@@ -41,7 +42,6 @@ from core.rsa.truth.text import (
 )
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
-from core.statistics import average_ranks
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
@@ -50,11 +50,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
-COUNTS = ("changed", "unchanged", "models")
+COUNTS = ("changed", "unchanged", "models", "fine_tunes")
 CITATIONS = ("ding2021", "merchant2020")
 ROUNDED = (0, 5, 4, 3)  # bits; 0 is not rounded
 PLANTED_BITS = 4
 DEPTH, WEIGHTS = "depth", "weights"
+# fine-tunes that a band needs; frozen ones of a task are no independent draws, and few are included
+FEWEST = {"frozen": 10, "planted": 3}
 
 
 def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -114,40 +116,6 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def area(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """Compute the AUC: the probability that a changed layer scores above an unchanged one, ties
-    counting half.
-
-    Args:
-        changed: Whether each layer changed, (layer,).
-        score: Higher for what looks more changed, (layer,).
-
-    Returns:
-        A number in [0, 1]; NaN unless there are changed and unchanged layers.
-    """
-    positive, total = int(changed.sum()), len(changed)
-    if positive in (0, total):
-        return float("nan")
-    above = average_ranks(score)[changed].sum() - positive * (positive + 1) / 2
-    return float(above / (positive * (total - positive)))
-
-
-def area_at_equal_depth(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """Compute the AUC over pairs of layers with the same number, so that depth does not help; NaN
-    without pairs.
-
-    Args:
-        changed, score: As for `area`, (model, layer).
-    """
-    areas, weights = [], []
-    for truth, mine in zip(changed.T, score.T, strict=True):
-        pairs = int(truth.sum()) * int((~truth).sum())
-        if pairs:
-            areas.append(area(truth, mine))
-            weights.append(pairs)
-    return float(np.average(areas, weights=weights)) if weights else float("nan")
-
-
 def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make the table `truth` (COLUMNS), its statements, headline and methods."""
     import pandas as pd
@@ -188,7 +156,7 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
     """Make a row for each measure or baseline, rounding and reading."""
     rows = []
     if kind == "frozen":
-        truth = np.stack([value["changed"] for value in values])
+        truth = np.stack([value["changed"] for value in values])[:, None]
         for number, bits in enumerate(ROUNDED):
             scores = {
                 name: 1 - np.stack([value["similarity"][number, place] for value in values])
@@ -196,19 +164,19 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
             }
             scores[WEIGHTS] = np.stack([value["size"][number] for value in values])
             rows += [
-                _row(spec, name, score, truth, "state", bits, kind)
+                _row(spec, name, score[:, None], truth, "state", bits, kind)
                 for name, score in _with_depth(scores).items()
             ]
         return rows
-    truth = np.concatenate([value["changed"] for value in values])
-    sizes = np.concatenate([value["size"] for value in values])
+    truth = np.stack([value["changed"] for value in values])
+    sizes = np.stack([value["size"] for value in values])
     for reading in ("state", "drop", "answer"):
         scores = {}
         for place, name in enumerate(spec.measures):
-            similarity = np.concatenate(
+            similarity = np.stack(
                 [value["similarity"][:, int(reading == "answer"), place] for value in values]
             )
-            below = np.concatenate([np.ones_like(similarity[:, :1]), similarity[:, :-1]], axis=1)
+            below = np.concatenate([np.ones_like(similarity[..., :1]), similarity[..., :-1]], -1)
             scores[name] = below - similarity if reading == "drop" else 1 - similarity
         scores[WEIGHTS] = sizes
         named = _with_depth(scores).items()
@@ -220,7 +188,7 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
 
 def _with_depth(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
     some = next(iter(scores.values()))
-    return {**scores, DEPTH: np.broadcast_to(np.arange(some.shape[1], dtype=float), some.shape)}
+    return {**scores, DEPTH: np.broadcast_to(np.arange(some.shape[-1], dtype=float), some.shape)}
 
 
 def _row(
@@ -232,36 +200,34 @@ def _row(
     bits: int,
     kind: str,
 ) -> dict[str, Any]:
-    """Make the AUC over the layers of all models, with a band that resamples models where there are
-    enough."""
-    models, drawn = len(truth), np.random.default_rng(spec.seed)
+    """Make the AUC over the layers of all models, with a band where there are enough fine-tunes.
+
+    Args:
+        score, truth: (fine-tune, planted model, layer); a frozen fine-tune is one model.
+    """
     low = high = float("nan")
-    if models >= FEWEST:
-        picks = drawn.integers(0, models, (spec.draws, models))
-        areas = [area(truth[pick].ravel(), score[pick].ravel()) for pick in picks]
-        low, high = (float(edge) for edge in np.nanquantile(areas, [0.025, 0.975]))
+    if len(truth) >= FEWEST[kind]:
+        low, high = area_band(truth, score, PAIR, spec.draws, spec.seed)
+    changed, scored = (values.reshape(-1, values.shape[-1]) for values in (truth, score))
     return {
         "finder": name,
         "truth": kind,
         "reading": reading,
         "bits": bits,
-        "auc": area(truth.ravel(), score.ravel()),
+        "auc": area(changed.ravel(), scored.ravel()),
         "low": low,
         "high": high,
-        "same_depth": area_at_equal_depth(truth, score),
-        "changed": int(truth.sum()),
-        "unchanged": int((~truth).sum()),
-        "models": models,
+        "same_depth": area_at_equal_depth(changed, scored),
+        "changed": int(changed.sum()),
+        "unchanged": int((~changed).sum()),
+        "models": len(changed),
+        "fine_tunes": len(truth),
     }
 
 
-FEWEST = 10  # models; with fewer, a bootstrap over them is not meaningful
-
-
 def _notices(table: pd.DataFrame) -> list[str]:
-    if table.empty or int(table["models"].min()) >= FEWEST:
-        return []
-    return [too_few_models(int(table["models"].min()))]
+    without = table[table["low"].isna()]
+    return [too_few_models(kind, FEWEST[kind]) for kind in dict.fromkeys(without["truth"])]
 
 
 STUDY = Study(

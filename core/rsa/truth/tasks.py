@@ -31,7 +31,8 @@ from core.models import load_model, load_tokenizer
 from core.models.identity import as_identified
 from core.models.loading.layers import apply_layers, layer_list, run_model, state_list
 from core.models.loading.task_models import Head
-from core.rsa.measures.registry import Options, compare
+from core.rsa.measures.canonical import canonical_forms
+from core.rsa.measures.registry import MEASURES, Options, compare
 from core.rsa.swap.examples import Encoded, batches, encode
 from core.rsa.swap.layer_changes import numbering
 from core.runs.store import Value
@@ -82,7 +83,7 @@ def compare_frozen(
     return {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
 
 
-@pure("rsa.truth.planted", version=2, guard=as_identified)
+@pure("rsa.truth.planted", version=3, guard=as_identified)
 def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int,
@@ -90,8 +91,7 @@ def compare_planted(
     """Compute the similarity of a base to rounded models in which some layers are a fine-tune's.
 
     Arguments and errors as for `compare_frozen`, and
-        plants: How many such models; each layer is the fine-tune's with probability one half, never
-            all or none.
+        plants: How many such models, see `masks`; each fine-tune has masks of its own.
 
     Returns:
         `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input,
@@ -100,25 +100,34 @@ def compare_planted(
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed)
     expected = reader.states(origin)
-    layers, drawn = len(layer_list(origin)) + 1, np.random.default_rng(seed)
+    drawn = np.random.default_rng((seed, crc32(model.encode())))
+    truth = masks(plants, len(layer_list(origin)) + 1, drawn)
     similarity: list[Any] = []
     sizes: list[Any] = []
-    truth: list[Any] = []
-    while len(truth) < plants:
-        chosen = drawn.random(layers) < 0.5
-        if chosen.all() or not chosen.any():
-            continue
-        tick(len(truth) / plants, f"model {len(truth) + 1} of {plants}")
+    for number, chosen in enumerate(truth):
+        tick(number / plants, f"model {number + 1} of {plants}")
         changed = _rounded(
-            _mixed(origin, tuned, chosen, share),
-            bits,
-            crc32(f"{model} {len(truth)} {seed}".encode()),
+            _mixed(origin, tuned, chosen, share), bits, crc32(f"{model} {number} {seed}".encode())
         )
         readings = (reader.states(changed), reader.answers(origin, changed))
         similarity.append([_similarities(expected, states, measures) for states in readings])
         sizes.append(_sizes(origin, changed))
-        truth.append(chosen)
-    return {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": np.stack(truth)}
+    return {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": truth}
+
+
+def masks(plants: int, layers: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose the layers that planted models take from the fine-tune, (plant, layer).
+
+    Each layer is chosen with probability one half, never all or none. Every second choice is the
+    complement of the one before it, so that depth says nothing about which layers changed, and AUCs
+    vary much less than with independent choices.
+    """
+    chosen: list[NDArray[np.bool_]] = []
+    while len(chosen) < plants:
+        mask = rng.random(layers) < 0.5
+        if mask.any() and not mask.all():
+            chosen += [mask, ~mask]
+    return np.stack(chosen[:plants])
 
 
 class _Reader:
@@ -216,9 +225,11 @@ def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
 def _similarities(base: States, changed: States, measures: Sequence[str]) -> NDArray[np.float64]:
     """Compare two models' states: (measure, layer)."""
     options: Any = Options("cosine", "pearson")
-    return np.array(
-        [
-            [compare(x, y, name, options) for x, y in zip(base, changed, strict=True)]
-            for name in measures
-        ]
-    )
+    forms = [name for name in measures if MEASURES[name].canonical]
+    rows: dict[str, list[float]] = {name: [] for name in measures}
+    for x, y in zip(base, changed, strict=True):
+        correlations = canonical_forms(x, y, forms) if forms else {}
+        for name in measures:
+            shared = correlations.get(name)
+            rows[name].append(compare(x, y, name, options) if shared is None else shared)
+    return np.array([rows[name] for name in measures])

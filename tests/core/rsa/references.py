@@ -104,6 +104,18 @@ def slow_mean_cosine(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean([slow_kernel(a, b, "cosine") for a, b in zip(x, y, strict=True)]))
 
 
+def slow_mutual_neighbours(x: np.ndarray, y: np.ndarray, k: int = 10) -> float:
+    shares = []
+    for i in range(len(x)):
+        others = [j for j in range(len(x)) if j != i]
+        near = [
+            set(sorted(others, key=lambda j: -slow_kernel(space[i], space[j], "cosine"))[:k])
+            for space in (x, y)
+        ]
+        shares.append(len(near[0] & near[1]) / k)
+    return float(np.mean(shares))
+
+
 REFERENCES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "rsa": slow_rsa,
     "cka": slow_cka,
@@ -115,4 +127,5 @@ REFERENCES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     ),
     "pwcca": slow_pwcca,
     "procrustes": slow_procrustes,
+    "knn": slow_mutual_neighbours,
 }

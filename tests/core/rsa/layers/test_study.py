@@ -43,6 +43,7 @@ from core.rsa.layers.text import (
     few_sentences,
     flat_layers,
     high_chance,
+    influence_in_words,
     items_in_words,
     jackknife_in_words,
     same_size,
@@ -51,19 +52,21 @@ from core.rsa.layers.text import (
     without_size,
 )
 from core.rsa.layers.view_text import NOTHING, curves_sentence
-from core.rsa.measures.registry import Measure, get_measure
+from core.rsa.measures.influence import without_influential
+from core.rsa.measures.registry import Measure, compare, get_measure
 from core.runs.runner import run
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text
 from core.vectors.notices import other_depth
-from core.vectors.pairs import sample_words
+from core.vectors.pairs import extract_pair, sample_words
 from tests import ROOT
 from tests.core.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 COLUMNS = ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
-CURVES = [*COLUMNS, "relative_change", "apart", "scaled", "runs"]
+CALIBRATED = ["calibrated", "calibrated_low", "calibrated_high"]
+CURVES = [*COLUMNS, "relative_change", "apart", "scaled", "runs", *CALIBRATED]
 PLACES = ("door", "room", "dog", "man", "things", "house", "bridge", "river")
 VERBS = ("opened", "went", "left", "saw", "held")
 
@@ -162,7 +165,12 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
     assert stated(result.statements, LOWEST) == Statement(verdict=LOWEST, estimate=score, **of_top)
     assert not unnamed(result.statements, result.headline)
     references = result.tables["references"]
-    assert list(references.columns) == COLUMNS
+    assert list(references.columns) == [*COLUMNS, *CALIBRATED]
+    for rows in (table, references):
+        room = 1.0 - rows["null_high"]
+        for name, value in zip(CALIBRATED, ("similarity", "low", "high"), strict=True):
+            expected = (rows[value] - rows["null_high"]) / room
+            assert rows[name].to_numpy() == pytest.approx(expected.to_numpy())
     assert list(dict.fromkeys(references["model"])) == ["zoo:seed-1", "random:zoo:seed-0"]
     reference = stated(result.statements, REFERENCE)
     assert (reference.subject, reference.layers) == ("zoo:seed-1", (LAYERS,))
@@ -205,6 +213,21 @@ def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
     assert np.isnan(result.table["similarity"].iloc[0])
     assert flat_layers("zoo:tuned-0", [0]) in result.notices
     assert charts.similarity_chart(result).to_dict()
+
+
+def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
+    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=200, draws=50)
+    task = study.plan(spec, read_first(study.prepare(spec, CORPORA)))[0]
+    paired = extract_pair("zoo:seed-0", "zoo:tuned-0", task.values["items"])
+    x, y = paired.base[LAYERS], paired.compared[LAYERS]
+    kept = without_influential(x, y, 5.0)
+    assert len(kept) == len(x) - -(-len(x) // 20)
+    result = _run(drop_influential=5.0, references=False, grid=True)
+    top = result.table.iloc[-1]["similarity"]
+    assert top == pytest.approx(compare(x[kept], y[kept]))
+    grid = result.tables["grid"].set_index(["base_layer", "layer"])["similarity"]
+    assert grid[LAYERS, LAYERS] == pytest.approx(top)
+    assert influence_in_words(5.0) in result.methods
 
 
 def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
@@ -392,6 +415,7 @@ def test_what_the_key_depends_on() -> None:
         {"sentences": 20},
         {"standardise": True},
         {"drop_rogue": 1},
+        {"drop_influential": 1.0},
         {"draws": 100},
         {"seed": 1},
         {"one_per_word": True},
@@ -399,6 +423,7 @@ def test_what_the_key_depends_on() -> None:
         {"base": "zoo:seed-1"},
     ):
         assert keys(**change) != plain, change
+    assert keys(drop_influential=0.0) == plain, "stored results are of all words"
     assert set(keys(grid=True)) > set(plain), "a grid adds a task and changes none"
     assert keys(measure="cka", kernel="euclidean") == keys(measure="cka"), "a kernel is RSA's alone"
 
@@ -535,6 +560,8 @@ def test_one_occurrence_per_word() -> None:
         ({"sentences": 1}, "sentences"),
         ({"corpus": ""}, "is not a text"),
         ({"items": "cls", "one_per_word": True}, "one_per_word .* cls"),
+        ({"measure": "cka", "drop_influential": 1.0}, "drop_influential .* cka"),
+        ({"drop_influential": 21.0}, "drop_influential"),
     ],
 )
 def test_a_spec_that_makes_no_sense_is_refused(change: dict[str, object], message: str) -> None:
@@ -615,6 +642,7 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         (["--standardise"], {"standardise": True}),
         (["--drop-rogue", "2"], {"drop_rogue": 2}),
+        (["--drop-influential", "10"], {"drop_influential": 10.0}),
         (["--genres", "fiction"], {"genres": ("fiction",)}),
         (["--one-per-word"], {"one_per_word": True}),
         (["--compare", "zoo:tuned-0", "zoo:tuned-1", "--matched-size"], {"matched_size": True}),

@@ -59,6 +59,15 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     assert last["beyond"].to_numpy() == pytest.approx(
         (last["similarity"] - other["similarity"]).to_numpy()
     )
+    peaks = result.tables["peaks"].set_index("model")
+    for model, rows in result.table.groupby("model"):
+        peak = peaks.loc[model]
+        assert rows["null_high"].max() - 0.02 < peak["null_most"] < peak["similarity"]
+        room = 1 - peak["null_most"]
+        assert peak["calibrated"] == pytest.approx((peak["similarity"] - peak["null_most"]) / room)
+        assert rows["calibrated"].to_numpy() == pytest.approx(
+            ((rows["similarity"] - rows["null_high"]) / (1 - rows["null_high"])).to_numpy()
+        )
     assert result.tables["loss"]["loss"].is_monotonic_decreasing
     drawn = figures(result)
     assert set(drawn) == {"training", "training-loss"}

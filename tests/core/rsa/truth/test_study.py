@@ -4,14 +4,28 @@ it says."""
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from core.results.estimates import Estimate
+from core.rsa.measures.registry import MEASURES, compare
 from core.rsa.truth import tasks as truth_tasks
 from core.rsa.truth.spec import TruthSpec
-from core.rsa.truth.study import DEPTH, STUDY, WEIGHTS, area, area_at_equal_depth, figures
-from core.rsa.truth.text import FROZEN, HIGHEST, LOWEST, OUTPUT, RIVAL, ROUNDED, STATE, STATE_DEPTH
+from core.rsa.truth.study import DEPTH, STUDY, WEIGHTS, figures
+from core.rsa.truth.text import (
+    ABOVE,
+    FROZEN,
+    HIGHEST,
+    LOWEST,
+    OUTPUT,
+    RIVAL,
+    ROUNDED,
+    STATE,
+    STATE_DEPTH,
+    make_headline,
+    statements_of,
+)
 from tests.core.rsa.facts import stated, unnamed
 
 SMALL = TruthSpec(
@@ -23,26 +37,6 @@ SMALL = TruthSpec(
 @pytest.fixture(scope="module")
 def result():
     return STUDY.run(SMALL)
-
-
-def test_the_area_is_the_share_of_pairs_in_the_right_order() -> None:
-    drawn = np.random.default_rng(0)
-    truth, score = drawn.random(30) < 0.4, np.round(drawn.random(30), 1)  # with ties
-    pairs = [(float(a > b) + 0.5 * float(a == b)) for a in score[truth] for b in score[~truth]]
-    assert area(truth, score) == pytest.approx(np.mean(pairs))
-    assert np.isnan(area(np.ones(3, dtype=bool), np.arange(3.0)))
-
-
-def test_at_equal_depth_depth_says_nothing() -> None:
-    drawn = np.random.default_rng(1)
-    truth, score = drawn.random((6, 4)) < 0.5, drawn.random((6, 4))
-    pairs = [
-        float(score[one, layer] > score[other, layer])
-        for layer in range(4) for one in range(6) for other in range(6)
-        if truth[one, layer] and not truth[other, layer]
-    ]  # fmt: skip
-    assert area_at_equal_depth(truth, score) == pytest.approx(np.mean(pairs))
-    assert area_at_equal_depth(truth, np.tile(np.arange(4.0), (6, 1))) == 0.5
 
 
 def test_frozen_layers_are_the_truth_and_equality_finds_them(result) -> None:
@@ -98,3 +92,77 @@ def test_rounding_leaves_so_many_steps_and_zero_bits_nothing() -> None:
     assert abs(float((after - before).mean())) < 0.1 * float(before.abs().max()), (
         "up as much as down"
     )
+
+
+def test_masks_are_complementary_and_of_each_fine_tune(result, monkeypatch) -> None:
+    chosen = truth_tasks.masks(6, 7, np.random.default_rng(0))
+    assert chosen.shape == (6, 7)
+    assert (chosen[::2] == ~chosen[1::2]).all()
+    assert chosen.any(axis=1).all()
+    assert len(np.unique(chosen, axis=0)) > 2
+    assert (truth_tasks.masks(3, 7, np.random.default_rng(0)) == chosen[:3]).all()
+    seeds = []
+
+    def noted(plants: int, layers: int, rng: np.random.Generator) -> np.ndarray:
+        seeds.append(rng.integers(2**31))
+        return chosen[:plants]
+
+    monkeypatch.setattr(truth_tasks, "masks", noted)
+    shared = {
+        "base": "zoo:seed-0", "base_identity": "a", "model_identity": "b",
+        "sentences": (("A", "dog", "barks", "."),), "items": 4, "measures": ("cosine",),
+        "bits": 4, "share": 1.0, "plants": 1,
+    }  # fmt: skip
+    for model, seed in (("zoo:parse-0", 0), ("zoo:pos-0", 0), ("zoo:pos-0", 1), ("zoo:pos-0", 1)):
+        truth_tasks.compare_planted(model=model, seed=seed, **shared)
+    assert len(set(seeds)) == 3
+    assert seeds[-1] == seeds[-2]
+
+
+def test_measures_of_two_models_are_those_of_the_registry() -> None:
+    drawn = np.random.default_rng(5)
+    base = [drawn.standard_normal((40, 5)) for _ in range(2)]
+    changed = [space + drawn.standard_normal((40, 5)) for space in base]
+    names = tuple(MEASURES)
+    together = truth_tasks._similarities(base, changed, names)
+    apart = [[compare(x, y, name) for x, y in zip(base, changed, strict=True)] for name in names]
+    assert together == pytest.approx(np.array(apart), abs=1e-12)
+
+
+def _planted(lows: tuple[float, float]) -> pd.DataFrame:
+    """A table of two measures whose AUCs of states have these lower ends."""
+    rows = [
+        {
+            "finder": name, "truth": "planted", "reading": reading, "matched": False, "bits": 4,
+            "auc": 0.6, "low": low, "high": 0.7, "same_depth": 0.6, "fine_tunes": 6,
+        }
+        for reading in ("state", "answer")
+        for name, low in zip(("rsa", "cosine"), lows, strict=True)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("lows", "count", "words"),
+    [
+        ((0.45, 0.51), 0.0, "not detectably above guessing"),  # .51 is above, uncorrected
+        ((0.45, 0.55), 1.0, "1 of 2 measures"),
+        ((0.56, 0.55), 2.0, "every measure"),
+    ],
+)
+def test_the_headline_says_which_measures_do_better_than_guessing(lows, count, words) -> None:
+    statements = statements_of(_planted(lows))
+    made = [each for each in statements if each.verdict == ABOVE and each.baseline == STATE]
+    assert [each.estimate.value for each in made] == [count]
+    assert words in make_headline(statements)
+
+
+def test_without_bands_nothing_is_said_of_guessing() -> None:
+    statements = statements_of(_planted((np.nan, np.nan)))
+    assert not [each for each in statements if each.verdict == ABOVE]
+    assert "guessing" not in make_headline(statements)
+
+
+def test_bands_need_three_fine_tunes(result) -> None:
+    assert result.table["low"].isna().all()
+    assert sum("no bands" in notice for notice in result.notices) == 2

@@ -1,0 +1,76 @@
+"""Mutual nearest neighbours: ties, the null, the jackknife, blocks and refusals, against slow
+loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import ShapeError
+from core.rsa.measures import neighbours
+from core.rsa.measures.neighbours import (
+    mutual_neighbours,
+    mutual_neighbours_jackknife,
+    mutual_neighbours_null,
+)
+from core.statistics import jackknife_sentences
+from tests.core.rsa.references import slow_mutual_neighbours
+
+
+def _spaces(items: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((items, 5)) + 0.3
+    return x, x @ rng.standard_normal((5, 4)) + rng.standard_normal((items, 4))
+
+
+def test_blocks_of_items_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = _spaces(70)
+    whole = mutual_neighbours(x, y)
+    monkeypatch.setattr(neighbours, "BLOCK", 16)
+    assert mutual_neighbours(x, y) == whole == pytest.approx(slow_mutual_neighbours(x, y))
+
+
+def test_the_jackknife_equals_leaving_groups_out() -> None:
+    x, y = _spaces(90)
+    sentence = np.random.default_rng(1).integers(0, 12, 90)
+    fast = mutual_neighbours_jackknife(x, y, sentence, 4, np.random.default_rng(2))
+    left = list(jackknife_sentences(sentence, 4, np.random.default_rng(2)))
+    assert max(90 - len(kept) for kept in left) > neighbours.NEIGHBOURS
+    assert fast == pytest.approx([slow_mutual_neighbours(x[kept], y[kept]) for kept in left])
+
+
+def test_a_replicate_needs_twelve_items() -> None:
+    x, y = _spaces(20)
+    sentence = np.repeat([0, 1, 2], [12, 5, 3])
+    fast = mutual_neighbours_jackknife(x, y, sentence, 3, np.random.default_rng(0))
+    assert sorted(np.isnan(fast)) == [False, False, True]
+
+
+def test_the_null_is_the_measure_on_shuffled_items_and_near_its_expectation() -> None:
+    x, y = _spaces(400)
+    orders = np.array([np.random.default_rng(seed).permutation(400) for seed in range(20)])
+    null = mutual_neighbours_null(x, y, orders)
+    assert null[:3] == pytest.approx([mutual_neighbours(x, y[order]) for order in orders[:3]])
+    assert float(null.mean()) == pytest.approx(10 / 399, abs=0.003)
+
+
+def test_equal_vectors_are_taken_in_the_same_order_in_both_spaces() -> None:
+    """Thirty words, each four times: an item's three copies are equally close, and so are those of
+    every other word."""
+    kinds = np.random.default_rng(3).permutation(np.repeat(np.arange(30), 4))
+    x, y = (space[kinds] for space in _spaces(30))
+    assert mutual_neighbours(x, 7.0 * x) == 1.0
+    turned = x @ np.linalg.qr(np.random.default_rng(4).standard_normal((5, 5)))[0]
+    assert mutual_neighbours(x, turned) == 1.0, "rounding does not break ties"
+    assert 3 / 10 <= mutual_neighbours(x, y) < 1.0, "copies are neighbours in every space"
+
+
+def test_refusals() -> None:
+    x, y = _spaces(11)
+    with pytest.raises(ShapeError, match="12 items, got 11"):
+        mutual_neighbours(x, y)
+    flat = np.outer(np.arange(1.0, 31.0), [1.0, 2.0])
+    replicates = mutual_neighbours_jackknife(flat, flat, np.arange(30), 5, np.random.default_rng(0))
+    assert np.isnan(mutual_neighbours(flat, flat)), "one direction has no nearest neighbours"
+    assert np.isnan(replicates).all()
+    assert np.isnan(mutual_neighbours_null(flat, flat, np.arange(30)[None])).all()
