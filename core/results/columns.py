@@ -130,8 +130,8 @@ GENERAL: Mapping[str, str] = {
     "loss.loss": "held-out loss on masked tokens (nats), from the card",
     "beyond": "the similarity minus that of another run's final model at the same layer (the first "
     "of --others)",
-    "null_most": "upper end of the 95 % range of chance for the most similar of all layers (unit of "
-    "the value)",
+    "null_most": "upper end of the 95 % range of chance for the most similar of all layers (unit "
+    "of the value)",
     "peaks.calibrated": "the similarity calibrated by chance for the most similar of all layers: "
     "(s - t) / (1 - t), with t = null_most (no unit; 0 at chance, 1 for equal spaces)",
     "clear": "whether the layer's interval is above every other layer's",

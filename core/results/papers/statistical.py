@@ -24,6 +24,14 @@ PAPERS = (
         "Annals of the Institute of Statistical Mathematics",
     ),
     Reference(
+        "cook1982", 1982, BOOK, ("Cook, R. Dennis", "Weisberg, Sanford"),
+        "Residuals and Influence in Regression", "Chapman & Hall",
+    ),
+    Reference(
+        "davison1997", 1997, BOOK, ("Davison, Anthony C.", "Hinkley, David V."),
+        "Bootstrap Methods and Their Application", "Cambridge University Press",
+    ),
+    Reference(
         "efron1993", 1993, BOOK, ("Efron, Bradley", "Tibshirani, Robert J."),
         "An Introduction to the Bootstrap", "Chapman & Hall",
     ),

@@ -71,7 +71,7 @@ from core.vectors.pairs import Items, sample_words
 if TYPE_CHECKING:
     import pandas as pd
 
-CITATIONS = ("merchant2020", "kriegeskorte2008")
+CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
 
 
 def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -141,8 +141,6 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         (`similarity` before runs are pooled; where some are), `grid` (model, base_layer, layer,
         similarity; where asked for) and `domains` (corpus and CURVES; with a second corpus).
     """
-    import pandas as pd
-
     corpus: Corpus = ready.values["text"]
     values = outputs.values
     compared: Compared = ready.values[COMPARED]
@@ -180,9 +178,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices += [
             notice for notice in ready.values["second text"].notices if notice not in notices
         ]
-        here = tables["similarity"].assign(corpus=corpus_name(spec.corpus, spec.genres))
-        away = pooled("against").assign(corpus=corpus_name(*spec.second_corpus))
-        tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *CURVES]]
+        tables["domains"] = _both_texts(spec, tables["similarity"], pooled("against"))
     statements = (
         *statements_of(tables["similarity"], tables.get("references", curve_rows({})), spec.base),
         *function_statements(tables.get("functions", curve_rows({})), spec.base),
@@ -207,6 +203,16 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         methods=f"{methods} {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
+
+
+def _both_texts(spec: RsaSpec, here: pd.DataFrame, away: pd.DataFrame) -> pd.DataFrame:
+    """Put the curves of two texts into one table (corpus and CURVES)."""
+    import pandas as pd
+
+    assert spec.second_corpus is not None
+    named = (corpus_name(spec.corpus, spec.genres), corpus_name(*spec.second_corpus))
+    tables = [rows.assign(corpus=name) for rows, name in zip((here, away), named, strict=True)]
+    return pd.concat(tables, ignore_index=True)[["corpus", *CURVES]]
 
 
 def _notices(

@@ -17,7 +17,7 @@ same in both spaces, so that equal spaces score 1.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from core.rsa.measures.kernels import BLOCK, FloatArray, IntArray, gram_rows
 from core.rsa.measures.preparing import centred, check_pair
@@ -51,10 +51,10 @@ def mutual_neighbours(x: ArrayLike, y: ArrayLike) -> float:
         0.85
     """
     first, second = check_pair(x, y, LEAST)
-    nearest = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
-    if nearest[0] is None or nearest[1] is None:
+    near_x, near_y = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
+    if near_x is None or near_y is None:
         return float("nan")
-    return _overlap(nearest[0], nearest[1])
+    return _overlap(near_x, near_y)
 
 
 def mutual_neighbours_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
@@ -72,12 +72,10 @@ def mutual_neighbours_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -
         [1.0, 0.3]
     """
     first, second = check_pair(x, y, LEAST)
-    nearest = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
-    if nearest[0] is None or nearest[1] is None:
+    near_x, near_y = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
+    if near_x is None or near_y is None:
         return np.full(len(permutations), np.nan)
-    return np.array(
-        [_overlap(nearest[0], np.argsort(order)[nearest[1][order]]) for order in permutations]
-    )
+    return np.array([_overlap(near_x, np.argsort(order)[near_y[order]]) for order in permutations])
 
 
 def mutual_neighbours_jackknife(
@@ -97,8 +95,8 @@ def mutual_neighbours_jackknife(
     first, second = check_pair(x, y, LEAST)
     remaining = list(jackknife_sentences(sentence, groups, rng))
     most = NEIGHBOURS + len(first) - min(map(len, remaining))
-    nearest = _nearest(first, most), _nearest(second, most)
-    if nearest[0] is None or nearest[1] is None:
+    near_x, near_y = _nearest(first, most), _nearest(second, most)
+    if near_x is None or near_y is None:
         return np.full(len(remaining), np.nan)
     replicates = []
     for kept in remaining:
@@ -107,7 +105,7 @@ def mutual_neighbours_jackknife(
             continue
         stays = np.zeros(len(first), dtype=bool)
         stays[kept] = True
-        replicates.append(_overlap(*(_first_of(space[kept], stays) for space in nearest)))
+        replicates.append(_overlap(_first_of(near_x[kept], stays), _first_of(near_y[kept], stays)))
     return np.array(replicates)
 
 
@@ -136,7 +134,7 @@ def _nearest(vectors: FloatArray, count: int) -> IntArray | None:
     return nearest
 
 
-def _first_of(nearest: IntArray, stays: np.ndarray) -> IntArray:
+def _first_of(nearest: IntArray, stays: NDArray[np.bool_]) -> IntArray:
     """Take each item's first neighbours among those that stay, shape (item, k)."""
     there = stays[nearest]
     taken = there & (np.cumsum(there, axis=1) <= NEIGHBOURS)

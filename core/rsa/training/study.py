@@ -65,7 +65,7 @@ COLUMNS = (
 )
 PEAK = COLUMNS[:7]  # of the table of peaks
 NULL = "null"  # part of a task's role: chance level of the most similar layer
-CITATIONS = ("saphra2019", "sellam2022")
+CITATIONS = ("saphra2019", "sellam2022", "groger2026")
 
 
 def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -220,8 +220,8 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
 def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:
     """Add the chance level of the most similar of all layers, and similarities calibrated by it."""
     most = [outputs.values.get((NULL, ref), {}).get("null_most", np.nan) for ref in peaks["model"]]
-    scored = (peaks[name].astype(float) for name in SCORED[:3])
-    return peaks.assign(null_most=most, **calibrate(*scored, most))
+    similarity, low, high = (peaks[name].astype(float) for name in SCORED[:3])
+    return peaks.assign(null_most=most, **calibrate(similarity, low, high, most))
 
 
 STUDY = Study(

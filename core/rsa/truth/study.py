@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
 COUNTS = ("changed", "unchanged", "models", "fine_tunes")
-CITATIONS = ("ding2021", "merchant2020")
+CITATIONS = ("ding2021", "merchant2020", "davison1997")
 ROUNDED = (0, 5, 4, 3)  # bits; 0 is not rounded
 PLANTED_BITS = 4
 DEPTH, WEIGHTS = "depth", "weights"
@@ -208,7 +208,7 @@ def _row(
     low = high = float("nan")
     if len(truth) >= FEWEST[kind]:
         low, high = area_band(truth, score, PAIR, spec.draws, spec.seed)
-    changed, scored = (values.reshape(-1, values.shape[-1]) for values in (truth, score))
+    changed, scored = truth.reshape(-1, truth.shape[-1]), score.reshape(-1, score.shape[-1])
     return {
         "finder": name,
         "truth": kind,

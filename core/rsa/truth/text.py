@@ -195,8 +195,8 @@ def make_methods(spec: TruthSpec) -> str:
         f"was trained. Planted models ({spec.plants} per fine-tune: {', '.join(spec.planted)}) "
         f"take each layer from "
         "the fine-tune with probability one half, and every second one is the complement of the "
-        "one before it; each fine-tune has choices of its own. A layer counts as changed when its own weights "
-        "are the fine-tune's. "
+        "one before it; each fine-tune has choices of its own. A layer counts as changed when its "
+        "own weights are the fine-tune's. "
         "Measures compare the layer's state, the drop of similarity from the layer below, and the "
         "layer's output on "
         "the base's input. The other model's matrices were rounded to the given bits, up or down "
@@ -209,8 +209,8 @@ def make_methods(spec: TruthSpec) -> str:
         "over fine-tunes, with the standard deviation of "
         f"{spec.draws:,} bootstrap draws of fine-tunes and, within each, of pairs of planted "
         "models; the text is the same in all of them. In simulations with 6 fine-tunes they "
-        f"contain the true AUC in {COVERED}. A measure counts as detectably above guessing (AUC .5) if "
-        "its interval is, corrected for the number of measures."
+        f"contain the true AUC in {COVERED}. A measure counts as detectably above guessing "
+        "(AUC .5) if its interval is, corrected for the number of measures."
     )
 
 
@@ -246,8 +246,9 @@ CAVEATS = {
         "layers of the same model."
     ),
     "More planted models do not replace fine-tunes.": (
-        "How well a measure ranks layers differs from fine-tune to fine-tune. Bands of states become "
-        "narrower with more planted models, those of outputs hardly: more fine-tunes are needed."
+        "How well a measure ranks layers differs from fine-tune to fine-tune. Bands of states "
+        "become narrower with more planted models, but bands of outputs hardly do: they need more "
+        "fine-tunes."
     ),
     "A state is not a layer.": (
         "A change in one layer is passed on to all layers above it. Similarity by layer says from "

@@ -218,7 +218,7 @@ def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
 def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
     spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=200, draws=50)
     task = study.plan(spec, read_first(study.prepare(spec, CORPORA)))[0]
-    paired = extract_pair("zoo:seed-0", "zoo:tuned-0", task.values["items"])
+    paired = extract_pair("zoo:seed-0", "zoo:tuned-0", dict(task.arguments)["items"])
     x, y = paired.base[LAYERS], paired.compared[LAYERS]
     kept = without_influential(x, y, 5.0)
     assert len(kept) == len(x) - -(-len(x) // 20)
