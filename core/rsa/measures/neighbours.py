@@ -126,8 +126,8 @@ def _nearest(vectors: FloatArray, count: int) -> IntArray | None:
     for start in range(0, items, BLOCK):
         block = rows[start : start + BLOCK] @ rows.T
         places = np.rint(block / -TIED).astype(np.int64) * items + np.arange(items)
-        own = np.arange(len(block))
-        places[own, start + own] = np.iinfo(np.int64).max
+        itself = np.arange(len(block))
+        places[itself, start + itself] = np.iinfo(np.int64).max
         closest = np.argpartition(places, count - 1, axis=1)[:, :count]
         order = np.argsort(np.take_along_axis(places, closest, axis=1), axis=1)
         nearest[start : start + BLOCK] = np.take_along_axis(closest, order, axis=1)
