@@ -22,6 +22,7 @@ from core.errors import ModelError
 from core.models.changes import apartness, shares_no_start
 from core.models.files.opening import ROUNDING, quantisation_notice
 from core.models.weights.families import Slot, find_slots
+from core.models.weights.nearest import nearest_included
 from core.models.weights.tensors import Checkpoint
 from core.statistics import relative_change
 
@@ -145,7 +146,7 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         base = pair.base.read(tensor).astype(np.float64)
         tuned = pair.tuned.read(slots[0][1].tensor)
         if first:
-            check_related(pair, base, tuned)
+            check_related(pair, base, tuned, slots[0][1])
             first = False
         floor = _rounding(pair, *slots[0])
         for ours, theirs in slots:
@@ -160,9 +161,18 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
 
 
 def check_related(
-    pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]
+    pair: Pair,
+    base: Float[ndarray, "*shape"],
+    tuned: Float[ndarray, "*shape"],
+    slot: Slot | None = None,
 ) -> None:
     """Refuse a model or adapter that does not come from the base, by one matrix.
+
+    Args:
+        pair: Both.
+        base, tuned: The matrix in each.
+        slot: A place of the fine-tune in the matrix, by which the base that it comes from is looked
+            for among the included models; None for an adapter, whose weights are the base's.
 
     Raises:
         ModelError: If the matrices are about as far apart as unrelated ones.
@@ -174,8 +184,10 @@ def check_related(
             f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative "
             f"delta {change:.2g}"
         )
+        nearest = nearest_included(pair.tuned.model_type, slot, tuned) if slot is not None else ""
+        hint = f"; nearest: {nearest}" if nearest else ""
         raise ModelError(
-            f"{text} (unrelated weights: about 1.4). Choose the base that it started from."
+            f"{text} (unrelated weights: about 1.4). Choose the base that it started from{hint}."
         )
 
 
