@@ -68,6 +68,8 @@ TITLES: Mapping[str, str] = {
     "lineage": "Parent of each model",
     "relatives": "Pairs of models",
     "rules": "Recorded parents that each rule finds",
+    "siblings": "Similarity of changes from one base",
+    "changes": "Similarity of two models' changes by matrix",
     "growth": "Direction of norm and kurtosis",
     # alignment
     "alignment": "Errors by layer, pair and method",
@@ -172,6 +174,8 @@ LABELS: Mapping[str, str] = {
     "generation": "Steps from the root",
     "norm_change": "Norm compared with the parent's",
     "relatives.cosine": "Cosine of the weights",
+    "siblings.cosine": "Cosine of the changes",
+    "changes.cosine": "Cosine of the changes",
     "permuted_cosine": "Cosine, rows permuted",
     "rules.kind": "Models",
     "growth.kind": "Models",

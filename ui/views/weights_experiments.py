@@ -35,6 +35,8 @@ EXPERIMENTS = {
         shown=intruders_shown,
     ),
     LINEAGE: Experiment(
-        LINEAGE_STUDY, own={"lineage_models": "models"}, shared=("families", "seed")
+        LINEAGE_STUDY,
+        own={"lineage_models": "models", "lineage_pair": "pair"},
+        shared=("families", "seed"),
     ),
 }

@@ -126,6 +126,13 @@ COLUMNS: Mapping[str, str] = {
     "relatives.distance": "Frobenius norm of the difference of their weights (the weights' unit)",
     "relatives.cosine": "cosine of their weights",
     "permuted_cosine": "the same cosine with the rows of the other model's matrices permuted",
+    "siblings.other": "reference of the other model",
+    "siblings.base": "reference of their base: on record, or the parent of both in the tree",
+    "siblings.cosine": "cosine of the changes of the two models' weights from the base",
+    "changes.other": "reference of the other model",
+    "changes.base": "reference of their base: on record, or the parent of both in the tree",
+    "changes.cosine": "cosine of the changes of the two models' matrix from the base; empty where "
+    "one of them did not change it",
     "rules.kind": "models scored: fine-tune, or checkpoint of a run",
     "growth.kind": "models scored: fine-tune, or checkpoint of a run",
     "rule": "how a parent is found: by the tree from the root with the smallest norm or highest "

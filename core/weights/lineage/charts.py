@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.models.weights.families import family_label
 from core.results.drawing.context import PAGE, Context
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
@@ -19,13 +22,15 @@ if TYPE_CHECKING:
 AGREES, DIFFERS, SILENT = "as on record", "not as on record", "no parent on record"
 LOOKS = {AGREES: (BLUE, "circle"), DIFFERS: (ORANGE, "square"), SILENT: (GREY, "triangle-up")}
 TITLE = "Which model comes from which"
+ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
 LETTERS = 150  # most pixels of a model's name
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the tree, if models could be compared."""
-    rows = tree_rows(result.table)
-    return {"lineage": _tree_chart(rows, context)} if len(rows) else {}
+    rows, changes = tree_rows(result.table), result.tables["changes"].dropna(subset="cosine")
+    charts = {"lineage": _tree_chart(rows, context)} if len(rows) else {}
+    return charts | ({"changes": _changes_chart(changes, context)} if len(changes) else {})
 
 
 def tree_rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -107,6 +112,30 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
         description=_in_words(written),
     )
     return chart
+
+
+def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
+    """Draw the cosine of two models' changes, a cell for each matrix that both changed."""
+    names = short_names(table[["model", "other", "base"]].iloc[0])
+    first, second, base = names.values()
+    rows = table.assign(family=table["family"].map(family_label))
+    families = list(dict.fromkeys(rows["family"]))
+    most = float(rows["cosine"].abs().max())
+    tips = (
+        *(Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip("cosine", "Cosine")),
+        Tip("permuted_cosine", "Rows permuted"),
+    )
+    chart = heatmap(
+        rows, x="layer", y="family", value="cosine", titles=("Layer", None, "Cosine"),
+        ends=(min(0.0, float(rows["cosine"].min())), most or 1.0), tips=tips,
+        order=(sorted(set(rows["layer"])), families), height=ROW * len(families) + ROOM, context=context,
+    )  # fmt: skip
+    what = f"Changes of {first} and {second}"
+    words = cells_in_words(
+        rows, what, row="family", column="layer", value="cosine", value_title="cosine"
+    )
+    below = f"cosine of the weights minus those of {base}; matrices that both changed"
+    return chart.properties(title=heading(what, below), description=words)
 
 
 def _elbows(rows: pd.DataFrame) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
+from core.errors import SpecError
 from core.models.patterns import matching_refs
 from core.weights.clusters.members import MOST_MODELS
 
@@ -18,13 +19,26 @@ class LineageSpec(options.Spec):
         ("zoo:*",),
         most=MOST_MODELS,
         patterns=True,
+        said="lineage of {}",
         help="Models of one architecture: zoo:* stands for all included ones, path:/runs/* for all "
         "in a folder.",
     )
     families: tuple[str, ...] = options.words(
         "Families", help="Matrix families to include, such as query or ff1; leave empty for all."
     )
+    pair: tuple[str, ...] = options.models(
+        "Pair",
+        (),
+        least=0,
+        most=2,
+        help="Two fine-tunes of one base whose changes are compared by matrix; empty for the pair "
+        "with the most similar changes.",
+    )
     seed: int = options.seed("Seed of the permuted rows and of the sketches of large matrices.")
+
+    def check(self) -> None:
+        if len(set(self.pair)) == 1:
+            raise SpecError("A pair is two different models; name another, or none.")
 
     @property
     def refs(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.weights.lineage import PURPOSE
+from core.weights.lineage.changes import build_changes, build_siblings
 from core.weights.lineage.charts import figures
 from core.weights.lineage.spec import LineageSpec
 from core.weights.lineage.tables import (
@@ -36,6 +37,7 @@ from core.weights.lineage.text import (
     FORMULAS,
     HOW_TO_READ,
     REASON,
+    describe_changes,
     make_headline,
     make_methods,
     statements_of,
@@ -85,7 +87,8 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make the tree, the table of pairs and the scores of each rule.
 
     Raises:
-        TaskError: If the models cannot be compared.
+        ModelError: If the models cannot be compared.
+        SpecError: If the pair has no common base among them.
     """
     value = outputs.need("products")
     identities = _identities(spec, ready)
@@ -96,13 +99,17 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Result:
         "relatives": build_relatives(relatives),
         "rules": build_rules(relatives),
         "growth": build_growth(relatives),
+        "siblings": build_siblings(relatives),
     }
+    places = [(str(family), int(layer)) for family, layer in value["places"]]
+    tables["changes"] = build_changes(relatives, tables["siblings"], spec.pair, places)
     statements = statements_of(tables["lineage"], tables["rules"])
     return Result(
         study="weights lineage",
         spec=spec.plain(),
         headline=make_headline(statements, tables["lineage"], tables["rules"]),
         statements=statements,
+        notices=describe_changes(tables["siblings"], tables["changes"]),
         tables=tables,
         failures={**ready.sentences, **{str(ref): str(why) for ref, why in value["left_out"]}},
         provenance=provenance() | {"fingerprints": identities},

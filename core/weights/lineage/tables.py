@@ -52,6 +52,8 @@ class Relatives:
         parents: Of each model, in trees from the smallest norm.
         recorded: Parents on record.
         kinds: `FINE_TUNE` or `CHECKPOINT` where a parent is on record, else "".
+        paired, mixed: Inner products by matrix, (matrix, model, model), as they are and with the
+            rows of the second model in random order.
     """
 
     refs: tuple[str, ...]
@@ -65,6 +67,8 @@ class Relatives:
     parents: list[int]
     recorded: list[int]
     kinds: list[str]
+    paired: ndarray
+    mixed: ndarray
 
 
 def copies_in(value: Value, identities: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -101,7 +105,7 @@ def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:
     return Relatives(
         refs, distances, distances_from(permuted.sum(0), norms), cosines, norms_of(paired), norms,
         value["kurtosis"][:, kept].mean(0), forest, forests.root_at_lowest(forest, norms), recorded,
-        kinds,
+        kinds, paired, permuted,
     )  # fmt: skip
 
 

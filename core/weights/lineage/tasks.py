@@ -149,7 +149,7 @@ def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
     equal = [[first == second for second in digests] for first in digests]
     return {
         "paired": products.paired,
-        "permuted": products.permuted.astype(np.float32),  # chance only
+        "permuted": products.permuted,
         "kurtosis": np.array(kurtosis),
         "equal": np.array(equal, dtype=np.int64),
     }

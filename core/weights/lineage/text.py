@@ -120,6 +120,28 @@ def _some(words: Sequence[str]) -> str:
     return listed([*words[:MOST_NAMED], f"{len(words) - MOST_NAMED} more"])
 
 
+def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str, ...]:
+    """Say how similar the changes of the chosen pair are, beside all pairs and permuted rows.
+
+    Args:
+        siblings, changes: Tables of the result.
+    """
+    if changes.empty:
+        return ()
+    first, second, base = (str(changes[name].iloc[0]) for name in ("model", "other", "base"))
+    names = short_names((first, second, base))
+    row = siblings[(siblings["model"] == first) & (siblings["other"] == second)].iloc[0]
+    text = (
+        f"Changes of {names[first]} and {names[second]} from {names[base]} have a cosine of "
+        f"{text_of(float(row['cosine']), 'share')} (with rows permuted "
+        f"{text_of(float(row['permuted_cosine']), 'share')}"
+    )
+    if len(siblings) > 1:
+        median = text_of(float(siblings["cosine"].median()), "share")
+        text += f"; median of {len(siblings)} pairs with a common base {median}"
+    return (f"{text}).",)
+
+
 def make_methods(spec: LineageSpec) -> str:
     """A methods paragraph, ready to paste."""
     chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
@@ -133,7 +155,8 @@ def make_methods(spec: LineageSpec) -> str:
         "series of checkpoints, the one before. Chance is a random root of every tree, calculated "
         "exactly. Two rivals look for the nearest model by the norms of matrices alone, and with "
         "the rows of one of the two models in random order. Where all copies of a matrix have "
-        "more than 8 million numbers together, the matrices are count sketches."
+        "more than 8 million numbers together, the matrices are count sketches. Changes of two "
+        "models with one base are compared by the cosine of their weights minus the base's."
     )
 
 

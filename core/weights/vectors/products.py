@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from core.weights.vectors.sketches import calc_sketch
 
+LEAST_CHANGE = 1e-6  # of a base's norm: a smaller change is rounding
 HELD = 2**23  # numbers of all models' copies of a matrix; larger matrices are sketched to fit
 LEAST = 2**12  # entries of a sketch at least
 
@@ -103,3 +104,39 @@ def cosines_from(
     lengths = norms[..., :, None] * norms[..., None, :]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(lengths > 0, products / lengths, np.nan)
+
+
+def change_cosines(
+    products: Float[ndarray, "*matrix model model"],
+    paired: Float[ndarray, "*matrix model model"],
+    base: int,
+) -> Float[ndarray, "*matrix model model"]:
+    """Calculate cosines of the models' changes from one of them, the base.
+
+    Args:
+        products: Inner products of the weights, as they are or with rows permuted.
+        paired: Inner products as they are, from which the norms of the changes follow.
+        base: Place of the base among the models.
+
+    Returns:
+        Cosines; NaN where a model did not change.
+
+    Example:
+        >>> weights = np.array([[5.0, 5.0], [6.0, 5.0], [6.0, 6.0]])
+        >>> products = weights @ weights.T
+        >>> float(change_cosines(products, products, 0)[1, 2].round(4))
+        0.7071
+    """
+    squares = np.diagonal(_from_base(paired, base), axis1=-2, axis2=-1)
+    least = LEAST_CHANGE**2 * paired[..., base, base, None]
+    norms = np.sqrt(np.where(squares > least, squares, 0.0))
+    return cosines_from(_from_base(products, base), norms)
+
+
+def _from_base(
+    products: Float[ndarray, "*matrix model model"], base: int
+) -> Float[ndarray, "*matrix model model"]:
+    """Inner products of changes from a base, from those of the weights."""
+    left, right = products[..., :, base, None], products[..., None, base, :]
+    changes: ndarray = products - left - right + products[..., base, None, base, None]
+    return changes

@@ -165,6 +165,58 @@ def test_the_drawing_puts_every_model_below_its_parent() -> None:
     assert "From parse-slow: parse-0." in chart.to_dict()["description"]
 
 
+def test_changes_of_a_pair_are_compared_by_matrix() -> None:
+    models = ("zoo:seed-0", "zoo:parse-0", "zoo:parse-frozen-2", "zoo:nli-0")
+    result = run(*models, pair=("zoo:parse-frozen-2", "zoo:parse-0"))
+    siblings = result.tables["siblings"].set_index(["model", "other"])
+    assert len(siblings) == 3
+    assert set(siblings["base"]) == {"zoo:seed-0"}
+    assert siblings.loc[("zoo:parse-0", "zoo:parse-frozen-2"), "cosine"] == pytest.approx(
+        0.505, abs=0.001
+    )
+    assert siblings["permuted_cosine"].abs().max() < 0.05
+    changes = result.tables["changes"]
+    frozen = changes["layer"] <= 2
+    assert changes.loc[frozen, "cosine"].isna().all()
+    assert changes.loc[~frozen, "cosine"].min() > 0.4
+    assert set(figures(result)) == {"lineage", "changes"}
+    drawn = figures(result)["changes"].to_altair().to_dict()
+    rows = next(iter(drawn["datasets"].values()))
+    assert {row["layer"] for row in rows} == {3, 4, 5, 6}
+    assert any(".51" in notice for notice in result.notices)
+    assert run(*models).tables["changes"]["other"].iloc[0] == "zoo:parse-frozen-2", "most alike"
+
+
+def test_a_change_is_that_of_the_weights_study(tmp_path: Path) -> None:
+    """The cosine of two whole changes, computed matrix by matrix from the files."""
+    base, first, second = (
+        load_file(MODELS / name / "model.safetensors") for name in ("seed-0", "nli-0", "pos-0")
+    )
+    names = [
+        name
+        for name in base
+        if ".layer." in name and name.endswith("weight") and "LayerNorm" not in name
+    ]
+    changes = [
+        np.concatenate([(model[name] - base[name]).ravel() for name in names]).astype(float)
+        for model in (first, second)
+    ]
+    cosine = changes[0] @ changes[1] / np.prod([np.linalg.norm(change) for change in changes])
+    siblings = run("zoo:seed-0", "zoo:nli-0", "zoo:pos-0").tables["siblings"]
+    assert siblings["cosine"].iloc[0] == pytest.approx(cosine, abs=1e-5)
+
+
+def test_a_pair_without_a_common_base_is_refused() -> None:
+    with pytest.raises(SpecError, match="have no common base among the models"):
+        run(*FEW, pair=("zoo:nli-0", "zoo:sentiment-0-from-seed-1"))
+    with pytest.raises(SpecError, match="two different models"):
+        LineageSpec(pair=("zoo:nli-0",))
+    nothing = run("zoo:seed-0", "zoo:seed-1")
+    assert nothing.tables["changes"].empty
+    assert nothing.notices == ()
+    assert set(figures(nothing)) == {"lineage"}
+
+
 def test_families_restrict_what_is_compared() -> None:
     whole, part = (run("zoo:seed-0", "zoo:nli-0", families=f).table for f in ((), ("query",)))
     assert part["norm"].iloc[0] < whole["norm"].iloc[0]

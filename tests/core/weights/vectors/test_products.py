@@ -7,6 +7,7 @@ import pytest
 
 from core.weights.vectors.products import (
     LEAST,
+    change_cosines,
     cosines_from,
     distances_from,
     multiply_models,
@@ -38,6 +39,23 @@ def test_distances_and_cosines_follow_from_products() -> None:
     assert cosines[0, 2] == pytest.approx((MATRICES[0] * MATRICES[2]).sum() / norms[0] / norms[2])
     assert (np.diag(distances) == 0).all()
     assert np.isnan(cosines_from(np.zeros((1, 1)), np.zeros(1))).all()
+
+
+def test_cosines_of_changes_are_those_of_the_differences() -> None:
+    """Of two matrices at once, plain and with rows permuted; the third model did not change."""
+    tuned = [MATRICES[0], MATRICES[1], MATRICES[2], MATRICES[0].copy()]
+    stacks = [multiply_models(iter(tuned), 4, seed) for seed in (5, 6)]
+    paired, mixed = (
+        np.stack([getattr(each, name) for each in stacks]) for name in ("paired", "permuted")
+    )
+    plain, permuted = (change_cosines(each, paired, 0) for each in (paired, mixed))
+    first, second = MATRICES[1] - MATRICES[0], MATRICES[2] - MATRICES[0]
+    size = np.linalg.norm(first) * np.linalg.norm(second)
+    for place, seed in enumerate((5, 6)):
+        order = np.random.default_rng(seed).permutation(6)
+        assert plain[place, 1, 2] == pytest.approx((first * second).sum() / size)
+        assert permuted[place, 1, 2] == pytest.approx((first * second[order]).sum() / size)
+    assert np.isnan(plain[:, 3]).all()
 
 
 def test_sketched_distances_of_near_models_have_the_error_of_the_difference() -> None:
