@@ -128,7 +128,8 @@ def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
     chart = heatmap(
         rows, x="layer", y="family", value="cosine", titles=("Layer", None, "Cosine"),
         ends=(min(0.0, float(rows["cosine"].min())), most or 1.0), tips=tips,
-        order=(sorted(set(rows["layer"])), families), height=ROW * len(families) + ROOM, context=context,
+        order=(sorted(set(rows["layer"])), families), height=ROW * len(families) + ROOM,
+        context=context,
     )  # fmt: skip
     what = f"Changes of {first} and {second}"
     words = cells_in_words(
