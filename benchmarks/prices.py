@@ -59,6 +59,7 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "divergence", {"base": a, "compare": (b,), "others": (), **of(20)}
     yield "weights", {"base": a, "models": (tuned, other)}
     yield "weights intruders", {"base": a, "models": (tuned,)}
+    yield "weights lineage", {"models": (a, tuned, other)}
     less: dict[str, Any] = {"seeds": 1, "controls": 1, "epochs": 5} if wide else {}
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
     yield "probe edges", {"models": (a,), "untrained": False, **of(100)}

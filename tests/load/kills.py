@@ -61,6 +61,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "probe training": ("--sentences", "120", "--seeds", "1", "--draws", "20"),
     "weights": ("--permutations", "100"),
     "weights intruders": ("--draws", "20"),
+    "weights lineage": (),
     "align": ("--sentences", "60", "--methods", "identity", "ridge", "kernel"),
     "align check": (
         "--sentences",

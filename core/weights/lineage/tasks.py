@@ -54,18 +54,16 @@ def multiply_weights(
     opened, left_out = _open_all(models, identities, families)
     checkpoints, places, strangers = _of_most(opened)
     left_out |= strangers
-    names = [identified(identities[models.index(checkpoint.ref)]) for checkpoint, _ in checkpoints]
-    keys = {
-        number: key_of("lineage matrix", VERSION, names, list(place), seed)
-        for number, place in enumerate(places)
-    }
-    with keep_pieces(keys) as pieces:
-        for number, place in enumerate(places):
-            with span(number / len(places), (number + 1) / len(places)):
-                tick(0.0, f"{place[0]}, layer {place[1] + 1}")
-                if number not in pieces.values:
-                    pieces.add(number, _multiply_place(checkpoints, place, seed))
-    parts = [pieces.values[number] for number in range(len(places))]
+    parts: list[Value] = []
+    while not parts:
+        try:
+            names = [identified(identities[models.index(model.ref)]) for model, _ in checkpoints]
+            parts = _multiply_all(checkpoints, names, places, seed)
+        except UnreadableError as error:
+            left_out[error.ref] = str(error)
+            checkpoints = [each for each in checkpoints if each[0].ref != error.ref]
+            if len(checkpoints) < 2:
+                raise
     return {
         "models": [checkpoint.ref for checkpoint, _ in checkpoints],
         "places": [list(place) for place in places],
@@ -77,6 +75,14 @@ def multiply_weights(
 
 
 Opened = tuple[Checkpoint, dict[Place, Slot]]
+
+
+class UnreadableError(ModelError):
+    """A matrix that cannot be read; `ref` is its model's."""
+
+    def __init__(self, ref: str, reason: str) -> None:
+        super().__init__(reason)
+        self.ref = ref
 
 
 def _open_all(
@@ -130,6 +136,33 @@ def _of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[
     return kept, [place for place, _ in commonest], strangers
 
 
+def _multiply_all(
+    opened: Sequence[Opened], names: Sequence[str], places: Sequence[Place], seed: int
+) -> list[Value]:
+    """Multiply all matrices, those excepted that an interrupted run finished.
+
+    Args:
+        opened: The models.
+        names: Identities of their weights.
+        places: Of the matrices.
+        seed: As for `multiply_weights`.
+
+    Raises:
+        UnreadableError: If a model's matrix cannot be read.
+    """
+    keys = {
+        number: key_of("lineage matrix", VERSION, list(names), list(place), seed)
+        for number, place in enumerate(places)
+    }
+    with keep_pieces(keys) as pieces:
+        for number, place in enumerate(places):
+            with span(number / len(places), (number + 1) / len(places)):
+                tick(0.0, f"{place[0]}, layer {place[1] + 1}")
+                if number not in pieces.values:
+                    pieces.add(number, _multiply_place(opened, place, seed))
+    return [pieces.values[number] for number in range(len(places))]
+
+
 def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
     """Multiply one matrix of all models."""
     kurtosis: list[float] = []
@@ -139,7 +172,10 @@ def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
         for number, (checkpoint, slots) in enumerate(opened):
             tick(number / len(opened))
             slot = slots[place]
-            matrix = slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
+            try:
+                matrix = slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
+            except ModelError as error:
+                raise UnreadableError(checkpoint.ref, str(error)) from error
             kurtosis.append(calc_kurtosis(matrix))
             digests.append(hashlib.sha256(matrix.tobytes()).digest())
             yield matrix

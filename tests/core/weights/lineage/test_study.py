@@ -133,6 +133,16 @@ def test_copies_strangers_and_other_architectures_are_said_and_not_joined(tmp_pa
     }
 
 
+def test_weights_that_are_no_numbers_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    broken = copy_of("nli-0", tmp_path / "broken")
+    changed(tmp_path / "broken", "layer.3", np.nan)
+    result = run("zoo:seed-0", broken, "zoo:pos-0")
+    assert verdicts(result)[broken] == "left out"
+    assert "not finite" in result.failures[broken]
+    rest = run("zoo:seed-0", "zoo:pos-0")
+    assert result.tables["relatives"].equals(rest.tables["relatives"])
+
+
 def test_models_without_a_parent_on_record_are_joined_and_not_scored(tmp_path: Path) -> None:
     first = copy_of("seed-0", tmp_path / "first")
     second = copy_of("seed-0", tmp_path / "second")
@@ -234,6 +244,10 @@ def test_a_lineage_is_refused_with_what_to_do(
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelError, match="Fewer than two models"):
         run("zoo:seed-0", f"path:{folder}")
+    copy_of("seed-0", tmp_path / "broken")
+    changed(tmp_path / "broken", "query", np.nan)
+    with pytest.raises(ModelError, match="are not finite"):
+        run("zoo:seed-0", f"path:{tmp_path / 'broken'}")
     monkeypatch.setenv(MODE, "shared")
     monkeypatch.setattr("core.weights.lineage.study.MOST_SHARED", 3)
     with pytest.raises(SpecError, match="up to 3 models at once, not 5"):
