@@ -174,4 +174,4 @@ def collections_for(study: str) -> list[Collection]:
 def public_refs() -> tuple[str, ...]:
     """List the references that patterns of public models stand for."""
     refs = (preset.ref for preset in PRESETS)
-    return tuple(dict.fromkeys((*refs, *(ref for one in COLLECTIONS for ref in one.models))))
+    return tuple(dict.fromkeys((*refs, *(ref for each in COLLECTIONS for ref in each.models))))

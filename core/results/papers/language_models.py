@@ -1,4 +1,5 @@
-"""The bibliography of scoring sentences with language models, and of its statistics."""
+"""The bibliography of public language models, of scoring sentences with them, and of its
+statistics."""
 
 from __future__ import annotations
 
@@ -6,6 +7,15 @@ from core.results.papers.reference import Reference
 
 # fmt: off
 PAPERS = (
+    Reference(
+        "biderman2023", 2023, "inproceedings",
+        ("Biderman, Stella", "Schoelkopf, Hailey", "Anthony, Quentin", "Bradley, Herbie",
+         "O'Brien, Kyle", "Hallahan, Eric", "Khan, Mohammad Aflah", "Purohit, Shivanshu",
+         "Prashanth, USVSN Sai", "Raff, Edward", "Skowron, Aviya", "Sutawika, Lintang",
+         "van der Wal, Oskar"),
+        "Pythia: A Suite for Analyzing Large Language Models Across Training and Scaling", "ICML",
+        arxiv="2304.01373",
+    ),
     Reference(
         "bonett2000", 2000, "article", ("Bonett, Douglas G.", "Wright, Thomas A."),
         "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
@@ -19,6 +29,13 @@ PAPERS = (
         "marvin2018", 2018, "inproceedings", ("Marvin, Rebecca", "Linzen, Tal"),
         "Targeted Syntactic Evaluation of Language Models", "EMNLP",
         doi="10.18653/v1/D18-1151", arxiv="1808.09031",
+    ),
+    Reference(
+        "vanderwal2025", 2025, "inproceedings",
+        ("van der Wal, Oskar", "Lesci, Pietro", "Müller-Eberstein, Max", "Saphra, Naomi",
+         "Schoelkopf, Hailey", "Zuidema, Willem", "Biderman, Stella"),
+        "PolyPythias: Stability and Outliers across Fifty Language Model Pre-Training Runs", "ICLR",
+        arxiv="2503.09543",
     ),
     Reference(
         "warstadt2020", 2020, "article",
