@@ -20,6 +20,7 @@ from ui.study.layers import layer_option
 from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
+from ui.views.folders import folder_picker
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_ranks import ranks_view
 from ui.views.probe_sentence import sentence_view
@@ -73,6 +74,7 @@ def controls() -> None:
 
 
 form.draw(controls)
+folder_picker(form, ProbeSpec)
 asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
 if asked is None:
     st.stop()

@@ -22,6 +22,7 @@ from ui.study.models import fine_tune_finder, public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views import rsa as rsa_views
+from ui.views.folders import folder_picker
 from ui.views.maps import search_option
 from ui.views.rsa import CURVES, GRID, TEXTS, TOKENS, view_headline
 from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, TRAINING
@@ -81,6 +82,7 @@ def controls() -> None:
 
 
 form.draw(controls)
+folder_picker(form, RsaSpec)
 spec = form.spec(against="", against_genres=(), grid=False)
 if spec is None:
     st.stop()

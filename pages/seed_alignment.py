@@ -20,6 +20,7 @@ from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views.alignment import GROUPS, METHOD, SHOWN, STUDY_VIEWS, show_view
 from ui.views.alignment_experiments import EXPERIMENTS
+from ui.views.folders import folder_picker
 
 VIEWS = STUDY_VIEWS | views_of(EXPERIMENTS)
 
@@ -61,6 +62,7 @@ def controls() -> None:
 
 
 form.draw(controls)
+folder_picker(form, AlignSpec)
 spec = form.spec()
 if spec is None:
     st.stop()

@@ -22,6 +22,7 @@ from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.views import weights as weights_views
 from ui.views import weights_hub, weights_map
+from ui.views.folders import folder_picker
 from ui.views.maps import search_option
 from ui.views.weights_experiments import EXPERIMENTS
 
@@ -87,6 +88,7 @@ def controls() -> dict[str, bytes]:
 
 
 texts = form.draw(controls) or {}
+folder_picker(form, WeightsSpec)
 with form.fold:
     weights_hub.hub_panel(form.address)
 asked = form.spec(map="pca")

@@ -1,0 +1,152 @@
+"""Folders of this computer, listed to choose a model from: which hold a checkpoint, of what kind.
+
+Only folders below the working folder and the home folder are listed, and only names are read. Names
+that begin with a dot and links that lead elsewhere are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.files.checkpoints import (
+    ADAPTER,
+    CONFIG,
+    GGUF,
+    PICKLED,
+    PICKLED_INDEX,
+    SAFETENSORS,
+    SAFETENSORS_INDEX,
+)
+
+MOST_READ = 5_000  # names read of one folder
+MOST_LISTED = 100  # folders listed of one folder
+KINDS = {
+    "safetensors": (SAFETENSORS, SAFETENSORS_INDEX),
+    "bin": (PICKLED, PICKLED_INDEX),
+    "adapter": (ADAPTER,),
+}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A folder and the folders in it.
+
+    Attributes:
+        folder: Absolute, without links.
+        checkpoint: Its kind of checkpoint; "" if it holds none, see `checkpoint_in`.
+        folders: Name -> kind of checkpoint of each folder in it, sorted by name.
+        outside: How many links to folders elsewhere are left out.
+        more: Whether there are more folders than are listed.
+        above: The folder that contains it; None at the top.
+    """
+
+    folder: Path
+    checkpoint: str
+    folders: dict[str, str]
+    outside: int
+    more: bool
+    above: Path | None
+
+
+def top_folders() -> tuple[Path, ...]:
+    """Return the working folder and the home folder: what lies below them can be listed."""
+    tops = [Path.cwd()]
+    try:
+        tops.append(Path.home())
+    except RuntimeError:  # an account without a home
+        return (tops[0].resolve(),)
+    return tuple(dict.fromkeys(top.resolve() for top in tops))
+
+
+def list_folders(folder: Path, tops: Sequence[Path] | None = None) -> Listing:
+    """List the folders in a folder.
+
+    Args:
+        folder: Below one of `tops`, or one of them.
+        tops: Without links; `top_folders()` by default.
+
+    Raises:
+        ModelError: If the instance is shared, or the folder does not exist, is hidden, lies
+            elsewhere, or cannot be read.
+    """
+    if current_limits().shared:
+        raise ModelError(
+            "Folders of its computer are off on a shared instance: use zoo: or hub: models."
+        )
+    tops = top_folders() if tops is None else tops
+    try:
+        here = folder.resolve(strict=True)
+        if not _within(here, tops):
+            raise ModelError(
+                f"{folder} is hidden, or lies outside {' and '.join(map(str, tops))}: type it as "
+                "path:FOLDER instead."
+            )
+        with os.scandir(here) as entries:
+            names = list(islice((entry.name for entry in entries), MOST_READ + 1))
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{folder} cannot be listed ({reason}): choose another.") from error
+    folders: dict[str, str] = {}
+    outside = 0
+    for name in sorted(names[:MOST_READ], key=str.casefold):
+        if name.startswith("."):
+            continue
+        target = _folder_at(here / name)
+        if target is None:
+            continue
+        if not _within(target, tops):
+            outside += 1
+        elif len(folders) <= MOST_LISTED:
+            folders[name] = checkpoint_in(target)
+    above = None if here in tops and not _within(here.parent, tops) else here.parent
+    return Listing(
+        folder=here,
+        checkpoint=checkpoint_in(here),
+        folders=dict(islice(folders.items(), MOST_LISTED)),
+        outside=outside,
+        more=len(folders) > MOST_LISTED or len(names) > MOST_READ,
+        above=above,
+    )
+
+
+def checkpoint_in(folder: Path) -> str:
+    """Return the kind of checkpoint that a folder holds, by the names of its files: "safetensors",
+    "bin", "gguf" or "adapter"; "" if it holds none or cannot be read.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = {entry.name for entry in islice(entries, MOST_READ)}
+    except OSError:
+        return ""
+    for kind, files in KINDS.items():
+        if names.intersection(files) and (CONFIG in names or kind == "adapter"):
+            return kind
+    return "gguf" if any(name.endswith(GGUF) for name in names) else ""
+
+
+def _folder_at(path: Path) -> Path | None:
+    """Return the folder at a path, without links; None if there is none."""
+    try:
+        return path.resolve(strict=True) if path.is_dir() else None
+    except (OSError, RuntimeError):  # a circular link, or a folder that is not ours to enter
+        return None
+
+
+def _within(folder: Path, tops: Sequence[Path]) -> bool:
+    """Whether a folder without links lies below one of the tops, and no hidden folder between."""
+    return any(
+        not any(part.startswith(".") for part in inner.parts) for inner in _relative(folder, tops)
+    )
+
+
+def _relative(folder: Path, tops: Sequence[Path]) -> Iterator[Path]:
+    """Yield the folder's path from each top that contains it."""
+    for top in tops:
+        if folder.is_relative_to(top):
+            yield folder.relative_to(top)

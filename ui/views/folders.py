@@ -1,0 +1,152 @@
+"""The dialog that chooses a folder with a checkpoint for a model field; on a personal computer
+only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import streamlit as st
+
+from core.errors import ModelError, PalimpsestError
+from core.limits import current_limits
+from core.models.files.folders import MOST_LISTED, Listing, list_folders, top_folders
+from core.options import Option, Spec, options_of
+from ui.frame.links import Address
+from ui.frame.text import plain
+from ui.study.forms import Form
+
+KINDS = {
+    "safetensors": "safetensors",
+    "bin": "PyTorch .bin",
+    "gguf": "GGUF",
+    "adapter": "adapter",
+}
+HEIGHT = 300  # pixels of the list, which scrolls
+S = TypeVar("S", bound=Spec)
+
+
+def folder_picker(form: Form[S], spec: type[S]) -> None:
+    """Draw the button of the dialog below the form; nothing on a shared instance, or if the view
+    has no form.
+
+    Args:
+        form: The page's.
+        spec: Of its study; the options that take models can be filled.
+    """
+    if current_limits().shared or (form.experiment is not None and not form.experiment.read):
+        return
+    fields = {
+        option.name: option for option in options_of(spec) if option.kind in ("model", "models")
+    }
+    with form.fold:
+        pressed = st.button(
+            "Choose a folder",
+            key=form.address.key("choose a folder"),
+            icon=":material/folder_open:",
+            type="tertiary",
+            help="Lists the folders of this computer and puts one that holds a checkpoint into "
+            "the form.",
+        )
+    if pressed:
+        _dialog(form.address, fields)
+
+
+@st.dialog("Choose a folder")
+def _dialog(address: Address, fields: dict[str, Option]) -> None:
+    """List folders; close when one was taken."""
+    state = st.session_state
+    if state.pop(_taken(address), False):
+        st.rerun()
+    tops = top_folders()
+    with st.container(horizontal=True):
+        for top, label in zip(tops, ("Working folder", "Home"), strict=False):
+            _goto(address, label, top, icon=":material/home:" if label == "Home" else None)
+    try:
+        listing = list_folders(Path(state.get(_here(address), tops[0])), tops)
+    except ModelError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    st.markdown(f"**{plain(str(listing.folder))}**")
+    _show(address, listing)
+    if not listing.checkpoint:
+        st.caption(
+            "This folder holds no checkpoint: config.json with weights in safetensors or .bin, a "
+            ".gguf file, or an adapter."
+        )
+        return
+    st.caption(f"This folder holds a checkpoint ({KINDS[listing.checkpoint]}).")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Put it into",
+            list(fields),
+            format_func=lambda name: fields[name].label,
+            key=_field(address),
+        )
+        st.button(
+            "Use this folder",
+            key=address.key("use the folder"),
+            type="primary",
+            on_click=_take,
+            args=(address, fields, listing.folder),
+        )
+    if problem := state.pop(_refused(address), ""):
+        st.error(plain(problem), icon=":material/error:")
+
+
+def _show(address: Address, listing: Listing) -> None:
+    """Draw the folders as buttons that open them, and say what is left out."""
+    with st.container(height=HEIGHT, gap=None):
+        if listing.above is not None:
+            _goto(address, "Up", listing.above, icon=":material/arrow_upward:")
+        for name, kind in listing.folders.items():
+            label = plain(name) + (f" :gray-badge[{KINDS[kind]}]" if kind else "")
+            icon = ":material/deployed_code:" if kind else ":material/folder:"
+            _goto(address, label, listing.folder / name, icon=icon, type="tertiary")
+    notes = []
+    if listing.more:
+        notes.append(f"Only the first {MOST_LISTED} folders are listed; type path:FOLDER instead.")
+    if listing.outside:
+        links = "links" if listing.outside > 1 else "link"
+        notes.append(f"{listing.outside} {links} to folders elsewhere left out.")
+    if notes:
+        st.caption(" ".join(notes))
+
+
+def _goto(address: Address, label: str, folder: Path, **layout: object) -> None:
+    """Draw a button that opens a folder."""
+    key = address.key(f"{label} {folder}")
+    st.button(label, key=key, on_click=_open, args=(address, folder), **layout)  # type: ignore[arg-type]
+
+
+def _open(address: Address, folder: Path) -> None:
+    st.session_state[_here(address)] = str(folder)
+
+
+def _take(address: Address, fields: dict[str, Option], folder: Path) -> None:
+    """Put the folder into the chosen field; note why if the field refuses it."""
+    option, ref = fields[st.session_state[_field(address)]], f"path:{folder}"
+    value = ref if option.kind == "model" else list(dict.fromkeys([*address[option.name], ref]))
+    try:
+        option.check(value)
+    except PalimpsestError as error:
+        st.session_state[_refused(address)] = str(error)
+        return
+    address.set(option.name, value)
+    st.session_state[_taken(address)] = True
+
+
+def _here(address: Address) -> str:
+    return address.key("folder shown")
+
+
+def _field(address: Address) -> str:
+    return address.key("field of the folder")
+
+
+def _taken(address: Address) -> str:
+    return address.key("folder taken")
+
+
+def _refused(address: Address) -> str:
+    return address.key("folder refused")
