@@ -22,7 +22,8 @@ KINDS = {
     "gguf": "GGUF",
     "adapter": "adapter",
 }
-HEIGHT = 300  # pixels of the list, which scrolls
+HEIGHT = 300  # pixels of a list that scrolls
+FITTING = 5  # folders of a list that does not
 S = TypeVar("S", bound=Spec)
 
 
@@ -96,7 +97,8 @@ def _dialog(address: Address, fields: dict[str, Option]) -> None:
 
 def _show(address: Address, listing: Listing) -> None:
     """Draw the folders as buttons that open them, and say what is left out."""
-    with st.container(height=HEIGHT, gap=None):
+    long = len(listing.folders) > FITTING
+    with st.container(height=HEIGHT if long else "content", border=True, gap=None):
         if listing.above is not None:
             _goto(address, "Up", listing.above, icon=":material/arrow_upward:")
         for name, kind in listing.folders.items():
