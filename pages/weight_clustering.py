@@ -8,7 +8,6 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
-from core.weights.clusters.charts.figures import PAIR_TITLES
 from core.weights.clusters.members import fine_tunes
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY
@@ -23,7 +22,6 @@ from ui.study.results import show_headline, show_method
 from ui.views import weights as weights_views
 from ui.views import weights_hub, weights_map
 from ui.views.folders import folder_picker
-from ui.views.maps import search_option
 from ui.views.weights_experiments import EXPERIMENTS
 
 MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"
@@ -41,13 +39,6 @@ class Display(Spec):
     """What is shown of the study: part of the link, not of the study."""
 
     view: str = options.choice("View", MAP, VIEWS, help="Figure that is shown.")
-    colour: str = options.choice(
-        "Colour", "label", weights_map.COLUMNS, help="Column that colours the map."
-    )
-    axes: str = options.choice(
-        "Axes", "1-2", PAIR_TITLES, titled=True, help="Pair of the map's three axes that is shown."
-    )
-    search: str = search_option("models")
     layer: int = options.whole(
         "Layer",
         0,
@@ -60,7 +51,7 @@ class Display(Spec):
 form = Form(
     "weights",
     WeightsSpec,
-    display=options_of(Display),
+    display=(*options_of(Display), *options_of(weights_map.MapDisplay)),
     title="What was this model fine-tuned on?",
     lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus "
     "base) of many models: if those with the most similar updates share a task more often than "

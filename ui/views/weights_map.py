@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core import options
 from core.results.drawing.panels import Panels
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -24,7 +25,7 @@ from ui.study.figures import page_specs, show_charts, show_spec
 from ui.study.forms import Form
 from ui.study.results import show_table
 from ui.study.run_panel import run_panel
-from ui.views.maps import HOW_TO_MOVE, search_box
+from ui.views.maps import HOW_TO_MOVE, search_box, search_option
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context
@@ -42,6 +43,21 @@ OF_HELP = "**delta**: the update, fine-tuned minus base. **weights**: the weight
 CHART = "weights/map_chart"
 RING = "weights/ringed"  # the model ringed when the map was drawn, the view, how often it was drawn
 CLICKED = "weights/clicked"  # on the map, since then
+
+
+@dataclass(frozen=True)
+class MapDisplay(options.Spec):
+    """What is shown of the map: part of the link, not of the study."""
+
+    colour: str = options.choice("Colour", "label", COLUMNS, help="Column that colours the map.")
+    axes: str = options.choice(
+        "Axes",
+        "1-2",
+        charts.PAIR_TITLES,
+        titled=True,
+        help="Pair of the map's three axes that is shown.",
+    )
+    search: str = search_option("models")
 
 
 def redrawing(
