@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
+from core.alignment.published.rows import BATCH
 from core.alignment.published.spec import OURS_OF
 from core.models import costs
 from core.runs.price import Price
@@ -37,7 +38,7 @@ KERNELS = 30  # factorisations in the search for a width and a penalty
 SEARCHED, MOST_ROWS = 800.0, 4_000.0
 # Processor seconds of training a network on included models (one map, layer and direction) on a
 # processor without units for bfloat16, and the power of the width with which they grow.
-NETWORKS = {"inn": (4.7, 1.1), "mlp": (3.9, 1.1)}
+NETWORKS = {"inn": (4.7, 1.1), "mlp": (4.4, 0.75)}
 BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
 LABELLED = 300.0  # included labelled sentences
 STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double
@@ -45,6 +46,7 @@ KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
 PLANTED = 2  # maps fitted to a planted rotation, and copies of the rows that it takes
 BLOCKS = 4  # numbers of blocks of a known bijection
+PADDED = 3  # copies of the states of a batch of padded sentences
 ADAM = 4e-9  # processor seconds of an Adam step per weight
 FITS, PUBLISHED = (
     {"models": 5, "tuned": 1},
@@ -189,10 +191,9 @@ def protocol_price(spec: ProtocolSpec) -> Price:
         tasks += [costs.vectors(size, sentences) for size in pair]
         tasks += fitting(OURS_OF[group], width, rows, 2 * states)
         networks = PUBLISHED * 2 * width**2 * states * costs.SINGLE * 4
-        memory = max(
-            memory,
-            TASKS_AT_ONCE * max(networks, _stacked(2 * states * rows * width, OURS_OF[group])),
-        )
+        passing = PADDED * BATCH * spec.length * states * width * costs.SINGLE
+        ours = _stacked(2 * states * rows * width, OURS_OF[group])
+        memory = max(memory, TASKS_AT_ONCE * (networks + passing + ours))  # of tasks in turn
     return costs.price_of(
         sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(spec.groups), "pair")
     )
@@ -251,7 +252,7 @@ def _trained(name: str, width: int, rows: float) -> float:
         return PRODUCTS * (factors + fitted * rows * 2 * width) + SCORED * rows * (width + fitted)
     seconds, power = NETWORKS[name]
     return float(
-        seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.5), 2.0) ** 0.5
+        seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.25), 2.0) ** 0.5
     )
 
 

@@ -54,6 +54,7 @@ EXPERIMENTS = {
     "Attention": "seed_alignment",
     "Tags and labels": "probe_trees",
     "Intruders": "weight_clustering",
+    "Lineage": "weight_clustering",
     "Layer swap": "rsa",
     "Benchmark with known answers": "rsa",
 }
