@@ -77,6 +77,13 @@ def calc_stress(
     Args:
         distances: Symmetric, zero diagonal.
         points: Positions in the units of the distances.
+
+    Example:
+        >>> distances = np.array([[0.0, 3.0], [3.0, 0.0]])
+        >>> calc_stress(distances, np.array([[0.0, 0.0], [3.0, 0.0]]))
+        0.0
+        >>> round(calc_stress(distances, np.array([[0.0, 0.0], [2.0, 0.0]])), 2)
+        0.33
     """
     pairs = np.triu_indices(len(distances), 1)
     true = distances[pairs]
