@@ -135,9 +135,9 @@ COLUMNS: Mapping[str, str] = {
     "one of them did not change it",
     "rules.kind": "models scored: fine-tune, or checkpoint of a run",
     "growth.kind": "models scored: fine-tune, or checkpoint of a run",
-    "rule": "how a parent is found: by the tree from the root with the smallest norm or highest "
-    "kurtosis, by the tree in either direction, from a random root, or as the nearest model: by "
-    "weights, by the norms of matrices, or with rows permuted",
+    "rule": "how a parent is found: tree from the smallest norm, tree from the highest kurtosis, "
+    "tree without direction, tree from a random model, nearest model, nearest by norms of "
+    "matrices, or nearest with rows permuted",
     "right": "models whose parent on record is found; the expected number for random roots",
     "rules.of": "models with a parent on record",
     "rules.share": "share of these models whose parent on record is found",
