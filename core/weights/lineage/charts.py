@@ -1,8 +1,11 @@
-"""The chart of the lineage study: models as a tree, a line from each to its parent."""
+"""The charts of the lineage study: models as trees, a line from each to its parent, and the
+changes of two models."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from core.models.weights.families import family_label
 from core.results.drawing.context import PAGE, Context
@@ -19,11 +22,13 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-AGREES, DIFFERS, SILENT = "as on record", "not as on record", "no parent on record"
+AGREES, DIFFERS, SILENT = "as recorded", "not as recorded", "not recorded"
 LOOKS = {AGREES: (BLUE, "circle"), DIFFERS: (ORANGE, "square"), SILENT: (GREY, "triangle-up")}
 TITLE = "Which model comes from which"
 ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
 LETTERS = 150  # most pixels of a model's name
+BESIDE, APART = 4, 0.22  # models that share a row at most, and the steps between them
+DENSE = 0.78  # of a usual row, so that the included models fit a screen
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
@@ -40,7 +45,9 @@ def tree_rows(table: pd.DataFrame) -> pd.DataFrame:
         table: `lineage` of the result.
 
     Returns:
-        The rows of roots, descendants and unrelated models, with `name` and `group`.
+        The rows of roots, descendants and unrelated models, with `name`, `group`, and where each is
+        drawn: `row`, a label, and `step`, to the right. Models of one parent that differ in a
+        number share a row if none descends from them: "nli-0, -1, -2".
     """
     shown = table[table["verdict"].isin((ROOT, DESCENDS, ALONE))]
     names = short_names(table["model"])
@@ -55,19 +62,36 @@ def tree_rows(table: pd.DataFrame) -> pd.DataFrame:
         waiting += sorted(children.get(model, []), key=lambda ref: len(children.get(ref, [])))[::-1]
     group = shown["agrees"].map({True: AGREES, False: DIFFERS}).astype(object).fillna(SILENT)
     drawn = shown.assign(name=shown["model"].map(names), group=group).set_index("model")
-    return drawn.loc[order].reset_index()
+    drawn = drawn.loc[order].reset_index()
+    labels, places = _shared_rows(drawn, set(children))
+    return drawn.assign(row=labels, step=drawn["generation"] + APART * np.array(places))
+
+
+def _shared_rows(drawn: pd.DataFrame, parents: set[str]) -> tuple[list[str], list[int]]:
+    """Find the label of each model's row, and its place among the models that share it."""
+    rows: list[list[str]] = []
+    kinds: list[object] = []
+    places = []
+    for row in drawn.itertuples():
+        stem, _, number = str(row.name).rpartition("-")
+        leaf = row.parent and str(row.model) not in parents and number.isdigit()
+        kind = (row.parent, row.group, stem) if leaf else str(row.name)
+        if kinds and kinds[-1] == kind and len(rows[-1]) < BESIDE:
+            rows[-1].append(f"-{number}")
+        else:
+            kinds.append(kind)
+            rows.append([str(row.name)])
+        places.append(len(rows[-1]) - 1)
+    each = np.cumsum([place == 0 for place in places]) - 1
+    return [", ".join(rows[number]) for number in each], places
 
 
 def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
-    deepest = int(rows["generation"].max())
-    names = list(rows["name"])
-    x = channel(
-        "generation:Q", title="Steps from the root",
-        scale={"domain": [-0.3, deepest + 0.3], "nice": False},
-        axis={"values": list(range(deepest + 1)), "format": "d", "grid": False},
-    )  # fmt: skip
+    labels = list(dict.fromkeys(rows["row"]))
+    ends = [-0.3, float(rows["step"].max()) + 0.3]
+    x = channel("step:Q", axis=None, scale={"domain": ends, "nice": False})
     y = channel(
-        "name:N", title=None, sort=names,
+        "row:N", title=None, sort=labels,
         axis={"ticks": False, "domain": False, "labelLimit": LETTERS, "labelOverlap": False},
     )  # fmt: skip
     lines = (
@@ -80,6 +104,7 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
     looks = {"domain": shown}
     tips = (
         *(Tip("name", "Model"), Tip("parent", "Parent"), Tip("recorded", "Parent on record")),
+        Tip("generation", "Steps from the root", "whole"),
         *(Tip("relative_delta", "Relative weight change", "measure"), Tip("cosine", "Cosine")),
         *(
             Tip("norm", "Norm", "measure"),
@@ -107,7 +132,7 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
     )  # fmt: skip
     chart: Chart = layered(lines, points).properties(
         width="container",
-        height=context.row * (len(rows) + 1),
+        height=DENSE * context.row * (len(labels) + 1),
         title=heading(TITLE, "trees by the distance of weights, from their smallest norms"),
         description=_in_words(written),
     )
@@ -140,20 +165,20 @@ def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
 
 
 def _elbows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Make three points of each branch: the parent, the corner below it, and the model."""
+    """Make three points of each branch: the parent, the corner below it, and the row's model."""
     import pandas as pd
 
     by_model = rows.set_index("model")
     points = []
-    for row in rows[rows["parent"] != ""].itertuples():
+    for row in rows[rows["parent"] != ""].drop_duplicates("row").itertuples():
         parent = by_model.loc[row.parent]
         corners = (
-            (parent["generation"], parent["name"]),
-            (parent["generation"], row.name),
-            (row.generation, row.name),
+            (parent["step"], parent["row"]),
+            (parent["step"], row.row),
+            (row.step, row.row),
         )
-        points += [(row.name, place, *corner) for place, corner in enumerate(corners)]
-    return pd.DataFrame(points, columns=["branch", "place", "generation", "name"])
+        points += [(row.row, place, *corner) for place, corner in enumerate(corners)]
+    return pd.DataFrame(points, columns=["branch", "place", "step", "row"])
 
 
 def _in_words(rows: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ from core.models.zoo import zoo_folder
 from core.results.columns import meaning
 from core.results.export import Result
 from core.weights.lineage import tables
-from core.weights.lineage.charts import AGREES, DIFFERS, figures, tree_rows
+from core.weights.lineage.charts import AGREES, APART, DIFFERS, figures, tree_rows
 from core.weights.lineage.spec import LineageSpec
 from core.weights.lineage.study import STUDY
 from core.weights.lineage.tables import recorded_parents
@@ -173,6 +173,19 @@ def test_the_drawing_puts_every_model_below_its_parent() -> None:
     chart = figures(result)["lineage"]
     chart.to_altair()
     assert "From parse-slow: parse-0." in chart.to_dict()["description"]
+
+
+def test_leaves_that_differ_in_a_number_share_a_row() -> None:
+    numbered = ("zoo:nli-0", "zoo:nli-1", "zoo:nli-2", "zoo:sentiment-0")
+    rows = tree_rows(run("zoo:seed-0", *numbered).table).set_index("model")
+    assert rows.loc["zoo:nli-1", "row"] == "nli-0, -1, -2"
+    assert rows.loc[list(numbered), "row"].nunique() == 2
+    assert rows.loc["zoo:seed-0", "row"] == "seed-0"
+    steps = rows.loc[list(numbered[:3]), "step"]
+    assert np.diff(steps.to_numpy(float)) == pytest.approx([APART, APART])
+    assert rows.loc["zoo:nli-0", "step"] == rows.loc["zoo:sentiment-0", "step"] == 1
+    chart = figures(run("zoo:seed-0", *numbered))["lineage"].to_dict()
+    assert len(chart["layer"][1]["encoding"]["y"]["sort"]) == 3
 
 
 def test_changes_of_a_pair_are_compared_by_matrix() -> None:
