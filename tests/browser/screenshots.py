@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Error, Page, sync_playwright
 
 from core.options import options_of
-from tests.browser.conftest import ARGUMENTS, CHROMIUM
+from tests.browser.conftest import ARGUMENTS, CHROMIUM, GUIDED
 from tests.browser.server import serve
 from ui.frame.shell import PAGES
 
@@ -107,6 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 tab = browser.new_page(
                     viewport={"width": width, "height": height}, color_scheme=theme
                 )
+                tab.add_init_script(GUIDED)
                 for name, address in places():
                     if asked.only not in address:
                         continue
