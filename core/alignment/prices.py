@@ -193,7 +193,7 @@ def protocol_price(spec: ProtocolSpec) -> Price:
         networks = PUBLISHED * 2 * width**2 * states * costs.SINGLE * 4
         passing = PADDED * BATCH * spec.length * states * width * costs.SINGLE
         ours = _stacked(2 * states * rows * width, OURS_OF[group])
-        memory = max(memory, TASKS_AT_ONCE * (networks + passing + ours))  # of tasks in turn
+        memory = max(memory, TASKS_AT_ONCE * max(networks, passing, ours))
     return costs.price_of(
         sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(spec.groups), "pair")
     )

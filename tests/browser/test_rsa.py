@@ -86,7 +86,9 @@ def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf8"))))
     assert download.value.suggested_filename == "palimpsest-rsa-by-layer-rsa.csv"
     band = ["similarity", "low", "high", "null_low", "null_high"]
-    assert list(rows[0]) == ["model", "layer", *band, "relative_change", "apart", "scaled", "runs"]
+    sizes = ["relative_change", "apart", "scaled", "runs"]
+    calibrated = ["calibrated", "calibrated_low", "calibrated_high"]
+    assert list(rows[0]) == ["model", "layer", *band, *sizes, *calibrated]
     assert [int(row["layer"]) for row in rows] == list(range(len(rows)))
     assert all(-1 <= float(row["similarity"]) <= 1 for row in rows)
 

@@ -20,6 +20,7 @@ from core.commands.pricing import check_price
 from core.errors import SpecError
 from core.results.columns import COLUMNS
 from core.results.report import report_html
+from core.runs import tasks
 from core.vectors.activations import extract
 from tests import ROOT
 from tests.docs.blocks import blocks_of
@@ -79,6 +80,9 @@ def length_study(
     for name in [name for name in sys.modules if name.startswith("core.rsa.length")]:
         del sys.modules[name]
     vars(room).pop("length", None)
+    for identity, place in [*tasks._IDENTITIES.items()]:
+        if place.startswith("core.rsa.length"):
+            del tasks._IDENTITIES[identity]
 
 
 def length_form() -> None:

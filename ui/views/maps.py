@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from core import options
 from ui.frame.links import Address
 from ui.study.controls import KEPT
-
-if TYPE_CHECKING:
-    pass
 
 SEARCH = "search"  # the display option of the search
 HOW_TO_MOVE = (
@@ -47,6 +44,8 @@ def search_box(address: Address, *, update: bool = False) -> str:
         width=150,
         **KEPT,
     )
-    if update:
-        address.update()
+    written = address.key("search written")
+    if update and st.session_state.setdefault(written, text) != text:
+        st.session_state[written] = text
+        address.update()  # not in every run: a run for an intermediate layer is no step back
     return str(text)

@@ -21,6 +21,8 @@ from core.models.loading.construction import import_transformers, open_config, s
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+# what Python raises at the limit of its memory; the second where C code failed to say so
+NO_ROOM = (MemoryError, SystemError)
 TOGETHER = 256  # texts of one reply
 MOST_IDS = MAX_SUBWORDS + 1  # of a text; more would say no more than that it is too long
 LONGEST_TOKEN = 100  # characters of a token
@@ -41,7 +43,7 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
         tokenizer = reader.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True, **options
         )
-    except MemoryError:
+    except NO_ROOM:  # ends the process, which says enough
         raise
     except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
         raise ModelError(
@@ -94,7 +96,7 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
         _open[folder] = read_tokenizer(folder, ref)
     try:
         yield from replies(_open[folder], request)
-    except MemoryError:  # ends the process, which says enough
+    except NO_ROOM:
         raise
     except Exception as error:
         raise ModelError(
