@@ -1,18 +1,25 @@
-"""A tab that draws a figure 500 times keeps the memory that it had."""
+"""A tab that draws a figure many times keeps the memory that it had.
+
+PALIMPSEST_REDRAWS=500 redraws for two minutes; the suite draws 150 times.
+"""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-REDRAWS, WARM = 500, 30
-MOST_GROWTH = 10e6  # bytes of JavaScript after a collection: 20 kB a redraw; the page has 31 MB
+REDRAWS, WARM = int(os.environ.get("PALIMPSEST_REDRAWS", "150")), 30
+# bytes of JavaScript after a collection; 500 redraws leave 4 MB on a page that has 31 MB, and a
+# leak of one figure's data in every redraw 10 MB after 150
+MOST_GROWTH = 10e6
 CHART = "[data-testid=stVegaLiteChart]"
 
 
-def test_500_redraws_leave_the_heap_where_it_was(page: Page, app_url: str) -> None:
+def test_redraws_leave_the_heap_where_it_was(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?view=Token+map&layer=3")
     expect(page.locator(f"{CHART} svg").first).to_be_visible()
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
