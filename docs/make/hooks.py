@@ -30,7 +30,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and figures that are made from the code."""
-    for place, content in {**made_pages(), **made_images()}.items():
+    made: dict[str, str | bytes] = {**made_pages(), **made_images()}
+    for place, content in made.items():
         files.append(File.generated(config, place, content=content))
     return files
 
