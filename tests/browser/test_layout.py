@@ -51,8 +51,9 @@ def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name
     page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]
     expect(page.locator(".headline")).to_be_visible()
     assert bottom(page, ".headline") < TELEPHONE["height"]
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")
+    narrow = "(node => node.scrollWidth <= node.clientWidth)"
+    main = "document.querySelector('[data-testid=stMain]')"
+    page.wait_for_function(f"() => {narrow}({main})")  # once charts are drawn anew for the width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
