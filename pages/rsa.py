@@ -20,7 +20,7 @@ from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import fine_tune_finder, public_models
 from ui.study.price import priced_panel
-from ui.study.results import show_headline, show_method
+from ui.study.results import show_method, show_view_headline
 from ui.views import rsa as rsa_views
 from ui.views.folders import folder_picker
 from ui.views.maps import search_option
@@ -111,7 +111,7 @@ if outcome is None:
     form.without_result()
 result = outcome
 form.say_read(spec, result)
-show_headline(result, view_headline(result, view), form.bar)
+show_view_headline(result, view, view_headline, form.bar)
 if not len(result.table):
     form.unfold(spec)
     st.stop()

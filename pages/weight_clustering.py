@@ -18,7 +18,7 @@ from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
 from ui.study.models import public_models
 from ui.study.price import priced_panel
-from ui.study.results import show_headline, show_method
+from ui.study.results import show_method, show_view_headline
 from ui.views import weights as weights_views
 from ui.views import weights_hub, weights_map
 from ui.views.folders import folder_picker
@@ -109,7 +109,7 @@ if outcome is None:
 result = outcome
 if not len(result.table):
     form.unfold(spec)
-show_headline(result, weights_views.view_headline(result, view), form.bar)
+show_view_headline(result, view, weights_views.view_headline, form.bar)
 if view == NEIGHBOURS:
     weights_views.neighbours_view(result)
 elif view == DISTANCES:

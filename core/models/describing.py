@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
+from core.models.files.memory import remembered_folder
 from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import not_included, read_manifest, zoo_folder
@@ -109,7 +111,42 @@ def tokenizer_fingerprint(ref: str | ModelRef) -> str:
     ref = parse_ref(ref)
     folder = locate(ref)
     with Restoring(ref):
-        return checkpoints.tokenizer_hash(folder, checkpoints.read_config(folder))
+        return _tokenizer_of(folder)
+
+
+@remembered_folder
+def _tokenizer_of(folder: Path) -> str:
+    return checkpoints.tokenizer_hash(folder, checkpoints.read_config(folder))
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What a model's files say, whoever asks."""
+
+    model_type: str
+    architecture: str
+    config_hash: str
+    sizes: tuple[int, int, int]
+    vocabulary: int
+    parameters: int
+    hashes: tuple[str, ...]
+    pickled: bool
+
+
+@remembered_folder
+def _files_of(folder: Path) -> _Files:
+    config = checkpoints.read_config(folder)
+    files = checkpoints.weight_files(folder)
+    return _Files(
+        model_type=config["model_type"],
+        architecture=(config.get("architectures") or ["?"])[0],
+        config_hash=checkpoints.config_hash(config),
+        parameters=count_parameters(folder, config),
+        sizes=checkpoints.sizes(config),
+        vocabulary=int(config.get("vocab_size", 0)),
+        hashes=tuple(checkpoints.content_hash(path) for path in files),
+        pickled=checkpoints.is_pickled(files),
+    )
 
 
 def describe(ref: str | ModelRef) -> ModelInfo:
@@ -122,34 +159,29 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     ref = parse_ref(ref)
     folder = locate(ref)
     with Restoring(ref):
-        config = checkpoints.read_config(folder)
-        files = checkpoints.weight_files(folder)
-        parameters = count_parameters(folder, config)
-        hashes = [checkpoints.content_hash(path) for path in files]
-    _check_manifest(ref, hashes)
+        files = _files_of(folder)
+    _check_manifest(ref, files.hashes)
     limits = current_limits()
-    if parameters > limits.max_parameters:
-        raise too_large(ref, parameters, limits.max_parameters)
-    if checkpoints.is_pickled(files) and limits.shared:
+    if files.parameters > limits.max_parameters:
+        raise too_large(ref, files.parameters, limits.max_parameters)
+    if files.pickled and limits.shared:
         raise ModelError(
             f"{ref} has pickled weights only (.bin), which a shared instance does not open: "
             "choose another model."
         )
-    identity = ["random", RANDOM_VERSION, RANDOM_SEED] if ref.random else hashes
-    layers, width, heads = checkpoints.sizes(config)
+    identity = ["random", RANDOM_VERSION, RANDOM_SEED] if ref.random else files.hashes
+    layers, width, heads = files.sizes
     return ModelInfo(
         ref=str(ref),
-        fingerprint=hashlib.sha256(
-            json.dumps([identity, checkpoints.config_hash(config)]).encode()
-        ).hexdigest(),
-        architecture=(config.get("architectures") or ["?"])[0],
-        model_type=config["model_type"],
+        fingerprint=hashlib.sha256(json.dumps([identity, files.config_hash]).encode()).hexdigest(),
+        architecture=files.architecture,
+        model_type=files.model_type,
         layers=layers,
         d_model=width,
         heads=heads,
-        vocabulary=int(config.get("vocab_size", 0)),
-        parameters=parameters,
-        family=ARCHITECTURES[config["model_type"]].family,
+        vocabulary=files.vocabulary,
+        parameters=files.parameters,
+        family=ARCHITECTURES[files.model_type].family,
     )
 
 
@@ -161,7 +193,7 @@ def too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
     )
 
 
-def _check_manifest(ref: ModelRef, hashes: list[str]) -> None:
+def _check_manifest(ref: ModelRef, hashes: Sequence[str]) -> None:
     """Refuse an included model whose hash is not the manifest's."""
     if ref.kind != "zoo":
         return

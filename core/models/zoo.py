@@ -18,6 +18,7 @@ from core.errors import ModelError
 from core.models.files.memory import remembered
 
 MANIFEST = "manifest.json"
+BESIDE = Path(__file__).resolve().parents[2] / "zoo"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Problem:
 
 def zoo_folder() -> Path:
     """Folder of the included models: `PALIMPSEST_ZOO`, or `zoo/` beside `core/`."""
-    return Path(os.environ.get("PALIMPSEST_ZOO") or Path(__file__).resolve().parents[2] / "zoo")
+    return Path(os.environ.get("PALIMPSEST_ZOO") or BESIDE)
 
 
 def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:

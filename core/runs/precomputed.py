@@ -20,6 +20,7 @@ VARIABLE = "PALIMPSEST_PRECOMPUTED"
 ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
 SUFFIX = ".safetensors"
+MODELS = Path(__file__).resolve().parents[2] / "zoo"
 LARGEST = 2**28  # bytes read at once; larger entries count as missing, as a defence
 BEGINNING = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 TROUBLE = (OSError, BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError)
@@ -98,5 +99,5 @@ def default_precomputed() -> Precomputed | None:
     named = os.environ.get(VARIABLE, os.environ.get(ALIAS, "")).strip()
     if named == NONE:
         return None
-    box = Path(os.environ.get("PALIMPSEST_ZOO") or Path(__file__).resolve().parents[2] / "zoo")
+    box = Path(os.environ.get("PALIMPSEST_ZOO") or MODELS)
     return Precomputed(Path(named).expanduser().absolute() if named else box / FILE)

@@ -31,11 +31,12 @@ CLEARNLP_NOTICE = (
 _INSTALLED = re.compile(r"en_core_web_[a-z]+")
 
 
-def available_pipelines() -> list[str]:
-    """List the names that `parse_sentences` accepts: `box`, then the installed `en_core_web_*`,
-    sorted."""
+@lru_cache(maxsize=1)
+def available_pipelines() -> tuple[str, ...]:
+    """List the names that `parse_sentences` accepts: `box`, then the `en_core_web_*` that were
+    installed when it was first asked, sorted."""
     names = {entry.name for entry in importlib.metadata.entry_points(group="spacy_models")}
-    return [BOX, *sorted(name for name in names if _INSTALLED.fullmatch(name))]
+    return (BOX, *sorted(name for name in names if _INSTALLED.fullmatch(name)))
 
 
 def pipeline_fingerprint(pipeline: str = BOX) -> str:

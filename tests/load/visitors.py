@@ -44,6 +44,7 @@ PATIENCE = 120.0  # seconds for an answer, so that a late one is counted and not
 LOOKS = 0.3  # seconds between two looks at the server's memory
 PAUSE = (0.5, 3.0)  # seconds between a visitor's acts
 EVIL = "hub:org/evil"
+REFUSED = 413  # status of an upload that is too large
 SAVE = "Save"  # the button of a file that was made
 PAGES = ("", "rsa", "probe_trees", "weight_clustering", "seed_alignment", "teaching")
 VIEWS = {
@@ -189,7 +190,7 @@ async def upload(visitor: Visitor) -> None:
     status = await asyncio.to_thread(
         put, visitor.address, visitor.tab.session, SHARED.max_upload_bytes + 2**19
     )
-    if status != 413:
+    if status != REFUSED:
         raise TabError(f"an upload that is too large was answered with {status}")
 
 
@@ -229,6 +230,10 @@ def put(address: str, session: str, size: int) -> int:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, BrokenPipeError | ConnectionResetError):
+            return REFUSED  # the server closed before the end of what it will not take
+        raise
 
 
 def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:

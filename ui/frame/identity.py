@@ -11,6 +11,7 @@ from core.errors import PalimpsestError
 from core.models import fingerprint, parse_ref
 from core.models.hub.client import changes
 from ui.frame.links import Address
+from ui.frame.shared import for_a_second
 from ui.frame.text import plain
 
 UPLOAD = "upload"
@@ -63,15 +64,15 @@ def contents(*refs: str) -> tuple[str, ...]:
 
     The page never waits for the Hub: the study asks which commit a Hub model is at.
     """
-    marks = []
-    for ref in refs:
-        try:
-            parsed = parse_ref(ref)
-            marks.append(
-                str(changes(parsed.name, parsed.revision))
-                if parsed.kind == "hub"
-                else fingerprint(parsed)
-            )
-        except PalimpsestError:
-            marks.append("")  # the study itself says what is wrong with it
-    return tuple(marks)
+    return tuple(_content(ref) for ref in refs)
+
+
+@for_a_second
+def _content(ref: str) -> str:
+    try:
+        parsed = parse_ref(ref)
+        if parsed.kind == "hub":
+            return str(changes(parsed.name, parsed.revision))
+        return fingerprint(parsed)
+    except PalimpsestError:
+        return ""  # the study itself says what is wrong with it

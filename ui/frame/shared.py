@@ -10,16 +10,18 @@ need their place.
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, TypeVar, cast
+from functools import lru_cache, partial, wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 import streamlit as st
 
 Value = TypeVar("Value")
+Arguments = ParamSpec("Arguments")
 KEPT = 256  # entries that are kept; a chart or a file takes 10 to 500 kB
 
 
@@ -84,6 +86,25 @@ class MadeOnce:
         for key in list(self._slots):  # a copy: the collector may remove another owner at any time
             if key[0] == number:
                 self._slots.pop(key, None)
+
+
+def for_a_second(make: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+    """Remember a function's values for a second at most: sessions that redraw at the same moment
+    ask once.
+
+    Arguments are hashable. What is raised is not remembered. For what a page shows: a study looks
+    for itself.
+    """
+
+    @lru_cache(maxsize=KEPT)
+    def within(second: int, *given: Arguments.args, **named: Arguments.kwargs) -> Value:
+        return make(*given, **named)
+
+    @wraps(make)
+    def remembered(*given: Arguments.args, **named: Arguments.kwargs) -> Value:
+        return within(int(time.monotonic()), *given, **named)  # type: ignore[arg-type]  # hashable
+
+    return remembered
 
 
 @st.cache_resource(show_spinner=False)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.runs.runner import Progress
 
 KEPT = 16  # finished jobs that are kept; the results of older ones are in the store
+LOOKED = 512  # looks that found a study not stored; they hold no result
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
 Work = Callable[[Callable[["Progress"], None], Signal], Any]
@@ -339,9 +340,14 @@ class Jobs:
         job.ended.set()
 
     def _forget_oldest(self) -> None:
-        ended = [key for key, job in self._jobs.items() if job.over]
-        for key in ended[: max(0, len(ended) - self._kept)]:
-            del self._jobs[key]
+        for holding, most in ((True, self._kept), (False, LOOKED)):
+            ended = [
+                key
+                for key, job in self._jobs.items()
+                if job.over and (job.state is not State.NOT_STORED) is holding
+            ]
+            for key in ended[: max(0, len(ended) - most)]:
+                del self._jobs[key]
 
 
 def _nothing(progress: Callable[[Progress], None], signal: Signal) -> None:

@@ -13,6 +13,7 @@ from core.commands.study import refs_of
 from core.errors import PalimpsestError, SpecError
 from core.results.export import Result
 from core.runs.price import length
+from ui.frame.shared import for_a_second
 from ui.frame.text import plain
 from ui.study.forms import Form
 from ui.study.run_panel import ENDED_WITHOUT, is_stored, run_panel
@@ -140,6 +141,7 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
     return False
 
 
+@for_a_second
 def _said(pricing: Pricing, spec: Any) -> Said:
     price = pricing(spec)
     refused = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from core.results.glossary import explained
 from core.results.report import MISLEADING
 from core.results.table_words import label_of, title_of_table
 from ui.frame.naming import named_cells, names_here
+from ui.frame.shared import made_once
 from ui.frame.text import plain
 from ui.study.figures import show_charts
 
@@ -52,6 +53,24 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
     )
     show_sentence(shown)
     show_notes(result, bar, [result.headline] if shown != result.headline else [])
+
+
+def show_view_headline(
+    result: Result,
+    view: str,
+    write: Callable[[Result, str], str],
+    bar: DeltaGenerator | None = None,
+) -> None:
+    """As `show_headline`, with a view's sentence, which is written once for all sessions.
+
+    Args:
+        result, bar: As for `show_headline`.
+        view: The view's name.
+        write: (result, view) -> the view's headline.
+    """
+    names = tuple(sorted(names_here().items()))
+    sentence = made_once().get(result, ("headline", view, names), lambda: write(result, view))
+    show_headline(result, sentence, bar)
 
 
 def cautioned(result: Result, sentence: str) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from core.runs.tasks import Signal
 
 EVERY = 0.5  # seconds between two updates of the progress bar
-LOOK = 10.0  # seconds at most to find out whether a study is stored
+LOOK = 2.0  # seconds at most to find out whether a study is stored: then its button stands there
 PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress bar
 CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes there."
 PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"

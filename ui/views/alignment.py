@@ -29,10 +29,10 @@ from ui.study.layers import Picking, layer_slider, played
 from ui.study.results import (
     cautioned,
     show_charts,
-    show_headline,
     show_notes,
     show_sentence,
     show_table,
+    show_view_headline,
 )
 from ui.views.alignment_experiments import EXPERIMENTS, ROTATION
 
@@ -93,7 +93,7 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
     if view == SPACE:
         show_notes(result, form.bar, [result.headline])
     else:
-        show_headline(result, SENTENCES[view](result), form.bar)
+        show_view_headline(result, view, lambda result, view: SENTENCES[view](result), form.bar)
     table, parts = view_charts(result, view)
     if not parts:
         st.info(

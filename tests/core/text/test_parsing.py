@@ -266,7 +266,7 @@ def test_pipelines_there_are(monkeypatch):
     names = ["en_core_web_sm", "de_core_news_sm", "en_core_web_sm"]
     entries = [types.SimpleNamespace(name=name) for name in names]
     monkeypatch.setattr(parsing.importlib.metadata, "entry_points", lambda group: entries)
-    assert available_pipelines() == ["box", "en_core_web_sm"]
+    assert available_pipelines.__wrapped__() == ("box", "en_core_web_sm")
 
 
 @pytest.mark.parametrize("name", ["", "../box", "de_core_news_sm", "/etc", "en_core_web_sm; rm"])

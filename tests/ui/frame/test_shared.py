@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ui.frame.shared import MadeOnce
+from ui.frame.shared import MadeOnce, for_a_second
 
 
 class Owner:
@@ -69,3 +69,25 @@ def test_a_collected_owner_leaves_nothing_to_whoever_gets_its_number() -> None:
         del owner
     gc.collect()
     assert len(made) == 0
+
+
+def test_a_value_for_a_second_is_made_again_in_the_next_and_after_an_error(monkeypatch) -> None:
+    clock, calls = [10.0], []
+
+    @for_a_second
+    def twice(number: int) -> int:
+        calls.append(number)
+        if number < 0:
+            raise ValueError("negative")
+        return 2 * number
+
+    monkeypatch.setattr("ui.frame.shared.time.monotonic", lambda: clock[0])
+    assert [twice(3), twice(3), twice(4)] == [6, 6, 8]
+    assert calls == [3, 4]
+    clock[0] += 1.0
+    assert twice(3) == 6
+    assert calls == [3, 4, 3]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="negative"):
+            twice(-1)
+    assert calls[3:] == [-1, -1]

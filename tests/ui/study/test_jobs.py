@@ -408,3 +408,17 @@ def until(condition: Callable[[], object]) -> None:
 def test_jobs_do_not_import_streamlit() -> None:
     code = "import sys, ui.study.jobs; sys.exit('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_is_not_stored_is_remembered_longer_than_results_are() -> None:
+    def missing(progress, signal):
+        raise NotStoredError("Not everything is stored.")
+
+    jobs = Jobs(kept=2)
+    for number in range(6):
+        job = jobs.ask(f"missing {number}", "", missing, only_stored=True)
+        assert job.ended.wait(5)
+        done = jobs.ask(f"done {number}", "", lambda progress, signal: number)
+        assert done.ended.wait(5)
+    assert jobs.ask("missing 0", "", missing, only_stored=True).state is State.NOT_STORED
+    assert sum(job.state is State.DONE for job in jobs._jobs.values()) <= 3

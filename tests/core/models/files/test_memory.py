@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from core.models.files.memory import remembered
+from core.models.files.memory import remembered, remembered_folder
 
 
 def test_a_file_is_read_again_when_it_changed(tmp_path):
@@ -44,3 +44,25 @@ def test_an_error_is_not_remembered(tmp_path):
     path.unlink()
     with pytest.raises(FileNotFoundError):
         reader(path)
+
+
+def test_a_folder_is_read_again_when_one_of_its_files_changed_came_or_went(tmp_path):
+    read = []
+    reader = remembered_folder(lambda folder: read.append(folder) or len(list(folder.iterdir())))
+    (tmp_path / "a").write_text("one")
+    assert [reader(tmp_path), reader(tmp_path)] == [1, 1]
+    assert len(read) == 1
+    (tmp_path / "b").symlink_to(tmp_path / "nowhere")
+    assert reader(tmp_path) == 2
+    (tmp_path / "nowhere").write_text("there now")
+    assert reader(tmp_path) == 3
+    (tmp_path / "a").write_text("three")
+    reader(tmp_path)
+    assert len(read) == 4
+    (tmp_path / "a").unlink()
+    assert reader(tmp_path) == 2
+
+
+def test_a_missing_folder_is_an_error_of_the_file_system(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        remembered_folder(lambda folder: 1)(tmp_path / "gone")
