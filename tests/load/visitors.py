@@ -31,11 +31,11 @@ from pathlib import Path
 from websockets.exceptions import WebSocketException
 
 from core.limits import SHARED
-from tests.browser.server import started
+from tests.browser.server import ROOT, started
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
-from tests.load.scenario import COMMAND, STUDY, quantile
+from tests.load.scenario import STUDY, quantile
 from tests.load.tab import Tab, TabError, run_alone
 
 MEMORY = 1_500_000_000  # bytes
@@ -43,6 +43,8 @@ ANSWERED = 10.0  # seconds
 PATIENCE = 120.0  # seconds for an answer, so that a late one is counted and not lost
 LOOKS = 0.3  # seconds between two looks at the server's memory
 PAUSE = (0.5, 3.0)  # seconds between a visitor's acts
+ARRIVAL = 30.0  # seconds over which they come; all at once: tests/load/scenario.py
+SERVER = ("-m", "ui.frame.start", str(ROOT / "deploy" / "server.py"), "--server.headless=true")
 EVIL = "hub:org/evil"
 REFUSED = 413  # status of an upload that is too large
 SAVE = "Save"  # the button of a file that was made
@@ -80,12 +82,16 @@ class Visit:
         errors: What no visitor should see.
         megabytes: The server's peak.
         load: Average load of the machine at the end.
+        began: When the clock of the process stood where the visits began.
+        lateness: Each act that was not answered in time.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     megabytes: int = 0
     load: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+    lateness: list[str] = field(default_factory=list)
 
     @property
     def late(self) -> int:
@@ -108,6 +114,7 @@ class Visit:
         return "\n".join(
             [
                 *lines,
+                *self.lateness[:40],
                 f"errors: {len(self.errors)}",
                 *(f"{times} x {what}" for what, times in counted),
             ]
@@ -253,7 +260,7 @@ def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:
             "HF_HUB_CACHE": str(folder / "cache"),
             "HF_HUB_OFFLINE": "0",
         }
-        command = [python, *COMMAND]
+        command = [python, *SERVER]
         with started(command, folder, PALIMPSEST_MODE="shared", OMP_NUM_THREADS="1", **home) as (
             server,
             address,
@@ -281,6 +288,7 @@ async def _all(address: str, report: Visit, visitors: int, until: float) -> None
 
 async def _one(address: str, report: Visit, draw: random.Random, until: float) -> None:
     names, weights = list(ACTS), [weight for _, weight in ACTS.values()]
+    await asyncio.sleep(draw.uniform(0.0, ARRIVAL))
     while time.monotonic() < until:
         try:
             async with Tab(address) as tab:
@@ -302,7 +310,12 @@ async def _timed(name: str, visitor: Visitor, report: Visit) -> None:
         await ACTS[name][0](visitor)
     except (TabError, TimeoutError, WebSocketException) as error:
         report.errors.append(f"{name}: {str(error)[:300]}")
-    report.seconds.setdefault(name, []).append(time.monotonic() - began)
+    took = time.monotonic() - began
+    report.seconds.setdefault(name, []).append(took)
+    if took > ANSWERED:
+        report.lateness.append(
+            f"{name} asked {began - report.began:.0f} s after the start: {took:.1f} s"
+        )
     report.errors += [
         f"{name}: {shown.type}: {shown.message}"[:300] for shown in visitor.tab.of_type("exception")
     ]
