@@ -3,6 +3,7 @@ others compute."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -31,11 +32,15 @@ from core.errors import (
     SpecError,
     StoreError,
 )
+from core.models.loading.tokenizers import open_tokenizer
+from core.models.references import parse_ref
 from core.runs.cluster import ClusterExecutor
 from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here, span, tick
 from core.runs.store import Store
 from core.runs.tasks import Signal, key_for, pure
 from tests import ROOT
+from tests.core.hostile import grown
+from tests.core.tiny_models import save_tiny
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that
 # counts calls.
@@ -657,6 +662,39 @@ def test_a_cluster_runs_the_same_tasks_each_worker_with_its_own_store(
     assert run(tasks[:8], store=store, executor=NoExecutor()).stored == 8
     with open_executor(cluster.scheduler_address) as executor, pytest.raises(ZeroDivisionError):
         run([Task.of("bug", fail, kind="bug")], store=store, executor=executor)
+
+
+@pure("tests.words")
+def words(folder: str, sentence: str) -> dict:
+    """How many subwords the tokenizer in a folder makes of a sentence, and where that was read."""
+    tokenizer = open_tokenizer(parse_ref(f"path:{folder}"), Path(folder), 100)
+    (encoding,) = tokenizer.encode([sentence.split()], longest=100)
+    return {"subwords": len(encoding.ids), "process": os.getpid()}
+
+
+@pytest.mark.slow
+@pytest.mark.tokenizers_apart
+def test_a_hostile_tokenizer_is_one_sentence_and_no_worker_of_a_cluster_is_lost(
+    cluster: Any, store: Store, tmp_path: Path
+) -> None:
+    for name in ("sound", "hostile"):
+        save_tiny(tmp_path / name)
+    path = tmp_path / "hostile" / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"normalizer": grown(4)}))
+    asked = (("hostile", "the banana"), ("sound", "the banana"), ("sound", "a banana"))
+    tasks = [
+        Task.of(f"{name}: {sentence}", words, folder=str(tmp_path / name), sentence=sentence)
+        for name, sentence in asked
+    ]
+    with open_executor(cluster.scheduler_address) as executor:
+        before = set(cluster.scheduler_info["workers"])
+        outputs = run(tasks, store=store, executor=executor)
+        assert set(cluster.scheduler_info["workers"]) == before
+    assert set(outputs.values) == {"sound: the banana", "sound: a banana"}
+    assert all(value["process"] != os.getpid() for value in outputs.values.values())
+    (said,) = outputs.sentences.values()
+    assert "The tokenizer of path:" in said
+    assert said.endswith("choose another model.")
 
 
 @pytest.mark.parametrize(
