@@ -59,23 +59,19 @@ STUDIES: dict[str, tuple[str, ...]] = {
     ),
     "probe edges": ("--sentences", "120", "--controls", "1", "--draws", "20"),
     "probe training": ("--sentences", "120", "--seeds", "1", "--draws", "20"),
+    "probe behaviour": (
+        *("--models", "zoo:seed-0", "zoo:seed-1"),
+        *("--pairs", "50", "--sentences", "120", "--draws", "20"),
+    ),
     "weights": ("--permutations", "100"),
     "weights intruders": ("--draws", "20"),
     "weights lineage": (),
     "align": ("--sentences", "60", "--methods", "identity", "ridge", "kernel"),
-    "align check": (
-        "--sentences",
-        "60",
-    ),
-    "align stitch": (
-        "--sentences",
-        "60",
-    ),
+    "align rotation": SMALL,
+    "align check": ("--sentences", "60"),
+    "align stitch": ("--sentences", "60"),
     "align protocol": ("--sentences", "60", "--steps", "20"),
-    "align attention": (
-        "--sentences",
-        "60",
-    ),
+    "align attention": ("--sentences", "60"),
 }
 
 
