@@ -294,6 +294,8 @@ def _run_missing(
             finished, pending = wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
             for future in finished:
                 work.settle(futures[future], future)
+            if finished and not all(task.fleeting for task in missing):
+                give_back_free_memory()  # before the tasks that are waiting take theirs
             if work.ledger.stopped():
                 raise CancelledError("The run was cancelled; what was computed so far is kept.")
             if signal.look_only and time.monotonic() - work.began > signal.patience:

@@ -23,7 +23,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -271,13 +271,26 @@ def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:
             died = server.poll() is not None
         watching.join()
     log = (folder / "log.txt").read_text(encoding="utf8", errors="replace")
-    report.errors += [
-        f"in the log: {line[:300]}" for line in log.splitlines() if "Traceback" in line
-    ]
+    report.errors += [f"in the log: {' | '.join(lines)}" for lines in tracebacks(log)]
     if died:
         report.errors.insert(0, f"the server ended; its last words: {log[-1_500:]}")
     report.load = _load()
     return report
+
+
+def tracebacks(log: str) -> Iterator[list[str]]:
+    """Yield the last lines of each traceback of a log, its error among them."""
+    lines: list[str] = []
+    for line in log.splitlines():
+        if "Traceback" in line:
+            lines = [line]
+        elif lines and line.startswith(" "):
+            lines = [*lines[-6:], line.strip()]
+        elif lines:
+            yield [*lines, line[:300]]
+            lines = []
+    if lines:
+        yield lines
 
 
 async def _all(address: str, report: Visit, visitors: int, until: float) -> None:
