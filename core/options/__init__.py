@@ -28,6 +28,7 @@ from core.options.kinds import (
     sampled_words,
     seed,
     sentences,
+    sinks,
     whole,
     words,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "sampled_words",
     "seed",
     "sentences",
+    "sinks",
     "whole",
     "words",
 ]

@@ -141,6 +141,14 @@ def layers(
     return _field("layers", label, (), help, shown=shown)
 
 
+def sinks(
+    help: str = "Leaves out words whose states hold massive activations, mostly a sentence's first "
+    "word, because they would dominate the result; keep shows what they do to it.",
+) -> Any:
+    """Declare what is done with words that are attention sinks, see `core.vectors.sinks`."""
+    return choice("Attention sinks", "auto", SINKS, help=help)
+
+
 def words(label: str, default: Iterable[str] = (), *, help: str) -> Any:
     """Declare a list of words."""
     return _field("words", label, tuple(default), help)
@@ -161,6 +169,11 @@ def passage(label: str, default: str, *, help: str) -> Any:
     return _field("passage", label, default, help)
 
 
+SINKS = {
+    "auto": "left out where a model is a decoder",
+    "drop": "left out of every model",
+    "keep": "kept in every model",
+}
 CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."

@@ -68,7 +68,8 @@ def extract(
         ref: The model.
         sentences: Words of each sentence.
         items: "words"; "cls" (the classification token); or "mean" (over the words of a sentence).
-        keep: Word indices to keep for each sentence, in the order wanted; only with items="words".
+        keep: Word indices to keep for each sentence, in the order wanted; with items="mean", the
+            words over which the mean is taken.
         layers: Layers to return, all by default; negative ones count from the top.
         side: "encoder" or "decoder", for models that have both.
         device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to
@@ -102,11 +103,15 @@ def extract(
         if "too_long" in value:
             long.append(index)
             return
-        mine, present = _select(reading, value, items, wanted[index])
+        if items == "mean" and keep is not None:
+            mine, present = _mean_of(value, keep[index])
+        else:
+            mine, present = _select(reading, value, items, wanted[index])
         vectors[:, starts[index] : starts[index + 1]] = mine[chosen]
         there[starts[index] : starts[index + 1]] = present
 
-    visit_sentences(reading, sentences, "words" if items == "words" else "summary", place)
+    by_word = items == "words" or keep is not None
+    visit_sentences(reading, sentences, "words" if by_word else "summary", place)
     sentence = np.repeat(np.arange(len(sentences)), np.diff(starts))
     word = np.concatenate([np.zeros(0, dtype=np.int64), *wanted])
     notices = _notices(reading, sentences, sorted(long), sentence[~there], items)
@@ -161,10 +166,10 @@ def _check(
         raise _no_cls(reading)
     if keep is None:
         return
-    if items != "words" or len(keep) != len(sentences):
+    if items == "cls" or len(keep) != len(sentences):
         raise ShapeError(
-            f"keep needs items 'words' and one list for each of {len(sentences)} sentences, "
-            f"not {len(keep)} for {items!r}."
+            f"keep needs items 'words' or 'mean' and one list for each of {len(sentences)} "
+            f"sentences, not {len(keep)} for {items!r}."
         )
     for index, (words, wanted) in enumerate(zip(sentences, keep, strict=True)):
         if any(not 0 <= word < len(words) for word in wanted):
@@ -199,11 +204,11 @@ def _wanted(
     sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None
 ) -> list[np.ndarray]:
     """List the word indices to return of each sentence; -1, once, for the whole sentence."""
-    if keep is not None:
-        return [np.asarray(words, dtype=np.int64) for words in keep]
     if items == "words":
+        if keep is not None:
+            return [np.asarray(words, dtype=np.int64) for words in keep]
         return [np.arange(len(words)) for words in sentences]
-    return [np.full(min(1, len(words)), -1) for words in sentences]
+    return [np.full(min(1, len(words)), -1) for words in (sentences if keep is None else keep)]
 
 
 def _select(
@@ -215,6 +220,16 @@ def _select(
     if items == "cls" and "cls" not in value:
         raise _no_cls(reading)
     return value[items][:, None], np.array([value["pieces"] > 0])
+
+
+def _mean_of(value: Value, kept: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Average the kept words of one stored sentence, (layer, item, d_model); none if none is
+    kept."""
+    vectors, pieces = value["words"][:, list(kept)], value["pieces"][list(kept)]
+    count = min(1, len(kept))
+    there = pieces > 0
+    mean = vectors[:, there].astype(np.float32).sum(1, keepdims=True) / max(1, int(there.sum()))
+    return mean[:, :count], np.full(count, there.any())
 
 
 def _notices(

@@ -1,6 +1,10 @@
-"""Notices of what two models could not read, or not compare layer by layer."""
+"""Notices of what models could not read, or what was left out of a comparison."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.results.names import short_names
 
 
 def too_long(model: str, count: int, total: int, longest: int, beginning: str) -> str:
@@ -40,4 +44,23 @@ def other_depth(base: str, base_layers: int, other: str, other_layers: int) -> s
         f"{base} has {base_layers} layers and {other} has {other_layers}, so layers are compared "
         f"by "
         "relative depth."
+    )
+
+
+def sinks_left_out(models: Sequence[str], counts: Sequence[tuple[int, int]]) -> str:
+    """Say how many words were left out as attention sinks, of which models, and why.
+
+    Args:
+        models: References of the models that have sinks.
+        counts: Words left out, and words that there were, of each comparison.
+    """
+    names = list(short_names(list(models)).values())
+    named = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    least, most = min(counts), max(counts)
+    left = f"{least[0]:,} to {most[0]:,}" if least[0] < most[0] else f"{most[0]:,}"
+    were, them = ("was", "its") if most[0] == 1 else ("were", "their")
+    return (
+        f"{left} of {most[1]:,} words {were} left out as attention sinks of {named}, because "
+        f"massive activations in {them} hidden states would dominate the comparison; set "
+        f"Attention sinks to keep to include them."
     )

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from core.errors import ShapeError
 from core.runs.runner import span
+from core.runs.store import Value
 from core.vectors.activations import Activations, extract
 from core.vectors.notices import other_depth
+from core.vectors.sinks import TABLE, due, find_sinks, positions_of, record, without
 
 LEAST_ITEMS = 10
 Words = tuple[tuple[str, ...], ...]
@@ -46,7 +48,8 @@ class Paired:
 
     Shapes: `base` (layer, item, d_model), `compared` (layer, item, another d_model), `sentence`
     (item,), `word` (item,): the word's position in its sentence, -1 where items are whole
-    sentences.
+    sentences. `sinks` is the record of the attention sinks that were left out, None if none was
+    looked for.
     """
 
     base: NDArray[np.float32]
@@ -54,6 +57,12 @@ class Paired:
     sentence: NDArray[np.int64]
     word: NDArray[np.int64]
     notices: tuple[str, ...]
+    sinks: Value | None = None
+
+    @property
+    def said(self) -> Value:
+        """What a task returns beside its numbers: `notices`, and what was left out as `sinks`."""
+        return {"notices": list(self.notices), **({TABLE: self.sinks} if self.sinks else {})}
 
 
 def sample_words(
@@ -95,6 +104,7 @@ def extract_pair(
     share: float = 1.0,
     *,
     functions: bool = False,
+    sinks: str = "",
 ) -> Paired:
     """Extract the vectors of the items that both models have, in one order.
 
@@ -107,21 +117,31 @@ def extract_pair(
         functions: Whether each layer of the other reads what the same layer of the base reads, so
             that only its own weights can make its output differ; else it reads its own model's
             states.
+        sinks: "auto" leaves out the attention sinks of both models where they are decoders, "drop"
+            whatever they are; "" leaves out none. A sentence's mean is then over its other words.
 
     Raises:
         ModelError: If a model cannot be loaded, or its layers cannot read the base's states.
         ShapeError: If fewer than `LEAST_ITEMS` items are left.
     """
-    keep = items.kept if items.items == "words" and items.kept else None
+    keep: Sequence[Sequence[int]] | None = None
+    if items.items == "words" and items.kept:
+        keep = items.kept
+    read, how = other, {"between": (base, share) if share < 1.0 else None}
+    if functions:
+        read, how = base, {"functions": (other, share)}
+    left_out: Value | None = None
+    start = 0.0
+    if sinks and items.items != "cls":
+        start = 0.5  # the models run here, and their vectors are stored
+        with span(0.0, start):
+            keep, left_out = _without_sinks(items.sentences, keep, sinks, (base, {}), (read, how))
     asked: dict[str, Any] = {"items": items.items, "keep": keep}
-    with span(0.0, 0.35):
+    middle = (start + 0.7) / 2
+    with span(start, middle):
         first = extract(base, items.sentences, **asked)
-    with span(0.35, 0.7):
-        if functions:
-            second = extract(base, items.sentences, **asked, functions=(other, share))
-        else:
-            between = (base, share) if share < 1.0 else None
-            second = extract(other, items.sentences, **asked, between=between)
+    with span(middle, 0.7):
+        second = extract(read, items.sentences, **asked, **how)
     notices = [
         *first.notices,
         *(notice for notice in second.notices if notice not in first.notices),
@@ -140,7 +160,31 @@ def extract_pair(
         other_states = other_states[
             np.round(np.linspace(0, len(other_states) - 1, len(base_states))).astype(int)
         ]
-    return Paired(base_states, other_states, first.sentence, first.word, tuple(notices))
+    return Paired(base_states, other_states, first.sentence, first.word, tuple(notices), left_out)
+
+
+def _without_sinks(
+    sentences: Words,
+    keep: Sequence[Sequence[int]] | None,
+    choice: str,
+    *readings: tuple[str, dict[str, Any]],
+) -> tuple[list[list[int]], Value]:
+    """Take the attention sinks of the models out of the words that are kept of each sentence.
+
+    Args:
+        sentences: Words of each sentence.
+        keep: Positions of the words kept; all of them where None.
+        choice: "auto" or "drop".
+        readings: Reference of each model, and how it reads, as for `find_sinks`.
+
+    Returns:
+        The positions that are left, and the record of what was left out.
+    """
+    sinks = [find_sinks(ref, sentences, **how) for ref, how in readings if due(ref, choice)]
+    kept = [range(len(words)) for words in sentences] if keep is None else keep
+    left = without(kept, positions_of(sinks, len(sentences)))
+    before, after = (sum(map(len, part)) for part in (kept, left))
+    return left, record(sinks, before - after, before)
 
 
 def in_common(activations: Sequence[Activations]) -> list[Activations]:

@@ -32,6 +32,7 @@ class RotationSpec(options.Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
     items: str = items_option()
+    sinks: str = options.sinks()
     seed: int = options.seed("Seed of the split and of the planted rotations.")
 
     def check(self) -> None:

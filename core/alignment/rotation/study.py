@@ -38,6 +38,7 @@ from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
+from core.vectors.sinks import sink_argument
 
 CITATIONS = ("schonemann1966", "ren2023")
 
@@ -72,6 +73,7 @@ def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
             split=spec.split,
             draws=spec.draws,
             seed=spec.seed,
+            **sink_argument(spec.sinks, ready, first, second),
         )
         for first, second in combinations([ref for ref in spec.models if ref in content], 2)
     ]

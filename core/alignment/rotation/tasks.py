@@ -39,6 +39,7 @@ def compare_rotation(
     split: str,
     draws: int,
     seed: int,
+    sinks: str = "",
 ) -> Value:
     """Fit rotations and linear maps between two models at every layer, and to planted rotations.
 
@@ -50,21 +51,21 @@ def compare_rotation(
         singular values over their root mean square, falling. `planted_spectrum` (direction, draw,
         layer, value) and `planted_gap` (direction, draw, layer), the error of the scaled rotation
         minus that of ridge on test rows, where a rotation was planted. Also `layers`, `rows`,
-        `units`, `d_one`, `d_other`, `notices`.
+        `units`, `d_one`, `d_other`, `notices` and, where they were looked for, `sinks`.
 
     Raises:
         ModelError: If a model cannot be loaded.
         ShapeError: If the models differ in width, or the split leaves too few rows.
     """
     with span(0.0, 0.3):
-        x, y, parts, notices = read_pair(one, other, sentences, items, split, seed)
+        x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(
             f"{one} and {other} are {x.shape[-1]} and {y.shape[-1]} wide, so neither is a rotation "
             "of the other: choose models of one width."
         )
     layers = np.arange(len(x))
-    value = described(x, y, parts, layers, notices)
+    value = described(x, y, parts, layers, said)
     with span(0.3, 1.0):
         fit = compare_maps(
             np.concatenate([x, y]),

@@ -101,6 +101,7 @@ class AlignSpec(Spec):
         "empty for none.",
         shown=False,
     )
+    sinks: str = options.sinks()
     seed: int = options.seed("Seed of the split, the networks and the samples.")
 
     def check(self) -> None:

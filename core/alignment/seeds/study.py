@@ -39,6 +39,7 @@ from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
+from core.vectors.sinks import sink_argument
 
 CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
 
@@ -83,6 +84,7 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
             "items": spec.items,
             "split": spec.split,
             "seed": spec.seed,
+            **sink_argument(spec.sinks, ready, first, second),
         }
         for methods in [*slow, quick] if quick else slow:
             name = (

@@ -37,6 +37,7 @@ def align_pair(
     methods: tuple[str, ...],
     layers: tuple[int, ...],
     seed: int,
+    sinks: str = "",
 ) -> Value:
     """Fit each method at each layer in both directions on training rows, score it on test rows.
 
@@ -52,17 +53,17 @@ def align_pair(
         to bound memory; `m/refused` with the reason where the method does not fit the shapes. Also
         `spread` like `m/error`, `source_points` where the widths are equal, `target_points`,
         `layers`, `rows` (training rows), `units` (numbers of the test rows' words or sentences),
-        `d_one`, `d_other`, `notices`.
+        `d_one`, `d_other`, `notices` and, where attention sinks were looked for, `sinks`.
 
     Raises:
         ModelError: If a model cannot be loaded.
         ShapeError: If the split leaves too few rows.
     """
     with span(0.0, 0.2):
-        x, y, parts, notices = read_pair(one, other, sentences, items, split, seed)
+        x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
     chosen = chosen_layers(layers, len(x))
     x, y = x[chosen], y[chosen]  # single precision; computations convert what they need to double
-    value = described(x, y, parts, chosen, notices)
+    value = described(x, y, parts, chosen, said)
     if x.shape[-1] == y.shape[-1]:
         stacks = [(np.concatenate([x, y]), np.concatenate([y, x]))]
     else:
@@ -86,6 +87,7 @@ def align_layers(
     split: str,
     method: str,
     seed: int,
+    sinks: str = "",
 ) -> Value:
     """Map every layer of `one` into every layer of `other` by one linear method.
 
@@ -94,8 +96,8 @@ def align_layers(
         direction.
     """
     with span(0.0, 0.4):
-        x, y, parts, notices = read_pair(
-            one, other, sentences, items, split, seed, match_layers=False
+        x, y, parts, said = read_pair(
+            one, other, sentences, items, split, seed, match_layers=False, sinks=sinks
         )
     train, held, test = parts.train, parts.validation, parts.test
     nmse = np.zeros((len(x), len(y)))
@@ -107,7 +109,7 @@ def align_layers(
             spread = ((target[test] - target[train].mean(0)) ** 2).sum()
             error = ((aligner.transform(source[test]) - target[test]) ** 2).sum()
             nmse[row, column] = error / max(float(spread), 1e-300)
-    return {"nmse": nmse, "notices": notices}
+    return {"nmse": nmse, **said}
 
 
 def fit_each(
@@ -165,11 +167,12 @@ def read_pair(
     split: str,
     seed: int,
     match_layers: bool = True,
-) -> tuple[np.ndarray, np.ndarray, Parts, list[str]]:
-    """Rows of both models, their split, and notices for the reader."""
-    paired = extract_pair(one, other, Items(sentences, (), items), match_layers)
+    sinks: str = "",
+) -> tuple[np.ndarray, np.ndarray, Parts, Value]:
+    """Rows of both models, their split, and what a task says beside its numbers (`Paired.said`)."""
+    paired = extract_pair(one, other, Items(sentences, (), items), match_layers, sinks=sinks)
     parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
-    return paired.base, paired.compared, parts, list(paired.notices)
+    return paired.base, paired.compared, parts, paired.said
 
 
 def _fit_all(
@@ -187,17 +190,16 @@ def _fit_all(
     return value
 
 
-def described(
-    x: np.ndarray, y: np.ndarray, parts: Parts, chosen: np.ndarray, notices: list[str]
-) -> Value:
-    """What every task of a pair returns beside its maps: layers, rows, units, widths, notices."""
+def described(x: np.ndarray, y: np.ndarray, parts: Parts, chosen: np.ndarray, said: Value) -> Value:
+    """What every task of a pair returns beside its maps: layers, rows, units, widths and what
+    `read_pair` says."""
     return {
         "layers": chosen,
         "rows": len(parts.train),
         "units": np.unique(parts.unit[parts.test]),
         "d_one": int(x.shape[-1]),
         "d_other": int(y.shape[-1]),
-        "notices": notices,
+        **said,
     }
 
 

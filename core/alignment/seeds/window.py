@@ -20,7 +20,8 @@ from core.models.identity import as_identified
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.pairs import Items, Words, extract_pair
+from core.vectors.activations import Activations, extract
+from core.vectors.pairs import Items, Paired, Words, extract_pair
 from core.vectors.window import REACH, places_in, static_window
 
 FADE = 0.6  # of the weight, a word further away
@@ -38,6 +39,7 @@ def align_static(
     methods: tuple[str, ...],
     layers: tuple[int, ...],
     seed: int,
+    sinks: str = "",
 ) -> Value:
     """Predict every layer of one model from the other's embedding table, alone and beside the
     other's state.
@@ -51,6 +53,8 @@ def align_static(
         methods: Of the registry's kind "static".
         layers: Layers to predict; all where empty.
         seed: Of the split and of samples.
+        sinks: Which models' attention sinks are no rows, see `extract_pair`; "" for none. They
+            stay in the windows of their neighbours.
 
     Returns:
         As `tasks.align_pair`, for these methods.
@@ -60,20 +64,31 @@ def align_static(
         ShapeError: If the split leaves too few rows, or rows are no words.
     """
     with span(0.0, 0.1):
-        paired = extract_pair(one, other, Items(sentences, (), items))
+        paired = extract_pair(one, other, Items(sentences, (), items), sinks=sinks)
         parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
     chosen = chosen_layers(layers, len(paired.base))
-    value = described(paired.base, paired.compared, parts, chosen, list(paired.notices))
+    value = described(paired.base, paired.compared, parts, chosen, paired.said)
     fits = []
-    for number, (states, targets) in enumerate(
-        ((paired.base, paired.compared), (paired.compared, paired.base))
+    for number, (ref, states, targets) in enumerate(
+        ((one, paired.base, paired.compared), (other, paired.compared, paired.base))
     ):
         with span(0.1 + 0.45 * number, 0.55 + 0.45 * number):
-            window, columns = _window(states[0], paired.sentence, paired.word)
+            words = Activations(states[:1], paired.sentence, paired.word)
+            if sinks:
+                words = extract(ref, sentences, layers=[0])
+            window, columns = _window(words.vectors[0], words.sentence, words.word)
+            window = window[_places(words, paired)]
             fits.append(
                 _fit(states[chosen], window, columns, targets[chosen], parts, methods, seed)
             )
     return value | by_direction(fits, len(chosen))
+
+
+def _places(words: Activations, paired: Paired) -> np.ndarray:
+    """Where the rows of a pair are among the words of one of its models, both in order."""
+    longest = int(words.word.max(initial=0)) + 1
+    there, sought = (part.sentence * longest + part.word for part in (words, paired))
+    return np.searchsorted(there, sought)
 
 
 def _window(

@@ -62,6 +62,7 @@ class BehaviourSpec(Spec):
     heads: str = heads_option()
     pipeline: str = pipeline_option()
     seeds: int = seeds_option(1)
+    sinks: str = options.sinks()
     draws: int = draws_option()
     seed: int = seed_option()
 
@@ -94,5 +95,5 @@ class BehaviourSpec(Spec):
 
     @property
     def _text(self) -> dict[str, Any]:
-        names = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")
+        names = ("corpus", "genres", "sentences", "heads", "pipeline", "sinks", "draws", "seed")
         return {name: getattr(self, name) for name in names}

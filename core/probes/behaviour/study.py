@@ -77,6 +77,7 @@ def prepare(spec: BehaviourSpec, texts: Mapping[str, Text] | None = None) -> lis
                 fleeting=True,
                 spec=probes,
                 texts=texts,
+                others=refs,
             )
         )
     return [*tasks, *identity_tasks(refs)]

@@ -63,6 +63,7 @@ class EdgeSpec(Spec):
         True,
         help="Adds the first model with random weights, unless a random: model is listed.",
     )
+    sinks: str = options.sinks()
     draws: int = options.draws(1_000, "Resamples of sentences behind each band.")
     seed: int = options.seed(
         "Seed of the order of sentences, the control labels and the bootstrap."
@@ -87,6 +88,7 @@ class EdgeSpec(Spec):
             "heads",
             "pipeline",
             "layers",
+            "sinks",
         )
         return ProbeSpec(
             **{name: getattr(self, name) for name in shared},

@@ -34,7 +34,7 @@ class ProbeData:
             that gathering a batch reads whole rows); float32, or float16 to halve the memory.
         gold: For each sentence the tree distances (target, word, word) or depths (target, word),
             integers; a target is one set of trees over the same sentences, such as one of the
-            control trees.
+            control trees. -1 where a word is left out; the same words in every target.
     """
 
     vectors: Float[Tensor, "item layer d_model"]
@@ -145,7 +145,7 @@ class Packer:
         )
         for row, (sentence, n) in enumerate(zip(chosen, lengths, strict=True)):
             gold[:, row][(slice(None), *(slice(n),) * (sample.ndim - 1))] = self.gold[sentence]
-        weights = inside[:, :, None] & inside[:, None, :] if pairs else inside
+        weights = gold[0] != PADDING  # neither padding nor a word without a place in the tree
         sizes = (lengths**2)[:, None, None] if pairs else lengths[:, None]
         tensors = (gold, lengths, (weights / (sizes * sentences)).astype(np.float32))
         return places.ravel(), Block(

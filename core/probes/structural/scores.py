@@ -35,9 +35,9 @@ class Gold:
 
     Attributes:
         heads: 1-based heads, 0 for the root.
-        distances: Path lengths in edges, one matrix per sentence.
-        depths: Edges from the root, one row per sentence.
-        keep: Words that are not punctuation.
+        distances: Path lengths in edges, one matrix per sentence; -1 for words that are left out.
+        depths: Edges from the root, one row per sentence; -1 for words that are left out.
+        keep: Words that count as edges and roots: neither punctuation nor left out.
     """
 
     heads: Sequence[Sequence[int]]
@@ -95,7 +95,8 @@ def correlate_rows(
 
     Args:
         predicted: Rows.
-        gold: Rows that broadcast with them; ranked once for all predictions.
+        gold: Rows that broadcast with them; ranked once for all predictions. Items below 0 are left
+            out of both.
 
     Returns:
         Correlations; 0 where the prediction is constant, NaN where the gold is constant.
@@ -107,8 +108,12 @@ def correlate_rows(
     """
     from scipy.stats import rankdata
 
-    rows = [rankdata(values, axis=-1).astype(np.float64) for values in (predicted, gold)]
-    rows = [row - row.mean(axis=-1, keepdims=True) for row in rows]
+    there = gold >= 0
+    if not there.all():  # ranked last, where they change no other rank
+        predicted, gold = (np.where(there, values, np.inf) for values in (predicted, gold))
+    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    rows = [rankdata(values, axis=-1).astype(np.float64) * there for values in (predicted, gold)]
+    rows = [(row - row.sum(axis=-1, keepdims=True) / count) * there for row in rows]
     covariance = (rows[0] * rows[1]).sum(axis=-1)
     spread = [(row * row).sum(axis=-1) for row in rows]
     scale = np.sqrt(spread[0] * spread[1])
@@ -148,7 +153,8 @@ def score_distances(
         edges[chosen] = true_edges.sum(axis=(1, 2))
         true = np.stack([gold.distances[i] for i in chosen]).astype(np.float64)
         if n > 1:
-            dspr[:, chosen] = correlate_rows(stack, true).mean(axis=2)
+            rows = correlate_rows(stack, true)
+            dspr[:, chosen] = ratio(rows, np.ones_like(rows))
         links = spanning_trees(stack.reshape(-1, n, n), np.tile(keep, (layers, 1)))
         tree, edge = np.nonzero(links[..., 0] >= 0)
         i, j = links[tree, edge].T
@@ -185,9 +191,8 @@ def score_depths(
         if n > 1:
             nspr[:, chosen] = correlate_rows(stack, true)
         guess = np.where(keep, stack, np.inf).argmin(axis=2)
-        roots = true.argmin(axis=1)
-        possible = keep[np.arange(len(chosen)), roots]
-        root[:, chosen] = np.where(possible, guess == roots, np.nan)
+        possible = (keep & (true == 0)).any(axis=1)  # the root, unless it was left out
+        root[:, chosen] = np.where(possible, guess == (true == 0).argmax(axis=1), np.nan)
     return SentenceScores(lengths, np.zeros(len(lengths)), nspr=nspr, root=root)
 
 

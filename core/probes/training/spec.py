@@ -47,6 +47,7 @@ class ProbeTrainingSpec(options.Spec):
     pipeline: str = pipeline_option()
     seeds: int = seeds_option()
     controls: int = controls_option(2)
+    sinks: str = options.sinks()
     epochs: int = epochs_option()
     draws: int = draws_option()
     seed: int = seed_option()
@@ -61,7 +62,7 @@ class ProbeTrainingSpec(options.Spec):
         """The probe study of the final model, with the same text, trees, split and training."""
         shared = (
             *("rank", "corpus", "genres", "sentences", "heads", "pipeline"),
-            *("seeds", "controls", "epochs", "draws", "seed"),
+            *("seeds", "controls", "sinks", "epochs", "draws", "seed"),
         )
         given = {name: getattr(self, name) for name in shared}
         return ProbeSpec(models=(self.end,), untrained=False, probes=("distance",), **given)

@@ -60,7 +60,8 @@ if TYPE_CHECKING:
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: read, parse and split the text, identify the models."""
-    return [*prepare_probes(spec.as_probes, texts), *identity_tasks(spec.checkpoints)]
+    reading = prepare_probes(spec.as_probes, texts, spec.checkpoints)
+    return [*reading, *identity_tasks(spec.checkpoints)]
 
 
 def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:

@@ -15,10 +15,12 @@ import numpy as np
 from core.errors import CorpusError, ModelError
 from core.probes.structural.scores import Gold
 from core.probes.trees.spec import ProbeSpec
+from core.runs.store import Value
 from core.runs.tasks import pure
 from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
 from core.text.reading import Text, read_text
 from core.text.trees import tree_depths, tree_distances
+from core.vectors.sinks import Positions, due, find_sinks, positions_of, record
 
 PARTS = ("train", "dev", "test")
 FEWEST = {"train": 20, "dev": 2, "test": 2}
@@ -34,12 +36,19 @@ class Tree:
     Attributes:
         words: The sentence.
         heads: 1-based heads, 0 for the root.
-        keep: Whether each word is part of the tree; punctuation is not.
+        keep: Whether each word is part of the tree; punctuation and attention sinks are not.
+        sinks: Positions of the attention sinks, which no probe is trained or scored on.
     """
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
     keep: tuple[bool, ...]
+    sinks: tuple[int, ...] = ()
+
+    def without(self, sinks: tuple[int, ...]) -> Tree:
+        """The tree, in which these words are left out as attention sinks."""
+        keep = tuple(kept and place not in sinks for place, kept in enumerate(self.keep))
+        return replace(self, keep=keep, sinks=sinks)
 
 
 @dataclass(frozen=True)
@@ -50,17 +59,34 @@ class Trees:
     heads: tuple[tuple[int, ...], ...]
     keep: tuple[tuple[bool, ...], ...]
 
-    @classmethod
-    def of(cls, trees: Sequence[Tree]) -> Trees:
+    @staticmethod
+    def of(trees: Sequence[Tree]) -> Trees:
         """These trees."""
-        return cls(
-            *(tuple(getattr(tree, name) for tree in trees) for name in ("words", "heads", "keep"))
+        words, heads, keep, sinks = (
+            tuple(getattr(tree, name) for tree in trees)
+            for name in ("words", "heads", "keep", "sinks")
         )
+        return TreesAndSinks(words, heads, keep, sinks) if any(sinks) else Trees(words, heads, keep)
 
     @property
     def rows(self) -> list[Tree]:
         """The trees, one by one."""
-        return [Tree(*row) for row in zip(self.words, self.heads, self.keep, strict=True)]
+        return [Tree(*row) for row in zip(*vars(self).values(), strict=True)]
+
+    @property
+    def sink_words(self) -> np.ndarray:
+        """Which of all words are attention sinks, (word,)."""
+        return np.array(
+            [word in tree.sinks for tree in self.rows for word in range(len(tree.words))]
+        )
+
+
+@dataclass(frozen=True)
+class TreesAndSinks(Trees):
+    """Sentences with their trees, some of whose words are left out as attention sinks; kept apart,
+    so that studies without any keep the keys of their tasks."""
+
+    sinks: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -75,6 +101,8 @@ class Treebank:
             included hand-checked ones where these have none. None without a parser or gold heads.
         parser: Fingerprint of the parser's files; "" where there is none.
         notices: Sentences that were left out, and where the trees come from.
+        sinks: Record of the attention sinks that were left out, see `core.vectors.sinks`; None if
+            none was looked for.
     """
 
     parts: Mapping[str, tuple[Tree, ...]]
@@ -83,6 +111,7 @@ class Treebank:
     judged: tuple[Tree, ...] | None
     parser: str
     notices: tuple[str, ...]
+    sinks: Value | None = None
 
     @property
     def words(self) -> tuple[tuple[str, ...], ...]:
@@ -91,12 +120,15 @@ class Treebank:
 
 
 @pure("probes.treebank")
-def read_treebank(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> Treebank:
+def read_treebank(
+    spec: ProbeSpec, texts: Mapping[str, Text] | None = None, others: Sequence[str] = ()
+) -> Treebank:
     """Read the text, parse it where needed, split it, and leave out sentences too long for a model.
 
     Args:
         spec: The study.
         texts: Texts that came with the request (an upload), by CorpusRef.
+        others: Further models on the same sentences, whose attention sinks are left out too.
 
     Raises:
         CorpusError: If a corpus cannot be read, has no heads where they were asked for, is too
@@ -122,21 +154,24 @@ def read_treebank(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> T
     labels = [part for part, corpus in read.items() for _ in corpus.sentences]
     if not spec.given_splits:
         labels = [part_of(sentence.words) for sentence in whole.sentences]
-    readable, notices = _readable(spec, [sentence.words for sentence in whole.sentences])
+    words = [sentence.words for sentence in whole.sentences]
+    readable, notices = _readable(spec, words)
+    positions, left_out = _find_sinks((*spec.probed, *others), spec.sinks, words)
     parts: dict[str, list[Tree]] = {part: [] for part in PARTS}
     gold: list[Tree] = []
-    for label, true, sentence, fits in zip(
-        labels, whole.sentences, trees.sentences, readable, strict=True
+    for label, true, sentence, fits, sinks in zip(
+        labels, whole.sentences, trees.sentences, readable, positions, strict=True
     ):
         if fits:
-            parts[label].append(as_tree(sentence))
+            parts[label].append(as_tree(sentence).without(sinks))
             if label == "test" and true.heads is not None:
                 gold.append(replace(parts[label][-1], heads=true.heads))
     _check_parts(whole.ref, parts, split=not spec.given_splits)
     judged, parser, more = _judge(spec, gold if whole.has_heads else None, whole.ref)
     notices += [*more, *_overlaps(parts)]
     frozen = {part: tuple(rows) for part, rows in parts.items()}
-    return Treebank(frozen, trees, parsed, judged, parser, (*trees.notices, *notices))
+    said = (*trees.notices, *notices)
+    return Treebank(frozen, trees, parsed, judged, parser, said, left_out)
 
 
 def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> None:
@@ -243,12 +278,12 @@ def as_tree(sentence: Sentence) -> Tree:
 def gold_of(trees: Sequence[Tree], heads: Sequence[Sequence[int]] | None = None) -> Gold:
     """Gold trees for the scores; with `heads` in place of the trees' own, control trees."""
     chosen = [tree.heads for tree in trees] if heads is None else heads
-    return Gold(
-        heads=chosen,
-        distances=[tree_distances(row).astype(np.int16) for row in chosen],
-        depths=[tree_depths(row).astype(np.int16) for row in chosen],
-        keep=[np.array(tree.keep) for tree in trees],
-    )
+    distances = [tree_distances(row).astype(np.int16) for row in chosen]
+    depths = [tree_depths(row).astype(np.int16) for row in chosen]
+    for number, tree in enumerate(trees):
+        sinks = list(tree.sinks)
+        distances[number][sinks] = distances[number][:, sinks] = depths[number][sinks] = -1
+    return Gold(chosen, distances, depths, [np.array(tree.keep) for tree in trees])
 
 
 def _sources(spec: ProbeSpec) -> dict[str, tuple[str, int | None]]:
@@ -279,3 +314,19 @@ def _readable(
             notices.append(unread_notice(int((~fits).sum()), ref))
         mask &= fits
     return mask, notices
+
+
+def _find_sinks(
+    refs: Sequence[str], choice: str, sentences: Sequence[tuple[str, ...]]
+) -> tuple[Positions, Value | None]:
+    """Attention sinks of any model, left out for all. A model not found fails in its own task."""
+    sinks = []
+    for ref in dict.fromkeys(refs):
+        try:
+            if due(ref, choice):
+                sinks.append(find_sinks(ref, sentences))
+        except ModelError:
+            continue
+    positions = positions_of(sinks, len(sentences))
+    left = sum(map(len, positions))
+    return positions, record(sinks, left, sum(map(len, sentences))) if sinks else None

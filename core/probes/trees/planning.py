@@ -34,17 +34,19 @@ TREEBANK = "treebank"  # role of the first stage's task
 BASELINES = "baselines"
 
 
-def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+def prepare(
+    spec: ProbeSpec, texts: Mapping[str, Text] | None = None, others: Sequence[str] = ()
+) -> list[Task]:
     """The first stage: read, parse and split the text, identify the models, compare their weights.
 
     Args:
         spec: The study.
         texts: Texts that came with the request (an upload), by CorpusRef.
+        others: Further models that will be probed on the same sentences.
     """
+    reading: dict[str, Any] = {"spec": spec, "texts": texts, "others": others}
     return [
-        Task.of(
-            "read the text", read_treebank, role=TREEBANK, fleeting=True, spec=spec, texts=texts
-        ),
+        Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, **reading),
         *identity_tasks(spec.probed),
         *change_tasks(spec.models[0], spec.models[1:]),
     ]

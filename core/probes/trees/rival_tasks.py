@@ -143,6 +143,7 @@ def score_beside_window(
     training = int(gold.lengths[: sizes[0]].sum())
     with span(0.0, 0.2):
         states, window, notices = read_beside_window(model, trees.words, layers)
+    states[trees.sink_words] = 0  # see `train_probes`
     reduced = principal_components(window.astype(np.float32), training, states.shape[-1])
     width = reduced.shape[-1]
     beside = np.zeros((len(states), len(layers) + 1, states.shape[-1] + width), dtype=np.float32)

@@ -163,6 +163,7 @@ class ProbeSpec(Spec):
         False,
         help="Adds probes of each layer beside the static window, which takes twice as long.",
     )
+    sinks: str = options.sinks()
     epochs: int = epochs_option()
     draws: int = draws_option()
     seed: int = seed_option()

@@ -33,6 +33,7 @@ from core.runs.runner import Outputs, Task, run
 from core.study import read_first
 from core.text.reading import Text
 from core.vectors.quantisation import with_quantisation
+from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import with_unknown_words
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def run_sweep(
         statements=statements,
         citations=cite(CITATIONS),
     )
-    return with_quantisation(with_unknown_words(result, ready), spec)
+    return with_quantisation(with_unknown_words(with_sinks(result, ready), ready), spec)
 
 
 def sweep_headline(statements: Sequence[Statement]) -> str:

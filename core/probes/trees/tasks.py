@@ -100,6 +100,7 @@ def train_probes(
     lengths = golds[0].lengths
     with span(0.0, 0.2):
         vectors, notices = read_vectors(model, trees.words, layers)
+    vectors[trees.sink_words] = 0  # no probe reads them, and they would set the scale
     value: Value = {"notices": notices}
     if position:
         centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])

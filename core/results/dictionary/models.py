@@ -34,6 +34,14 @@ COLUMNS: Mapping[str, str] = {
     "coloured.position": "position of the word in its sentence, from 1",
     "predicted_token": "the model's most likely token at the word's first subword",
     "base_token": "the base's most likely token at the word's first subword",
+    # attention sinks
+    "sinks": "number of words whose state at the layer holds a massive activation: a magnitude "
+    "above 100 and above 1,000 times the median magnitude of the sentence's states",
+    "first_words": "how many of these words are the first of their sentence",
+    "sinks.words": "number of words that the model read",
+    "largest": "largest magnitude among the massive activations (units of the state); 0 without "
+    "any",
+    "times_median": "largest ratio of a massive activation to the median magnitude; 0 without any",
     # audit
     "audit.verdict": "fine, or the fault: identical, missing, missing weights, not finite, "
     "swapped, out of order, not of this run, or related (of models that should be independent)",

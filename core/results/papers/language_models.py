@@ -31,6 +31,11 @@ PAPERS = (
         doi="10.18653/v1/D18-1151", arxiv="1808.09031",
     ),
     Reference(
+        "sun2024", 2024, "inproceedings",
+        ("Sun, Mingjie", "Chen, Xinlei", "Kolter, J. Zico", "Liu, Zhuang"),
+        "Massive Activations in Large Language Models", "COLM", arxiv="2402.17762",
+    ),
+    Reference(
         "vanderwal2025", 2025, "inproceedings",
         ("van der Wal, Oskar", "Lesci, Pietro", "Müller-Eberstein, Max", "Saphra, Naomi",
          "Schoelkopf, Hailey", "Zuidema, Willem", "Biderman, Stella"),
@@ -55,5 +60,10 @@ PAPERS = (
         "witten1991", 1991, "article", ("Witten, Ian H.", "Bell, Timothy C."),
         "The zero-frequency problem: estimating the probabilities of novel events in adaptive text "
         "compression", "IEEE Transactions on Information Theory", doi="10.1109/18.87000",
+    ),
+    Reference(
+        "xiao2024", 2024, "inproceedings",
+        ("Xiao, Guangxuan", "Tian, Yuandong", "Chen, Beidi", "Han, Song", "Lewis, Mike"),
+        "Efficient Streaming Language Models with Attention Sinks", "ICLR", arxiv="2309.17453",
     ),
 )

@@ -46,5 +46,6 @@ class DivergenceSpec(options.Spec):
     words: int = options.sampled_words(
         "Words whose states are compared beside the predictions; more words give narrower bands."
     )
+    sinks: str = options.sinks()
     draws: int = options.draws()
     seed: int = options.seed("Seed of the sample and the bootstrap.")

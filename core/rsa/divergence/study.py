@@ -40,6 +40,7 @@ from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Items, sample_words
+from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +96,7 @@ def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
             masking=spec.masking,
             **pair,
         )
+        pair |= sink_argument(spec.sinks, ready, spec.base, ref)
         similarity = Task.of(
             f"states of {ref}",
             compare_models,

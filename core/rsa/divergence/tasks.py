@@ -98,7 +98,12 @@ def compare_predictions(
 
 @pure("rsa.word_changes", guard=as_identified)
 def compare_states(
-    base: str, other: str, base_identity: str, other_identity: str, items: Items
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    items: Items,
+    sinks: str = "",
 ) -> Value:
     """Measure how much each word's similarities to all other words differ between two models.
 
@@ -106,16 +111,17 @@ def compare_states(
         base, other: References.
         base_identity, other_identity: For the key.
         items: The words.
+        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
 
     Returns:
         `change` (layer, word): 1 minus the correlation of the word's cosine similarities to all
-        other words in the two models; `sentence` and `word` (word,); `notices`.
+        other words in the two models; `sentence` and `word` (word,); `notices` and `sinks`.
 
     Raises:
         ModelError: If a model cannot be loaded.
         ShapeError: If too few words are left.
     """
-    paired = extract_pair(base, other, items)
+    paired = extract_pair(base, other, items, sinks=sinks)
     changes = []
     for layer, (x, y) in enumerate(zip(paired.base, paired.compared, strict=True)):
         tick(0.7 + 0.3 * layer / len(paired.base), f"layer {layer}")
@@ -124,7 +130,7 @@ def compare_states(
         "change": np.stack(changes),
         "sentence": paired.sentence,
         "word": paired.word,
-        "notices": list(paired.notices),
+        **paired.said,
     }
 
 

@@ -99,6 +99,7 @@ class RsaSpec(Spec):
         help="Percentage of the words that is removed from each layer, those without which RSA "
         "changes most, to see whether a few words decide it; 1 is a usual choice.",
     )
+    sinks: str = options.sinks()
     kernel: str = options.choice(
         "Kernel of RSA", "cosine", KERNELS, help="How RSA measures the similarity of two items."
     )

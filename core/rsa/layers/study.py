@@ -67,6 +67,7 @@ from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Items, sample_words
+from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,6 +121,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             items=second if part == "against" else first,
             how=how,
             share=1.0 if part == "reference" else shares[model],
+            **sink_argument(spec.sinks, ready, spec.base, model),
             **more,
         )
 

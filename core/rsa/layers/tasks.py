@@ -83,6 +83,7 @@ def compare_models(
     share: float,
     draws: int,
     seed: int,
+    sinks: str = "",
 ) -> Value:
     """Compute the similarity of two models by layer, with band and chance level.
 
@@ -96,16 +97,18 @@ def compare_models(
         share: Below 1, the other's weights lie at this share of the way from the base's to its own.
         draws: Bootstrap draws.
         seed: Seed of the bootstrap and the chance level; every layer uses the same draws.
+        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
 
     Returns:
         `similarity`, `low`, `high`, `null_low`, `null_high`, each (layer,) float64; `items`,
-        `d_model`, `sentences` and `notices`.
+        `d_model`, `sentences`, `notices` and, where sinks were looked for, `sinks`.
 
     Raises:
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
     """
-    return _by_layer(extract_pair(base, other, items, share=share), how, draws, seed)
+    paired = extract_pair(base, other, items, share=share, sinks=sinks)
+    return _by_layer(paired, how, draws, seed)
 
 
 @pure("rsa.functions", guard=as_identified)
@@ -119,6 +122,7 @@ def compare_functions(
     share: float,
     draws: int,
     seed: int,
+    sinks: str = "",
 ) -> Value:
     """Compute how similar the functions of two models' layers are: outputs on the base's input.
 
@@ -129,7 +133,7 @@ def compare_functions(
     Raises:
         ModelError: If the other's layers cannot read the base's states.
     """
-    paired = extract_pair(base, other, items, share=share, functions=True)
+    paired = extract_pair(base, other, items, share=share, functions=True, sinks=sinks)
     return _by_layer(paired, how, draws, seed)
 
 
@@ -142,15 +146,16 @@ def compare_layers(
     items: Items,
     how: Settings,
     share: float,
+    sinks: str = "",
 ) -> Value:
     """Compute the similarity of every layer of one model to every layer of the other.
 
     Arguments and errors as for `compare_models`.
 
     Returns:
-        `similarity` (layer of the base, layer of the other), `items` and `notices`.
+        `similarity` (layer of the base, layer of the other), `items`, `notices` and `sinks`.
     """
-    paired = extract_pair(base, other, items, False, share)
+    paired = extract_pair(base, other, items, False, share, sinks=sinks)
     similarity = np.zeros((len(paired.base), len(paired.compared)))
     for row, first in enumerate(paired.base):
         tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
@@ -161,7 +166,7 @@ def compare_layers(
     return {
         "similarity": similarity,
         "items": int(paired.base.shape[1]),
-        "notices": list(paired.notices),
+        **paired.said,
     }
 
 
@@ -186,5 +191,5 @@ def _by_layer(paired: Paired, how: Settings, draws: int, seed: int) -> Value:
         "items": int(paired.base.shape[1]),
         "d_model": int(max(paired.base.shape[2], paired.compared.shape[2])),
         "sentences": len(np.unique(paired.sentence)),
-        "notices": list(paired.notices),
+        **paired.said,
     }

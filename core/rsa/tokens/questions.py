@@ -32,6 +32,7 @@ from core.rsa.tokens.text import missing_part, no_span_head, top_answer_only
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.forward import Subwords, cut_pair
+from core.vectors.sinks import POSITIONS, TABLE, Sinks, due, positions_of, record, sinks_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,11 @@ class Passage:
 
 @pure("rsa.question", guard=as_identified)
 def read_question(
-    model: str, model_identity: str, question: tuple[str, ...], words: tuple[str, ...]
+    model: str,
+    model_identity: str,
+    question: tuple[str, ...],
+    words: tuple[str, ...],
+    sinks: str = "",
 ) -> Value:
     """Compute the vectors of a question's and a passage's words in one model, and its answers by
     layer.
@@ -77,9 +82,11 @@ def read_question(
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         question: Its words.
         words: The passage's.
+        sinks: Whether attention sinks are looked for: "auto", in decoders, or "drop".
 
     Returns:
-        `vectors` (layer, word, d_model) float32, the question's words first; where the model has a
+        `vectors` (layer, word, d_model) float32, the question's words first; `sinks` as of
+        `left_out`, where they were looked for; where the model has a
         span head, `spans` (layer, 2), first and last word of its answer in the passage, and
         `chances` (layer,), the probability of the answer's first and last subword; `why`, a
         sentence where there are no such answers, or none below the top (their spans are -1).
@@ -117,6 +124,9 @@ def read_question(
         output = reader(**inputs, output_hidden_states=True, return_dict=True)
         hidden = torch.stack([states[0].float() for states in output.hidden_states])
         value: Value = {"vectors": _pooled(hidden.numpy(), cut)}
+        if due(model, sinks):
+            pieces = np.bincount([word for word in cut.words if word >= 0], minlength=cut.length)
+            value |= left_out(sinks_in(model, value["vectors"], pieces), cut.length)
         if not headed:
             return value | {"why": no_span_head(model)}
         logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=-1).float()
@@ -131,6 +141,13 @@ def read_question(
         "chances": np.array([chance for *_, chance in best]),
         "why": why,
     }
+
+
+def left_out(sinks: Sinks, words: int) -> Value:
+    """Make what a task returns of the attention sinks among a passage's words."""
+    (positions,) = positions_of([sinks], 1)
+    said = record([sinks], len(positions), words)
+    return {TABLE: said | {POSITIONS: list(positions)}}
 
 
 def best_span(

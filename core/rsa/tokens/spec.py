@@ -51,6 +51,7 @@ class TokenMapSpec(options.Spec):
         help="The sentence that supports the answer, in the words of the passage; if empty, the "
         "one that contains the answer.",
     )
+    sinks: str = options.sinks()
 
     def check(self) -> None:
         if not self.passage.strip():

@@ -43,10 +43,12 @@ from core.rsa.tokens.questions import (
     OTHER,
     Passage,
     answer_table,
+    left_out,
     read_question,
     roles,
 )
 from core.rsa.tokens.spec import TokenMapSpec
+from core.rsa.tokens.tables import drawn_words, layer_rows
 from core.rsa.tokens.text import (
     CAVEATS,
     HOW_TO_READ,
@@ -61,10 +63,9 @@ from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.study import Study
+from core.vectors.sinks import due, find_sinks, sink_argument
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.text.reading import Text
 
 
@@ -114,14 +115,15 @@ def project(vectors: NDArray[np.floating]) -> Projection:
 
 
 @pure("rsa.tokens", guard=as_identified)
-def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Value:
+def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks: str = "") -> Value:
     """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model)
-    float32.
+    float32, and `sinks` as `questions.left_out` where they were looked for.
 
     Args:
         model: Reference.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         words: The passage, as one sequence.
+        sinks: Whether attention sinks are looked for: "auto", in decoders, or "drop".
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -135,7 +137,10 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Val
             f"{model} cannot read the whole passage. {' '.join(activations.notices)} Use a shorter "
             f"passage."
         )
-    return {"vectors": activations.vectors}
+    value: Value = {"vectors": activations.vectors}
+    if due(model, sinks):
+        value |= left_out(find_sinks(model, [words]), len(words))
+    return value
 
 
 @dataclass(frozen=True)
@@ -206,6 +211,7 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
     tasks = []
     for ref, identity in identities(ready).items():
         arguments = {"model": ref, "model_identity": identity.content, "words": passage.words}
+        arguments |= sink_argument(spec.sinks, ready, ref)
         if passage.question:
             tasks.append(
                 Task.of(
@@ -231,10 +237,11 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     import pandas as pd
 
     asked: Asked = ready.values["passage"]
-    words = asked.passage.together
     values = {ref: outputs.values[ref] for ref in spec.models if ref in outputs.values}
     models = list(values)
-    arrays = {ref: np.asarray(values[ref]["vectors"]) for ref in models}
+    drawn = drawn_words(values.values(), len(asked.passage.together))
+    words = tuple(asked.passage.together[place] for place in drawn)
+    arrays = {ref: np.asarray(values[ref]["vectors"])[:, drawn] for ref in models}
     if len({array.shape for array in arrays.values()}) > 1:
         sizes = ", ".join(
             f"{ref} has {array.shape[0] - 1} layers of {array.shape[2]}"
@@ -245,7 +252,8 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
             f"{sizes}: choose "
             "others."
         )
-    given, notices = _roles(spec, asked)
+    roles_of_words, notices = _roles(spec, asked)
+    given = [roles_of_words[place] for place in drawn]
     spans = answer_table(values, asked.passage, asked.answer)
     frames, explained = [], np.zeros(2)
     if models:
@@ -253,7 +261,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         explained = projection.explained
         for ref, layers in zip(models, projection.points, strict=True):
             for layer, points in enumerate(layers):
-                frame = _layer_rows(ref, layer, words, points, given)
+                frame = layer_rows(ref, layer, words, drawn, points, given)
                 answered = spans[(spans["model"] == ref) & (spans["layer"] == layer)]
                 for first, last in zip(answered["first"], answered["last"], strict=True):
                     shift = len(asked.passage.question)
@@ -262,7 +270,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     table = (
         pd.concat(frames, ignore_index=True)
         if frames
-        else _layer_rows("", 0, (), np.zeros((0, 2)), [])
+        else layer_rows("", 0, (), drawn[:0], np.zeros((0, 2)), ())
     )
     statements: tuple[Statement, ...] = ()
     if models:
@@ -297,26 +305,6 @@ def _unanswered(values: Mapping[str, Value]) -> list[str]:
         for ref, value in values.items()
         if value.get("why")
     ]
-
-
-def _layer_rows(
-    ref: str, layer: int, words: tuple[str, ...], points: NDArray[np.float64], given: list[str]
-) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "model": ref,
-            "layer": layer,
-            "word": list(words),
-            "position": np.arange(len(words)),
-            "role": given,
-            "highlighted": [role != OTHER for role in given],
-            "predicted": np.zeros(len(words), dtype=bool),
-            "x": points[:, 0],
-            "y": points[:, 1],
-        }
-    )
 
 
 def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:

@@ -45,6 +45,7 @@ class TrainingSpec(options.Spec):
     words: int = options.sampled_words(
         "Words sampled from all sentences; more words give narrower bands."
     )
+    sinks: str = options.sinks()
     draws: int = options.draws()
     seed: int = options.seed("Seed of the sample and the bootstrap.")
 

@@ -48,6 +48,7 @@ from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Items, sample_words
+from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +125,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
             other_identity=content[ref],
             items=items,
             seed=spec.seed,
+            **sink_argument(spec.sinks, ready, spec.end, ref),
             **more,
         )
 

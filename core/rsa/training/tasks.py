@@ -17,7 +17,7 @@ from core.vectors.pairs import Items, extract_pair
 @pure("rsa.training.null", guard=as_identified)
 def shuffle_layers(
     base: str, other: str, base_identity: str, other_identity: str, items: Items, measure: str,
-    seed: int,
+    seed: int, sinks: str = "",
 ) -> Value:  # fmt: skip
     """Compute the chance level of the most similar layer: of the largest of as many similarities.
 
@@ -30,6 +30,7 @@ def shuffle_layers(
         items: Whose vectors are compared.
         measure: One of `MEASURES`.
         seed: Of the shuffles.
+        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
 
     Returns:
         `null_most`: the 97.5 % point of the maximum over layers.
@@ -38,7 +39,7 @@ def shuffle_layers(
         ModelError: If a model cannot be loaded.
         ShapeError: If the measure refuses the shapes.
     """
-    paired = extract_pair(base, other, items)
+    paired = extract_pair(base, other, items, sinks=sinks)
     chosen = get_measure(measure)
     layers, count, width = paired.base.shape
     draws = null_draws(chosen, count, width, Options())

@@ -236,7 +236,7 @@ def test_no_sentences(tiny, forwards) -> None:
     [
         ({"items": "tokens"}, "words, cls, mean.*tokens"),
         ({"keep": [[0]]}, "keep .* 6 .* 1 "),
-        ({"keep": [[0]] * 6, "items": "mean"}, "keep .* 6 .*mean"),
+        ({"keep": [[0]] * 6, "items": "cls"}, "keep .* 6 .*cls"),
         ({"keep": [[5], [], [], [], [], []]}, "keep .* 0.* 5 "),
         ({"keep": [[-1], [], [], [], [], []]}, "keep .* 0"),
         ({"layers": [4]}, r"layers .* 0 .* 3 .*\[4\]"),

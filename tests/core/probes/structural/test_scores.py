@@ -158,6 +158,48 @@ def test_lengths_weigh_the_same_whatever_their_number_of_sentences() -> None:
     assert np.isnan(mean_by_length(values[:, 4:], lengths[4:])[0])
 
 
+def without_first(gold: Gold) -> Gold:
+    """The same trees with the first word of each sentence left out."""
+    distances, depths, keep = (
+        [values.copy() for values in field] for field in (gold.distances, gold.depths, gold.keep)
+    )
+    for square, row, kept in zip(distances, depths, keep, strict=True):
+        square[0] = square[:, 0] = row[0] = -1
+        kept[0] = False
+    return Gold(gold.heads, distances, depths, keep)
+
+
+def test_words_left_out_are_scored_as_if_they_were_not_there() -> None:
+    """The slow way: the word's row and column are cut out of prediction and gold."""
+    gold = make_gold(40, seed=3)
+    distances, depths = random_predictions(gold, layers=2)
+    pairs = score_distances(distances, without_first(gold))
+    nodes = score_depths(depths, without_first(gold))
+    whole = score_distances(distances, gold)
+    assert pairs.dspr is not None
+    assert nodes.nspr is not None
+    assert nodes.root is not None
+    for number, heads in enumerate(gold.heads):
+        if len(heads) < 3:
+            continue
+        true, row = gold.distances[number][1:, 1:], gold.depths[number][1:]
+        for layer in range(2):
+            predicted = distances[number][layer][1:, 1:].astype(float)
+            rows = [
+                correlate_rows(mine[None], right.astype(float)[None])[0]
+                for mine, right in zip(predicted, true, strict=True)
+            ]
+            given = [value for value in rows if np.isfinite(value)]
+            expected = np.mean(given) if given else np.nan
+            assert pairs.dspr[layer, number] == pytest.approx(expected, nan_ok=True)
+            one = correlate_rows(depths[number][layer][None, 1:].astype(float), row[None] * 1.0)[0]
+            assert nodes.nspr[layer, number] == pytest.approx(one, nan_ok=True)
+        if heads[0] == 0:
+            assert np.isnan(nodes.root[:, number]).all(), "the root is left out"
+    assert sum(heads[0] == 0 for heads in gold.heads)
+    assert pairs.edges.sum() < whole.edges.sum()
+
+
 def test_weights_repeat_sentences() -> None:
     gold = make_gold(40, seed=6)
     distances, depths = random_predictions(gold, layers=3)

@@ -21,6 +21,7 @@ from core.rsa.tokens import study as tokens
 from core.rsa.tokens.spec import TokenMapSpec as AnyMapSpec
 from core.rsa.tokens.study import project
 from core.rsa.tokens.text import EXPLAINED, GATHERED, NOTHING, missing_words
+from tests.core.massive import FIRST, make_massive
 from tests.core.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
@@ -147,3 +148,26 @@ def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
     gone = tokens.STUDY.run(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
     assert "gone" in "".join(gone.failures.values())
     assert len(gone.table) == (LAYERS + 1) * 8
+
+
+@pytest.mark.parametrize("question", ["", "the dog opened"])
+def test_sinks_of_one_decoder_are_drawn_for_none(tmp_path: Path, question: str) -> None:
+    for seed, name in enumerate(("plain", "massive")):
+        save_tiny(tmp_path / name, "llama", seed=seed)
+    make_massive(tmp_path / "massive")
+    refs = tuple(f"path:{tmp_path / name}" for name in ("plain", "massive"))
+    asked = {"models": refs, "passage": f"the door {FIRST} the old dog", "question": question}
+    result = tokens.STUDY.run(TokenMapSpec(**asked))
+    start = len(question.split())
+    drawn = [*range(start + 2), *range(start + 3, start + 6)]
+    for _, rows in result.table.groupby(["model", "layer"]):
+        assert rows["position"].tolist() == drawn
+        assert FIRST not in set(rows["word"])
+    assert result.tables["sinks"].groupby("model")["sinks"].max().to_dict() == {
+        refs[0]: 0,
+        refs[1]: 1,
+    }
+    assert any("1 of" in notice and "massive" in notice for notice in result.notices)
+    kept = tokens.STUDY.run(TokenMapSpec(**asked, sinks="keep"))
+    assert len(kept.table) == len(result.table) // len(drawn) * (len(drawn) + 1)
+    assert "sinks" not in kept.tables
