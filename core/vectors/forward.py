@@ -52,6 +52,11 @@ class Subwords:
         """List the token ids without special tokens."""
         return [token for token, word in zip(self.ids, self.words, strict=True) if word >= 0]
 
+    @property
+    def pieces(self) -> np.ndarray:
+        """Count the subwords of each word, (word,)."""
+        return np.bincount([word for word in self.words if word >= 0], minlength=self.length)
+
 
 @dataclass(frozen=True)
 class SentenceVectors:

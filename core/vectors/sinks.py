@@ -40,6 +40,11 @@ TIMES = 1_000.0  # times the median magnitude of the hidden state that it exceed
 COLUMNS = ("model", "layer", "sinks", "first_words", "words", "largest", "times_median")
 CITATIONS = ("sun2024", "xiao2024")
 TABLE = "sinks"  # of a result, and the name under which a task returns what it left out
+LEFT_OUT = (
+    "Words whose state in any layer holds a massive activation (a magnitude above 100 and above "
+    "1,000 times the median magnitude of the sentence's states; Sun et al. 2024) were left out of "
+    "all layers."
+)
 POSITIONS = "positions"  # of a record: words that are left out of all models together
 R = TypeVar("R", bound=Result)
 Positions = tuple[tuple[int, ...], ...]
@@ -246,6 +251,7 @@ def with_sinks(result: R, *parts: Outputs) -> R:
     if any(left for left, _ in counts):
         models = list(dict.fromkeys(table.loc[table["sinks"] > 0, "model"]))
         more["notices"] = (sinks_left_out(models, counts), *result.notices)
+        more["methods"] = f"{result.methods} {LEFT_OUT}".strip()
         more["citations"] = tuple(dict.fromkeys((*result.citations, *cite(CITATIONS))))
     return replace(result, **more)
 

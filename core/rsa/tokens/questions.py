@@ -74,8 +74,7 @@ def read_question(
     words: tuple[str, ...],
     sinks: str = "",
 ) -> Value:
-    """Compute the vectors of a question's and a passage's words in one model, and its answers by
-    layer.
+    """Compute the vectors of a question's and a passage's words, and a model's answers by layer.
 
     Args:
         model: Reference.
@@ -85,11 +84,10 @@ def read_question(
         sinks: Whether attention sinks are looked for: "auto", in decoders, or "drop".
 
     Returns:
-        `vectors` (layer, word, d_model) float32, the question's words first; `sinks` as of
-        `left_out`, where they were looked for; where the model has a
-        span head, `spans` (layer, 2), first and last word of its answer in the passage, and
-        `chances` (layer,), the probability of the answer's first and last subword; `why`, a
-        sentence where there are no such answers, or none below the top (their spans are -1).
+        `vectors` (layer, word, d_model) float32, the question's words first; `sinks` of `left_out`;
+        where the model has a span head, `spans` (layer, 2), first and last word of its answer in
+        the passage, and `chances` (layer,), the probability of the answer's first and last subword;
+        `why`, a sentence where there are no such answers, or none below the top.
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -125,8 +123,7 @@ def read_question(
         hidden = torch.stack([states[0].float() for states in output.hidden_states])
         value: Value = {"vectors": _pooled(hidden.numpy(), cut)}
         if due(model, sinks):
-            pieces = np.bincount([word for word in cut.words if word >= 0], minlength=cut.length)
-            value |= left_out(sinks_in(model, value["vectors"], pieces), cut.length)
+            value |= left_out(sinks_in(model, value["vectors"], cut.pieces), cut.length)
         if not headed:
             return value | {"why": no_span_head(model)}
         logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=-1).float()

@@ -249,11 +249,10 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         )
         raise SpecError(
             f"The models of one token map need the same number of layers and the same d_model, but "
-            f"{sizes}: choose "
-            "others."
+            f"{sizes}: choose others."
         )
-    roles_of_words, notices = _roles(spec, asked)
-    given = [roles_of_words[place] for place in drawn]
+    every, notices = _roles(spec, asked)
+    given = [every[place] for place in drawn]
     spans = answer_table(values, asked.passage, asked.answer)
     frames, explained = [], np.zeros(2)
     if models:
@@ -274,10 +273,8 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
     statements: tuple[Statement, ...] = ()
     if models:
-        statements = (
-            *answer_statements(spans),
-            explained_statement(models, float(explained.sum())),
-        )
+        shown = explained_statement(models, float(explained.sum()))
+        statements = (*answer_statements(spans), shown)
         if asked.passage.question:
             statements += nearness_statements(arrays, given, words)
         else:
