@@ -127,7 +127,8 @@ def extract_pair(
     keep: Sequence[Sequence[int]] | None = None
     if items.items == "words" and items.kept:
         keep = items.kept
-    read, how = other, {"between": (base, share) if share < 1.0 else None}
+    read = other
+    how: dict[str, Any] = {"between": (base, share) if share < 1.0 else None}
     if functions:
         read, how = base, {"functions": (other, share)}
     left_out: Value | None = None

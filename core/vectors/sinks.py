@@ -189,7 +189,7 @@ def due(ref: str | ModelRef, choice: str) -> bool:
     return choice == "drop" or (choice == "auto" and describe(ref).family == "decoder")
 
 
-def sink_argument(choice: str, ready: Outputs, *refs: str) -> dict[str, str]:
+def sink_argument(choice: str, ready: Outputs, *refs: str) -> dict[str, Any]:
     """Give the argument of a task that compares these models; none where no word is left out.
 
     Without it a task keeps the key that it had before there was the option.
@@ -258,7 +258,7 @@ def with_sinks(result: R, *parts: Outputs) -> R:
 
 def _record_of(value: Any) -> Value | None:
     said = value.get(TABLE) if isinstance(value, Mapping) else getattr(value, TABLE, None)
-    return said if isinstance(said, Mapping) and "left_out" in said else None
+    return said if isinstance(said, dict) and "left_out" in said else None
 
 
 def without(kept: Sequence[Sequence[int]], positions: Positions) -> list[list[int]]:
