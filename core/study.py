@@ -7,17 +7,26 @@ line, the pages, the precomputed results and the tests go over all of them in `c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from core.results.drawing.context import PAGE, Context
 from core.runs.runner import Outputs, Task, run, run_here
 from core.vectors.quantisation import with_quantisation
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.drawing.panels import Drawn
+    from core.results.drawing.paper import Drawing
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
     from core.runs.price import Price
+
+
+EXPERIMENTS = "Experiments"  # the group of views of studies beside a page's main one
 
 
 def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
@@ -40,6 +49,79 @@ def as_collected(spec: Any, ready: Outputs, result: Any, **options: Any) -> Any:
 def no_files(result: Result) -> dict[str, bytes]:
     """Write no file beside tables and figures, as most studies do."""
     return {}
+
+
+def every_figure(figures: Callable[..., Mapping[str, Chart]]) -> Callable[..., Drawn]:
+    """Return what draws all figures of a study as one view."""
+
+    def draw(result: Result, *, context: Context = PAGE) -> Drawn:
+        return [*figures(result, context).values()]
+
+    return draw
+
+
+def study_headline(result: Result, *choices: object) -> str:
+    """Say nothing beyond the headline of the study, as most studies of one view do."""
+    return ""
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of a study's result: a figure, with the sentence above it and the tables below.
+
+    Its functions take a result and what a reader chose on the page (a metric, a model); without
+    choices they return what the page shows first.
+
+    Attributes:
+        name: Its name on the page and in links; empty for the study's title.
+        purpose: What it shows, in a few words; empty for the study's purpose.
+        draw: Result, choices, what it is drawn for -> charts, none where the numbers are missing;
+            None for every figure of the study.
+        headline: Result, choices -> the sentence above the figure; "" for the study's.
+        tables: Result, choices -> the tables below the figure, or the rows shown, by name; None
+            for `table`, or for all tables where that is empty.
+        table: The table that CSV and Parquet files hold; empty for the study's main one.
+        how_to_read: What the axes are, what their ends mean and what is grey, in one line.
+        missing: What to say and do where nothing can be drawn.
+        group: The views of a page that are offered together have the same.
+    """
+
+    name: str = ""
+    purpose: str = ""
+    draw: Callable[..., Drawn] | None = None
+    headline: Callable[..., str] = study_headline
+    tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
+    table: str = ""
+    how_to_read: str = ""
+    missing: str = ""
+    group: str = ""
+
+    def of_study(self, study: Study) -> View:
+        """Take from a study what this view leaves empty."""
+        return replace(
+            self,
+            name=self.name or study.title,
+            purpose=self.purpose or study.purpose,
+            draw=self.draw or every_figure(study.figures),
+        )
+
+    def rows(self, result: Result, *choices: object) -> Mapping[str, pd.DataFrame]:
+        """Return the tables below the figure, or the rows that are shown, by name."""
+        if self.tables is not None:
+            return self.tables(result, *choices)
+        if not self.table:
+            return result.tables
+        return {name: table for name, table in result.tables.items() if name == self.table}
+
+    def drawing(self, result: Result, *choices: object) -> Drawing:
+        """Return what draws a result for a page, a lecture hall or a paper."""
+        assert self.draw is not None, "a view of no study"
+        draw = self.draw
+
+        def drawn(*, context: Context) -> Drawn:
+            return [] if result.table.empty else draw(result, *choices, context=context)
+
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -66,8 +148,7 @@ class Study:
             `code` as in Markdown.
         formulas: What is computed: the words before a formula -> LaTeX.
         reason: Why one would run it, in one sentence.
-        how_to_read: What a figure's axes are, what its ends mean and what is grey, in one line
-            each: the name of a figure -> the line.
+        views: How pages show a result, the first one at first; one of all figures without any.
     """
 
     name: str
@@ -85,7 +166,10 @@ class Study:
     caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
     formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
     reason: str = ""
-    how_to_read: Mapping[str, str] = field(default_factory=dict, hash=False)
+    views: tuple[View, ...] = (View(),)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.

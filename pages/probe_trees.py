@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import options
 from core.options import Spec, options_of
 from core.probes.trees.result import ProbeResult
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.study import STUDY
+from core.probes.trees.text import ARCS, SCORES, SENTENCE
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
-from ui.study.experiments import show_experiment, views_of
+from ui.study.experiment import view_option, views_of
+from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import public_models
@@ -24,24 +25,16 @@ from ui.views.folders import folder_picker
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_ranks import ranks_view
 from ui.views.probe_sentence import sentence_view
-from ui.views.probes import OPTIONS, SENTENCE_VIEW, arcs_view, scores_view
+from ui.views.probes import OPTIONS, arcs_view, scores_view
 
-SCORES, ARCS, SENTENCE, RANKS = "By layer", "By arc length", SENTENCE_VIEW, "Rank"
-VIEWS = {
-    SCORES: "probe scores by layer, compared with baselines",
-    ARCS: "scores by the distance of an edge's words, and without adjacent words",
-    SENTENCE: "one sentence: its parse and the predicted tree",
-    RANKS: "how many dimensions a probe needs",
-    **views_of(EXPERIMENTS),
-}
-GROUPS = {"Trees": (SCORES, ARCS, SENTENCE, RANKS), "Experiments": tuple(EXPERIMENTS)}
+VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
 @dataclass(frozen=True)
 class Display(Spec):
     """What is shown of the study: kept in the address, not part of the study."""
 
-    view: str = options.choice("View", SCORES, VIEWS, help="The view of the study.")
+    view: str = view_option(VIEWS)
     layer: int = layer_option("Layer in the Sentence view; the model's best layer by default.")
 
 
@@ -54,8 +47,8 @@ form = Form(
     "approximate distances in the dependency tree. Its accuracy shows how well each layer encodes "
     "syntax, "
     "before and after fine-tuning.",
+    views=VIEWS,
     experiments=EXPERIMENTS,
-    how_to_read=STUDY.how_to_read,
 )
 
 
@@ -79,7 +72,7 @@ asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
 if asked is None:
     st.stop()
 spec = asked
-view = form.view(GROUPS)
+view = form.view()
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
@@ -101,14 +94,14 @@ if not result.probes:
     show_headline(result, bar=form.bar)
     form.unfold(spec)
     st.stop()
-if view == SCORES:
-    scores_view(form, result)
-elif view == ARCS:
-    arcs_view(form, result)
-elif view == SENTENCE:
-    sentence_view(form, result)
+if view.name == SCORES:
+    scores_view(form, result, view)
+elif view.name == ARCS:
+    arcs_view(form, result, view)
+elif view.name == SENTENCE:
+    sentence_view(form, result, view)
 else:
-    ranks_view(form, spec, result, texts, identity)
+    ranks_view(form, spec, result, view, texts, identity)
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -12,24 +12,25 @@ from core.alignment.seeds.study import STUDY
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
-from ui.study.experiments import show_experiment, views_of
+from ui.study.experiment import view_option, views_of
+from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.layers import layer_option
 from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
-from ui.views.alignment import GROUPS, METHOD, SHOWN, STUDY_VIEWS, show_view
+from ui.views.alignment import SHOWN, show_seeds
 from ui.views.alignment_experiments import EXPERIMENTS
 from ui.views.folders import folder_picker
 
-VIEWS = STUDY_VIEWS | views_of(EXPERIMENTS)
+VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
 @dataclass(frozen=True)
 class Display(options.Spec):
     """What the page shows of the study; part of the address, not of the study."""
 
-    view: str = options.choice("View", METHOD, VIEWS, help="The figure shown.")
+    view: str = view_option(VIEWS)
     layer: int = layer_option("The layer whose space is shown; the top layer at first.")
 
 
@@ -41,8 +42,8 @@ form = Form(
     lead="Two models were pretrained alike, with different random seeds. If their spaces are the "
     "same up to a map, a map fitted on some words predicts the vectors of words that it has not "
     "seen.",
+    views=VIEWS,
     experiments=EXPERIMENTS,
-    how_to_read=STUDY.how_to_read,
 )
 
 
@@ -66,7 +67,7 @@ folder_picker(form, AlignSpec)
 spec = form.spec()
 if spec is None:
     st.stop()
-view = form.view(GROUPS)
+view = form.view()
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
@@ -91,7 +92,7 @@ if not len(result.table):
     show_headline(result, bar=form.bar)
     form.unfold(spec)
     st.stop()
-show_view(form, result, view)
+show_seeds(form, result, view)
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -9,36 +9,31 @@ import streamlit as st
 from core import options
 from core.options import Spec, options_of
 from core.weights.clusters.members import fine_tunes
+from core.weights.clusters.method_text import DEPTH, DISTANCES, NEIGHBOURS
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
-from ui.study.experiments import show_experiment, views_of
+from ui.study.experiment import view_option, views_of
+from ui.study.experiments import show_experiment
 from ui.study.forms import Form
 from ui.study.models import public_models
 from ui.study.price import priced_panel
-from ui.study.results import show_method, show_view_headline
+from ui.study.results import show_headline, show_method, view_headline
 from ui.views import weights as weights_views
 from ui.views import weights_hub, weights_map
 from ui.views.folders import folder_picker
 from ui.views.weights_experiments import EXPERIMENTS
 
-MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"
-VIEWS = {
-    MAP: "every fine-tune as a point, close if the updates are similar",
-    NEIGHBOURS: "how often nearest neighbours share a label, compared with chance",
-    DISTANCES: "the distance between every two models, ordered by a tree",
-    DEPTH: "the rank of the update by layer and matrix family",
-    **views_of(EXPERIMENTS),
-}
+VIEWS = views_of(STUDY, experiments=EXPERIMENTS)
 
 
 @dataclass(frozen=True)
 class Display(Spec):
     """What is shown of the study: part of the link, not of the study."""
 
-    view: str = options.choice("View", MAP, VIEWS, help="Figure that is shown.")
+    view: str = view_option(VIEWS)
     layer: int = options.whole(
         "Layer",
         0,
@@ -56,8 +51,8 @@ form = Form(
     lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus "
     "base) of many models: if those with the most similar updates share a task more often than "
     "chance, the task can be predicted from the weights alone.",
+    views=VIEWS,
     experiments=EXPERIMENTS,
-    how_to_read=STUDY.how_to_read,
 )
 
 
@@ -109,15 +104,15 @@ if outcome is None:
 result = outcome
 if not len(result.table):
     form.unfold(spec)
-show_view_headline(result, view, weights_views.view_headline, form.bar)
-if view == NEIGHBOURS:
-    weights_views.neighbours_view(result)
-elif view == DISTANCES:
-    weights_views.distances_view(result)
-elif view == DEPTH:
-    weights_views.depth_view(form, result)
+show_headline(result, view_headline(result, view), form.bar)
+if view.name == NEIGHBOURS:
+    weights_views.neighbours_view(result, view)
+elif view.name == DISTANCES:
+    weights_views.distances_view(result, view)
+elif view.name == DEPTH:
+    weights_views.depth_view(form, result, view)
 else:
-    weights_map.map_view(form, result, weights_map.redrawing(spec, result, identity))
+    weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, identity))
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -93,7 +93,7 @@ def _question(study: Study, result: Result) -> list[str]:
 def _figures(name: str, study: Study) -> list[str]:
     """Show the main figure, what it shows and how each view is read, then the further figures."""
     main, *further = figures_of(name)
-    lines = (f"**{plain(view)}.** {line}" for view, line in study.how_to_read.items())
+    lines = (f"**{plain(view.name)}.** {view.how_to_read}" for view in study.views)
     return [
         "## What it shows",
         _image(name, main),

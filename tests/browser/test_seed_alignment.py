@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext
 
+from core.alignment.seeds.study import STUDY
+from core.alignment.seeds.views import SPACE, TRAINING
 from tests.core.alignment.conftest import WORDS, save_classifier
-from ui.views.alignment import SPACE, STUDY_VIEWS, TRAINING
 from ui.views.alignment_experiments import PROTOCOL
 
 CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden
-VIEWS = tuple(view for view in STUDY_VIEWS if view != TRAINING)
+VIEWS = tuple(view.name for view in STUDY.views if view.name != TRAINING)
 pytestmark = pytest.mark.browser
 
 

@@ -31,7 +31,7 @@ def test_a_study_has_a_page_that_says_all_of_it(name: str, precomputed_results: 
     for point, text in study.caveats.items():
         assert f"- **{point}** {text}\n" in f"{page}\n"
     assert page.count("<math ") == len(study.formulas)
-    assert all(line in page for line in study.how_to_read.values())
+    assert all(view.how_to_read in page for view in study.views)
     for option in options_of(study.Spec):
         assert f"| `--{option.name.replace('_', '-')}` | **{option.label}**." in page
     result = figures.precomputed()[name]

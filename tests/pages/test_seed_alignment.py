@@ -13,12 +13,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.alignment.seeds import study
+from core.alignment.seeds.study import STUDY
 from core.alignment.seeds.text import WHICH
+from core.alignment.seeds.views import GAINS, SPACE, TRAINING
 from core.limits import MODE, SHARED
 from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import Everything, headline, open_page, sentences
 from ui.study.experiments import START
-from ui.views.alignment import GAINS, SPACE, STUDY_VIEWS, TRAINING
 from ui.views.alignment_experiments import (
     ATTENTION,
     CHECK,
@@ -75,7 +76,7 @@ def found(app: AppTest) -> bool:
     return any(words in sentences(app) for words in WHICH.values())
 
 
-@pytest.mark.parametrize("view", STUDY_VIEWS)
+@pytest.mark.parametrize("view", [view.name for view in STUDY.views])
 def test_every_view_of_the_study_is_there_and_drawn_once(view: str, drawn: list[object]) -> None:
     app = open_page(PAGE, **LINK, view=view)
     assert not app.exception

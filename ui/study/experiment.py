@@ -7,34 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from core.commands.study import refs_of
-from core.options import Option, Spec, options_of
+from core.options import Option, Spec, choice, options_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.results.drawing.paper import Drawing
     from core.results.export import Result
-    from core.study import Study
+    from core.study import Study, View
     from ui.frame.links import Address
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What an experiment's view shows of a result.
-
-    Attributes:
-        charts: Draws the charts.
-        tables: The tables by name, or the rows of them that are shown.
-        sentence: The headline; empty for the study's.
-        view: What the charts depend on besides the result.
-        below: Draws a control below the charts and returns the charts that it governs.
-    """
-
-    charts: Drawing
-    tables: Mapping[str, pd.DataFrame]
-    sentence: str = ""
-    view: Hashable = None
-    below: Callable[[], Shown] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,8 +27,8 @@ class Experiment:
         taken: Options computed from another option of the page's form: name -> (the form's option,
             function).
         display: Options that change only how the result is shown.
-        shown: Address and result -> what is shown; every figure and table if it is None.
-        table: The table written as CSV and Parquet; empty for the main one.
+        choose: Draws the controls of the view -> what its reader chose.
+        below: Draws a control below the charts -> the charts that it governs, and its value.
         models: Spec -> the models that the study reads.
         problem: Spec of the page's study -> why the experiment cannot be run with it; "" if it can.
         looked_at: Options of the page's form that `problem` reads.
@@ -60,11 +39,16 @@ class Experiment:
     shared: Sequence[str] = ()
     taken: Mapping[str, tuple[str, Callable[[Any], Any]]] = field(default_factory=dict)
     display: Sequence[Option] = ()
-    shown: Callable[[Address, Result], Shown] | None = None
-    table: str = ""
+    choose: Callable[[Address, Result], tuple[Hashable, ...]] = lambda address, result: ()
+    below: Callable[[Result], tuple[Drawing, Hashable]] | None = None
     models: Callable[[Any], tuple[str, ...]] = refs_of
     problem: Callable[[Any], str] = lambda spec: ""
     looked_at: Sequence[str] = ()
+
+    @property
+    def view(self) -> View:
+        """Return the experiment's view."""
+        return self.study.views[0]
 
     @property
     def options(self) -> list[Option]:
@@ -98,6 +82,27 @@ class Experiment:
         asked: Spec = self.study.Spec(**values)
         self.models(asked)
         return asked
+
+
+def views_of(*studies: Study, experiments: Mapping[str, Experiment]) -> dict[str, View]:
+    """List the views of a page by name, those of its experiments last.
+
+    Args:
+        studies: The page's main study, and others that it always shows.
+        experiments: The experiments by the name of their view.
+    """
+    every = (*studies, *(experiment.study for experiment in experiments.values()))
+    return {view.name: view for study in every for view in study.views}
+
+
+def view_option(views: Mapping[str, View]) -> Any:
+    """Declare the option that says which view is shown, the first at first.
+
+    Args:
+        views: As `views_of` lists them.
+    """
+    purposes = {name: view.purpose for name, view in views.items()}
+    return choice("View", next(iter(views)), purposes, help="The figure that is shown.")
 
 
 def reason_of(study: Study) -> str:

@@ -6,35 +6,28 @@ panels are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.errors import PalimpsestError
 from core.options import Spec
-from core.results.drawing.paper import joined
 from ui.frame.identity import contents
 from ui.frame.reading import show_reading
 from ui.frame.text import plain
-from ui.study.downloads import show_downloads
-from ui.study.experiment import Experiment, Shown, reason_of
+from ui.study.downloads import slug
+from ui.study.experiment import Experiment, reason_of
 from ui.study.forms import Form
 from ui.study.price import Said, refusal, say
-from ui.study.results import show_charts, show_headline, show_method, show_table
+from ui.study.results import show_headline, show_method, show_rows, show_view, view_headline
 from ui.study.run_panel import is_stored, run_panel
 
 if TYPE_CHECKING:
-    from core.results.drawing.paper import Drawing
     from core.results.export import Result
 
 START = "Press Run to start it."
 HELP = "Starts the experiment. The time is for two idle cores; stored results take seconds."
-
-
-def views_of(experiments: Mapping[str, Experiment]) -> dict[str, str]:
-    """Return the experiments' views, each with what it shows."""
-    return {view: experiment.study.purpose for view, experiment in experiments.items()}
 
 
 def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None:
@@ -61,29 +54,23 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     if result.table.empty:
         show_headline(result, bar=form.bar)
         return
-    show_reading(form.address.page, study.title, study.how_to_read.get(study.title, ""))
+    view = experiment.view
+    show_reading(form.address.page, view.name, view.how_to_read)
     headline = st.container()  # the headline may depend on controls below it
-    if experiment.shown is not None:
-        shown = experiment.shown(form.address, result)
-    else:
-        shown = Shown(lambda *, context: [*study.figures(result, context).values()], result.tables)
+    choices = experiment.choose(form.address, result)
     with headline:
-        show_headline(result, shown.sentence, form.bar)
-    if not show_charts(
-        shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view
+        show_headline(result, view_headline(result, view, *choices), form.bar)
+    if show_view(
+        result,
+        view,
+        *choices,
+        figures=study.figures,
+        key=study.name,
+        name=slug((study.name, *choices)),
+        below=experiment.below,
     ):
-        return
-    charts: Drawing = shown.charts
-    view: tuple[Hashable, ...] = (study.name, shown.view)
-    if shown.below is not None:
-        below = shown.below()
-        key = f"{study.name} below"
-        show_charts(below.charts, key=key, alt_text=result.headline, result=result, view=below.view)
-        charts, view = joined(charts, below.charts), (*view, below.view)
-    show_downloads(result, charts, lambda: study.figures(result), table=experiment.table, view=view)
-    for name, table in shown.tables.items():
-        show_table(table, name)
-    show_method(result, study)
+        show_rows(result, view, *choices)
+        show_method(result, study)
 
 
 def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> Result | None:

@@ -24,10 +24,10 @@ from ui.frame.theme import page_theme
 from ui.lessons.guess import Mark, marked
 
 if TYPE_CHECKING:
+    from core.results.drawing.panels import Drawn
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
 
-    Drawn = Chart | Sequence[Chart] | Panels
     Pick = Callable[[Mapping[str, Any], str], tuple[Mapping[str, Any], dict[str, Any]]]
 
 FAINT = {"light": "#6f675a", "dark": "#a79d8c"}

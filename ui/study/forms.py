@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
+    from core.study import View
 
 WRONG = ":material/error:"
 NO_STUDY = "These settings are not complete yet"
@@ -53,8 +54,8 @@ class Form(Generic[S]):
         *,
         title: str = "",
         lead: str = "",
+        views: Mapping[str, View] | None = None,
         experiments: Mapping[str, Experiment] | None = None,
-        how_to_read: Mapping[str, str] | None = None,
     ) -> None:
         """Read the address, see `ui.frame.links.Address.open`, and draw the page's first line.
 
@@ -63,10 +64,10 @@ class Form(Generic[S]):
             spec: The study's spec.
             display: Options in the address that are not part of the study (view, layer).
             title, lead: As for `ui.frame.shell.open_page`; empty for a form inside a page.
+            views: The page's views by name.
             experiments: Views that show another study, with its title and options.
-            how_to_read: View of the page's own study -> how its figure is read, in one line.
         """
-        self._how_to_read = how_to_read or {}
+        self._views = views or {}
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
@@ -275,11 +276,10 @@ class Form(Generic[S]):
         """Return the last valid spec, whose result stays while a value is corrected."""
         return st.session_state.get(self.address.key("last"))
 
-    def view(self, groups: Mapping[str, Sequence[str]] | None = None) -> str:
+    def view(self) -> View:
         """Draw the selector of views, an option of the display called `view`; `bar` is its row.
 
-        Args:
-            groups: Name of a group -> its views, if there are too many for one row.
+        Views of more than one group are offered a group at a time.
         """
         presenting.show_keys(self.address, leave_only=lessons.waiting(self.address))
         lessons.predict(self.address)
@@ -290,7 +290,10 @@ class Form(Generic[S]):
             horizontal=True, vertical_alignment="center", gap="xsmall", key=presenting.VIEWS_ROW
         )
         with self.bar:
-            if groups:
+            groups: dict[str, list[str]] = {}
+            for each in self._views.values():
+                groups.setdefault(each.group, []).append(each.name)
+            if len(groups) > 1:
                 offered = self._group(groups)
             st.segmented_control(
                 option.label,
@@ -301,9 +304,9 @@ class Form(Generic[S]):
             )
             meanings = [f"**{name}**: {option.known[name]}" for name in offered]
             st.markdown("", help="  \n".join(meanings), width="content")
-        view = str(self.address["view"])
+        view = self._views[str(self.address["view"])]
         if self.experiment is None:
-            show_reading(self.address.page, view, self._how_to_read.get(view, ""))
+            show_reading(self.address.page, view.name, view.how_to_read)
         return view
 
     def _group(self, groups: Mapping[str, Sequence[str]]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,23 +11,25 @@ import numpy as np
 import streamlit as st
 
 from core.results.columns import meaning
+from core.results.drawing.paper import joined
 from core.results.glossary import explained
 from core.results.report import MISLEADING
 from core.results.table_words import label_of, title_of_table
 from ui.frame.naming import named_cells, names_here
 from ui.frame.shared import made_once
 from ui.frame.text import plain
+from ui.study.downloads import show_downloads
 from ui.study.figures import show_charts
 
 if TYPE_CHECKING:
     import pandas as pd
     from streamlit.delta_generator import DeltaGenerator
 
+    from core.results.drawing.paper import Drawing
     from core.results.export import Result
-    from core.study import Study
-
-__all__ = ["show_charts", "show_headline", "show_method", "show_table"]
-
+    from core.study import Study, View
+    from ui.lessons.guess import Mark
+    from ui.study.figures import Pick
 
 LONGEST = 160  # characters of a headline of two lines
 
@@ -55,22 +58,92 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
     show_notes(result, bar, [result.headline] if shown != result.headline else [])
 
 
-def show_view_headline(
-    result: Result,
-    view: str,
-    write: Callable[[Result, str], str],
-    bar: DeltaGenerator | None = None,
-) -> None:
-    """As `show_headline`, with a view's sentence, which is written once for all sessions.
+def view_headline(result: Result, view: View, *choices: Hashable) -> str:
+    """Return the sentence of a view, which is written once for all sessions; "" for the study's.
 
     Args:
-        result, bar: As for `show_headline`.
-        view: The view's name.
-        write: (result, view) -> the view's headline.
+        result: What the study returned.
+        view: One of the study's.
+        choices: What the view depends on besides.
     """
     names = tuple(sorted(names_here().items()))
-    sentence = made_once().get(result, ("headline", view, names), lambda: write(result, view))
-    show_headline(result, sentence, bar)
+    said = ("headline", view.name, choices, names)
+    return made_once().get(result, said, lambda: view.headline(result, *choices))
+
+
+def show_view(
+    result: Result,
+    view: View,
+    *choices: Hashable,
+    figures: Callable[[Result], Mapping[str, Any]],
+    key: str = "figure",
+    caption: str = "",
+    name: str = "",
+    mark: Mark | None = None,
+    pick: Pick | None = None,
+    below: Callable[[Result], tuple[Drawing, str]] | None = None,
+    more: Mapping[str, Callable[[], bytes]] | None = None,
+) -> bool:
+    """Draw a view's charts with their downloads, or say why there are none.
+
+    Args:
+        result: What the study returned.
+        view: One of the study's.
+        choices: What the view depends on besides.
+        figures: Draws all figures of the report.
+        key: Of the charts, unique on the page.
+        caption: A line below the charts.
+        name: End of the downloaded files' names; made from view and choices by default.
+        mark, pick: As for `show_charts`.
+        below: Draws a control below the charts; returns what draws the charts that it governs, and
+            its value.
+        more: As for `show_downloads`.
+
+    Returns:
+        Whether there are charts.
+    """
+    drawing, shown = view.drawing(result, *choices), (view.name, *choices)
+    if not show_charts(
+        drawing,
+        key=key,
+        alt_text=result.headline,
+        result=result,
+        view=shown,
+        mark=mark,
+        pick=pick,
+    ):
+        if view.missing:
+            st.info(view.missing, icon=":material/info:")
+        return False
+    if caption:
+        st.caption(caption)
+    if below is not None:
+        further, value = below(result)
+        further_key = f"{key} below"
+        show_charts(further, key=further_key, alt_text=result.headline, result=result, view=value)
+        drawing, shown, name = joined(drawing, further), (*shown, value), f"{name} {value}"
+    show_downloads(
+        result,
+        drawing,
+        lambda: figures(result),
+        table=view.table,
+        view=shown,
+        name=name,
+        more=more,
+    )
+    return True
+
+
+def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") -> None:
+    """Draw the tables of a view.
+
+    Args:
+        result, view, choices: As for `show_view`.
+        fold: Title of the expander that holds them; empty for none.
+    """
+    with st.expander(fold, icon=":material/table:") if fold else nullcontext():
+        for name, table in view.rows(result, *choices).items():
+            show_table(table, name)
 
 
 def cautioned(result: Result, sentence: str) -> str:

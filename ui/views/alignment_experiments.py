@@ -62,6 +62,5 @@ EXPERIMENTS = {
         own={"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
         shared=TEXT,
         taken={"models": ("models", lambda models: models[:2])},
-        table="errors",
     ),
 }

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.probes.prices import sweep_price
-from core.probes.trees import charts
+from core.probes.trees.charts.figures import sweep_figures
 from core.probes.trees.sweep import run_sweep
 from core.results.names import short_name
 from ui.frame.text import plain
-from ui.study.downloads import show_downloads
 from ui.study.price import say
-from ui.study.results import show_charts, show_headline, show_table
+from ui.study.results import show_headline, show_rows, show_view
 from ui.study.run_panel import is_stored, run_panel
 
 if TYPE_CHECKING:
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
-    from core.results.drawing.context import Context
-    from core.results.drawing.vega import Chart
     from core.results.export import Result
+    from core.study import View
     from core.text.reading import Text
     from ui.study.forms import Form
 
@@ -35,6 +33,7 @@ def ranks_view(
     form: Form[ProbeSpec],
     spec: ProbeSpec,
     result: ProbeResult,
+    view: View,
     texts: Mapping[str, Text],
     identity: tuple[str, ...],
 ) -> None:
@@ -80,16 +79,8 @@ def ranks_view(
     if sweep is None or sweep.table.empty:
         return
     show_headline(sweep, bar=form.bar)
-    drawing = partial(charts.sweep_chart, sweep.table)
-
-    def drawn(*, context: Context) -> list[Chart]:
-        return [drawing(metric, context=context) for metric in ("uuas", "dspr")]
-
-    show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)
-    show_downloads(
-        sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep"
-    )
-    show_table(sweep.table, "sweep")
+    if show_view(sweep, view, figures=sweep_figures, key="sweep", name="sweep"):
+        show_rows(sweep, view)
 
 
 def _offer(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
+    from core.study import View
     from ui.study.forms import Form
 
 TYPED, WORST, BEST = "typed", "worst", "best"
@@ -59,17 +60,14 @@ BROWSED = 40  # worst or best sentences to choose from
 BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."
 
 
-def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
+def sentence_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
     """One sentence: arcs, depths, distances and the probe's plane, at the layer of a slider."""
     drawable = [
         model for model, probes in result.probes.items() if probes.distance_maps is not None
     ]
     if not drawable:
         show_headline(result, bar=form.bar)
-        st.info(
-            "Arcs need a distance probe. Choose distance under Change, Options.",
-            icon=":material/info:",
-        )
+        st.info(view.missing, icon=":material/info:")
         return
     show_notes(result, form.bar)
     played(form.address, _sentence)(form.address, result, drawable)

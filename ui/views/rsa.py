@@ -3,7 +3,7 @@ map."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,9 @@ import streamlit as st
 
 from core.errors import PalimpsestError
 from core.options import options_of
-from core.results.drawing.panels import Panels
 from core.results.names import short_names
-from core.rsa.layers import charts
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
-from core.rsa.tokens.charts import token_chart
+from core.rsa.layers.study import STUDY as LAYERS
 from core.rsa.tokens.spec import TokenMapSpec
 from core.rsa.tokens.study import STUDY
 from ui import lessons
@@ -27,17 +24,18 @@ from ui.study.downloads import show_downloads
 from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
-from ui.study.results import show_charts, show_headline, show_method, show_table
+from ui.study.results import show_charts, show_headline, show_method, show_rows, show_view
 from ui.views.maps import HOW_TO_MOVE, search_box
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context
-    from core.results.drawing.vega import Chart
+    from core.results.drawing.panels import Drawn
     from core.results.export import Result
+    from core.study import View
 
 SAME = "the same text"
 OTHER_GENRES = ("legal", "technical")
-CURVES, GRID, TEXTS, TOKENS = "By layer", "Layer against layer", "Two texts", "Token map"
+TOKENS = STUDY.title
 
 
 def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
@@ -102,14 +100,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     show_headline(result, bar=form.bar)
     if len(result.table):
         played(form.address, _draw_layer)(form.address, result)
-        if len(result.tables.get("spans", ())):
-            show_table(result.tables["spans"], "spans")
+        show_rows(result, STUDY.views[0])
     show_method(result, STUDY)
-
-
-def view_headline(result: Result, view: str) -> str:
-    """Say what the view shows; "" where there is nothing to say."""
-    return {GRID: grid_sentence, TEXTS: texts_sentence}.get(view, curves_sentence)(result)
 
 
 def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,41 +109,18 @@ def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
     return {"view": TOKENS, "layer": int(point["layer"])} if "layer" in point else {}
 
 
-def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
+def draw(form: Form[RsaSpec], result: Result, view: View) -> None:
     """Show the view's charts, their downloads and their table."""
-    table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
-    chart: Callable[..., Chart] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(
-        view, charts.similarity_chart
-    )
-    panels = {GRID: "model", TEXTS: "corpus"}.get(view)
-    names = [
-        (name,)
-        for name in (
-            dict.fromkeys(result.tables[table][panels]) if panels else charts.parts_of(result)
-        )
-    ]
-
-    def drawn(*, context: Context) -> list[Chart]:
-        return [chart(result, *name, context=context) for name in names]
-
-    called = f"{view} {result.spec['measure']}"
-    show_charts(
-        drawn,
-        key="figure",
-        across=charts.across_of(len(names)) if view == GRID else 2,
-        alt_text=result.headline,
-        result=result,
-        view=view,
-        mark=lessons.mark("rsa") if view == CURVES else None,
+    show_view(
+        result,
+        view,
+        figures=LAYERS.figures,
+        caption="Click a point or a cell to open the token map at its layer.",
+        name=f"{view.name} {result.spec['measure']}",
+        mark=lessons.mark("rsa") if view is LAYERS.views[0] else None,
         pick=Picking(form.address, ("layer",), _token_map_at).made,
     )
-    st.caption("Click a point or a cell to open the token map at its layer.")
-    show_downloads(
-        result, drawn, lambda: charts.figures(result), table=table, view=view, name=called
-    )
-    show_table(result.tables[table], table)
-    if view == CURVES and charts.FUNCTIONS in charts.parts_of(result):
-        show_table(result.tables[charts.FUNCTIONS], charts.FUNCTIONS)
+    show_rows(result, view)
 
 
 def _draw_layer(address: Address, result: Result) -> None:
@@ -176,11 +145,9 @@ def _draw_layer(address: Address, result: Result) -> None:
     )
     drawn = [model for model in models if model in shown] or models[:1]
 
-    def maps(*, context: Context) -> Panels:
-        charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]
-        return Panels(charts, inline=True)
+    maps = STUDY.views[0].drawing(result, layer, wanted, *drawn)
 
-    def moved(*, context: Context) -> Panels:
+    def moved(*, context: Context) -> Drawn:
         return maps(context=replace(context, zooms=True))
 
     view = (layer, wanted, *drawn)

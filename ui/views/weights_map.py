@@ -17,6 +17,7 @@ from core.weights.clusters.charts import figures as charts
 from core.weights.clusters.charts import ranks as rank_charts
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import redraw
+from core.weights.clusters.views import kinds_of
 from core.weights.vectors.projections import FEWEST, METHODS
 from ui.frame import shell
 from ui.frame.links import Address
@@ -29,7 +30,9 @@ from ui.views.maps import HOW_TO_MOVE, search_box, search_option
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context
+    from core.results.drawing.panels import Drawn
     from core.results.export import Result
+    from core.study import View
 
 SHOWN = "weights/shown_model"
 COLUMNS = {
@@ -78,13 +81,17 @@ def redrawing(
 
 
 def map_view(
-    form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], Result | None]
+    form: Form[WeightsSpec],
+    result: Result,
+    page_view: View,
+    redrawn: Callable[[str], Result | None],
 ) -> None:
     """Show the map, and below it the spectra of the clicked model and links to other pages.
 
     Args:
         form: The page's.
         result: Result of the study.
+        page_view: The view.
         redrawn: Returns the result on another map, through the run panel; None until it is there.
     """
     address = form.address
@@ -99,12 +106,10 @@ def map_view(
     view = (by, axes, wanted)
     ring, key = _ringed(str(st.session_state[SHOWN]), (shown.spec["map"], *view))
 
-    def drawn(chosen: str = "", *, context: Context) -> Panels:
-        made = charts.map_chart(shown, by, chosen, axes, wanted, context=context)
-        return Panels([made], inline=True)
+    ringed = page_view.drawing(shown, by, ring, axes, wanted)
 
-    def moved(*, context: Context) -> Panels:
-        return drawn(ring, context=replace(context, zooms=True))
+    def moved(*, context: Context) -> Drawn:
+        return ringed(context=replace(context, zooms=True))
 
     show_spec(
         page_specs(moved, key=CHART, result=shown, view=(*view, ring))[0],
@@ -114,12 +119,13 @@ def map_view(
     )
     st.caption(f"Click a model to see its spectra below. {HOW_TO_MOVE}")
     called = " ".join(filter(None, (drawing, "by", by, axes, wanted)))
+    drawn = page_view.drawing(shown, by, "", axes, wanted)
     show_downloads(shown, drawn, lambda: charts.figures(shown), view=view, name=called)
     _one_model(address, result, models)
+    rows = page_view.rows(shown)
     with st.expander("Table: models", icon=":material/table:"):
-        show_table(shown.table, "models")
-    if len(result.tables["doses"]):
-        show_table(result.tables["doses"], "doses")
+        show_table(rows["models"], "models")
+    show_table(rows["doses"], "doses")
 
 
 def _map_controls(form: Form[WeightsSpec], result: Result) -> tuple[str, str, str, str]:
@@ -224,7 +230,7 @@ def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
                     icon=":material/arrow_forward:",
                     query_params=link,
                 )
-    kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
+    kinds = kinds_of(result)
     of = kinds[0]
     if len(kinds) > 1:
         of = str(

@@ -30,12 +30,10 @@ REASON = (
     "Two seeds may look at the same words without sharing the order of their attention heads: "
     "matching the heads first shows whether they correspond."
 )
-HOW_TO_READ = {
-    "Attention": (
-        "First figure: each point is a matched pair of heads; 1 is the same attention, 0 "
-        "unrelated; the grey band is random matching."
-    ),
-}
+HOW_TO_READ = (
+    "First figure: each point is a matched pair of heads; 1 is the same attention, 0 "
+    "unrelated; the grey band is random matching."
+)
 
 
 def statements_of(

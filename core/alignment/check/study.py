@@ -43,7 +43,7 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
@@ -203,5 +203,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
 )

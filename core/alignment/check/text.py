@@ -24,12 +24,10 @@ REASON = (
     "from so few words; here a bijection exists by construction, so every remaining error is the "
     "maps' own."
 )
-HOW_TO_READ = {
-    "Bijection check": (
-        "Height is the error (logarithmic): 0 is perfect, 1 no better than the mean. Across are "
-        "the bijection's steps; 0 is only a rotation."
-    ),
-}
+HOW_TO_READ = (
+    "Height is the error (logarithmic): 0 is perfect, 1 no better than the mean. Across are "
+    "the bijection's steps; 0 is only a rotation."
+)
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:

@@ -58,7 +58,7 @@ from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 
@@ -194,5 +194,12 @@ STUDY = Study(
     caveats={**CAVEATS, **OF_SEEDS},
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(
+        View(
+            tables=lambda result: result.tables,
+            table="errors",
+            how_to_read=HOW_TO_READ,
+            group=EXPERIMENTS,
+        ),
+    ),
 )

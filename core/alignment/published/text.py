@@ -100,12 +100,10 @@ REASON = (
     "Published findings about seed alignment may depend on how the maps were trained and "
     "evaluated: changing one choice at a time shows which findings remain."
 )
-HOW_TO_READ = {
-    "Published protocol": (
-        "Left of the dashed line at 1, a map is better than predicting the mean. Second figure: "
-        "does a finding hold with a protocol?"
-    ),
-}
+HOW_TO_READ = (
+    "Left of the dashed line at 1, a map is better than predicting the mean. Second figure: "
+    "does a finding hold with a protocol?"
+)
 
 
 def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Statement, ...]:

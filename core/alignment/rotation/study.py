@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
+from core.alignment import MAPS
 from core.alignment.prices import rotation_price
 from core.alignment.rotation import PURPOSE
 from core.alignment.rotation.charts import figures
@@ -35,7 +36,7 @@ from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.sinks import sink_argument
@@ -117,5 +118,5 @@ STUDY = Study(
     price=rotation_price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(how_to_read=HOW_TO_READ, group=MAPS),),
 )

@@ -30,12 +30,10 @@ REASON = (
     "Two seeds may learn one space in different coordinates: if so, a rotation with one scale "
     "predicts one from the other as well as any linear map does."
 )
-HOW_TO_READ = {
-    "Rotation or linear map": (
-        "First figure: if the spaces are rotations, both maps coincide. Second figure: singular "
-        "values, all 1 for a rotation."
-    )
-}
+HOW_TO_READ = (
+    "First figure: if the spaces are rotations, both maps coincide. Second figure: singular "
+    "values, all 1 for a rotation."
+)
 CAVEATS = {
     "A rotation with noise does not have equal singular values.": (
         "Ridge shrinks directions with little variance, and noise spreads the rest. The planted "

@@ -20,6 +20,50 @@ if TYPE_CHECKING:
 SPACE = 270  # height of a plot with a slider below
 
 
+def mapped_pairs(result: Result) -> list[tuple[str, str]]:
+    """List the pairs of models, source and target, whose words were projected."""
+    refs = list(result.spec["models"])
+    drawn = np.asarray(_projected(result).any(0))
+    return [
+        (source, target)
+        for a, source in enumerate(refs)
+        for b, target in enumerate(refs)
+        if drawn[a, b]
+    ]
+
+
+def maps_between(result: Result, source: str, target: str) -> list[str]:
+    """List the maps that have projections of a pair's words, in the study's order."""
+    refs, drawn = list(result.spec["models"]), _projected(result)
+    pair = refs.index(source), refs.index(target)
+    return [name for name, there in zip(result.spec["methods"], drawn, strict=True) if there[pair]]
+
+
+def first_map(result: Result, source: str, target: str) -> str:
+    """Choose the map that is shown at first: ridge, if it has projections."""
+    offered = maps_between(result, source, target)
+    return "ridge" if "ridge" in offered else offered[0]
+
+
+def space_charts(
+    result: Result, source: str, target: str, method: str, layer: int, *, context: Context = PAGE
+) -> list[Chart]:
+    """Draw the words after a map, and before it where the spaces are equally wide.
+
+    Args:
+        result, source, target, method: As for `space_chart`.
+        layer: One of the study's layers.
+    """
+    refs = list(result.spec["models"])
+    layers = sorted({int(number) for number in result.table["layer"]})
+    pair = refs.index(source), refs.index(target)
+    before = np.isfinite(result.arrays["source_points"][pair]).any()
+    return [
+        space_chart(*(result, source, target, method, layers.index(layer), place), context=context)
+        for place in (("source", "mapped") if before else ("mapped",))
+    ]
+
+
 def space_chart(
     result: Result,
     source: str,
@@ -83,6 +127,12 @@ def space_chart(
         height=context.height(SPACE),
         description=f"{what}. {_in_words(ours, theirs, spaces)}",
     )
+
+
+def _projected(result: Result) -> np.ndarray:
+    """Whether words were projected after a map, (method, source, target)."""
+    points = result.arrays["mapped_points"]
+    return np.asarray(np.isfinite(points).any((-1, -2, -3)))
 
 
 def _points(

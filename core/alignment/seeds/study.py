@@ -30,7 +30,7 @@ from core.alignment.seeds.tables import (
 )
 from core.alignment.seeds.tasks import align_layers, align_pair
 from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods, make_notices
-from core.alignment.seeds.view_text import HOW_TO_READ, REASON
+from core.alignment.seeds.views import REASON, VIEWS
 from core.alignment.seeds.window import align_static
 from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
@@ -175,5 +175,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=VIEWS,
 )

@@ -45,7 +45,7 @@ from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.statistics import interval, sentence_counts
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.labelled import Labelled, read_labelled
 from core.text.reading import Text, text_task
@@ -304,5 +304,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
 )

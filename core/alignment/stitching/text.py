@@ -24,12 +24,10 @@ REASON = (
     "If two models compute the same function up to a map between their spaces, the upper layers "
     "and head of one still work on the mapped states of the other."
 )
-HOW_TO_READ = {
-    "Stitching": (
-        "Height is accuracy when the lower layers are one model's and the upper another's; "
-        "across, the layer of the seam. Grey: controls."
-    ),
-}
+HOW_TO_READ = (
+    "Height is accuracy when the lower layers are one model's and the upper another's; "
+    "across, the layer of the seam. Grey: controls."
+)
 
 
 def statements_of(

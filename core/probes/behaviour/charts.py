@@ -12,6 +12,7 @@ from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.description import cells_in_words, points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import free_labels
+from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, GREY, heading
 from core.results.drawing.training import along_training, named_steps, step_tips, stepped
 from core.results.drawing.vega import Chart, layered
@@ -163,6 +164,16 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         charts["behaviour-steps"] = steps_chart(result, context=context)
     charts["behaviour-kinds"] = kinds_chart(result, context=context)
     return charts
+
+
+def draw_behaviour(result: Result, *, context: Context = PAGE) -> Panels:
+    """Accuracy through training and by kind of pairs, and beside each probe's score."""
+    through = longest_run(result.table["model"])
+    steps = [steps_chart(result, context=context)] if through else []
+    beside = [
+        beside_chart(result, metric, probe, context=context) for metric, probe in panels(result)
+    ]
+    return Panels([*steps, kinds_chart(result, context=context), *beside], across=2)
 
 
 def panels(result: Result) -> list[tuple[str, str]]:

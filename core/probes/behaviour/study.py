@@ -20,7 +20,7 @@ import numpy as np
 from core.errors import TaskError
 from core.models.identity import identities, identity_tasks
 from core.probes.behaviour import PURPOSE, tables
-from core.probes.behaviour.charts import figures
+from core.probes.behaviour.charts import draw_behaviour, figures
 from core.probes.behaviour.spec import BehaviourSpec
 from core.probes.behaviour.statements import doubts_of, statements_of
 from core.probes.behaviour.tables import BIGRAM, Hits, bigram_hits, hits_of
@@ -35,6 +35,7 @@ from core.probes.behaviour.text import (
     make_headline,
     make_methods,
     make_notices,
+    pairs_sentence,
     refusal,
 )
 from core.probes.edges.statements import best_rows
@@ -50,7 +51,7 @@ from core.probes.trees.tables import as_table, best_row, draw_sample, probe_grou
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 
 if TYPE_CHECKING:
@@ -237,5 +238,12 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(
+        View(
+            draw=draw_behaviour,
+            headline=lambda result: pairs_sentence(result.statements),
+            how_to_read=HOW_TO_READ,
+            group=EXPERIMENTS,
+        ),
+    ),
 )

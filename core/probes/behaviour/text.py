@@ -215,12 +215,10 @@ REASON = (
     "Run it to see what models prefer to write, and whether a higher probe score goes with better "
     "grammar."
 )
-HOW_TO_READ = {
-    "Behaviour": (
-        "Accuracy is how often the grammatical sentence of a pair is more probable: 50 % is "
-        "chance, 100 % perfect. Grey is the bigram baseline."
-    )
-}
+HOW_TO_READ = (
+    "Accuracy is how often the grammatical sentence of a pair is more probable: 50 % is "
+    "chance, 100 % perfect. Grey is the bigram baseline."
+)
 CAVEATS = {
     "Pairs come from templates.": (
         "They share words and forms, so intervals cover other pairs of these templates and not "

@@ -17,10 +17,12 @@ from core.probes.edges.tables import (
     UNSEEN,
 )
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.probes.trees.charts.marks import baseline_rules
 from core.probes.trees.tables import TAGS, WINDOW
-from core.results.drawing.axes import layer_plane, rule, span_of
+from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.panels import Panels
 from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
@@ -96,12 +98,9 @@ def edges_chart(
         drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY
     )
     plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
-    for line in rules.itertuples():
-        name = SHOWN[str(line.model)].removesuffix(" baseline")  # its full name finds no room
-        dash = DASHES[str(line.model)]
-        parts.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high))
-        looks[name] = Look(GREY, "circle", dash, False, 1.5, band=False)
-    table = pd.concat(parts, ignore_index=True)
+    lines, baselines = baseline_rules(rules, plane, _short_label, DASHES)
+    looks |= baselines
+    table = pd.concat([*parts, *lines], ignore_index=True)
     tips = (
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
         *(Tip("value", label, kind), Tip("low", "Band, 95 %", kind)),
@@ -110,6 +109,11 @@ def edges_chart(
     below = "bands: 95 % intervals over sentences"
     below += "" if control.empty else "; dotted: control labels"
     return finished(curves(table, plane, looks, tips), table, plane, what, below, list(looks))
+
+
+def _short_label(model: str) -> str:
+    """The name of a baseline without its last word, for which there is no room."""
+    return SHOWN[model].removesuffix(" baseline")
 
 
 def _kind(view: str) -> Kind:
@@ -123,6 +127,13 @@ def drawable(result: Result, view: str) -> list[str]:
     rows = result.table[(result.table["labels"] == labels) & (result.table["metric"] == metric)]
     there = set(rows.loc[rows["layer"].notna(), "probe"])
     return [target for target in NAMES if target in there]
+
+
+def draw_targets(result: Result, view: str = ACCURACY, *, context: Context = PAGE) -> Panels:
+    """A panel for each target in one measure."""
+    targets = drawable(result, view)
+    charts = [edges_chart(result, target, view, context=context) for target in targets]
+    return Panels(charts, across=3)
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

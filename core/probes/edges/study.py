@@ -21,7 +21,7 @@ from core.errors import CorpusError
 from core.models.changes import changes_of
 from core.models.identity import Identity, identities
 from core.probes.edges import PURPOSE, tables
-from core.probes.edges.charts import figures
+from core.probes.edges.charts import draw_targets, figures
 from core.probes.edges.items import TARGETS, edge_items, tags_of
 from core.probes.edges.spec import EdgeSpec
 from core.probes.edges.statements import doubts_of, statements_of
@@ -47,7 +47,7 @@ from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 
 if TYPE_CHECKING:
@@ -270,5 +270,12 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(
+        View(
+            draw=draw_targets,
+            tables=tables.rows_of,
+            how_to_read=HOW_TO_READ,
+            group=EXPERIMENTS,
+        ),
+    ),
 )

@@ -22,6 +22,7 @@ from core.probes.trees.tables import TAGS, WINDOW, Group, Sample, draw_sample, m
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.results.export import Result
     from core.runs.store import Value
 
 SCORES = (
@@ -181,3 +182,14 @@ def code_rows(
         }
         frames.append(pd.DataFrame(columns, index=range(len(total))))
     return frames
+
+
+def rows_of(result: Result, metric: str = ACCURACY) -> dict[str, pd.DataFrame]:
+    """Rows of the tables that belong to one measure, or to selectivity."""
+    selective = metric == SELECTIVITY
+    measured, labels = (ACCURACY, SELECTIVITY) if selective else (metric, REAL)
+    scores, margins = result.table, result.tables["edge_margins"]
+    rows = {"edges": scores[(scores["metric"] == measured) & (scores["labels"] == labels)]}
+    if not selective:
+        rows["edge_margins"] = margins[margins["metric"] == metric]
+    return rows | ({"codes": result.tables["codes"]} if metric == BITS else {})

@@ -171,12 +171,10 @@ REASON = (
     "Run it to see which layers encode word classes and syntactic relations, and what a classifier "
     "adds to knowing the words."
 )
-HOW_TO_READ = {
-    "Tags and labels": (
-        "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted: "
-        "trained on random labels; grey: baselines."
-    ),
-}
+HOW_TO_READ = (
+    "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted: "
+    "trained on random labels; grey: baselines."
+)
 CAVEATS = {
     "The word alone gives most of its tag.": (
         "The word-lookup baseline ignores context. Layer 0, where vectors have no context either, "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import SpecError
-from core.probes.trees.charts import DASHES, baseline_label
-from core.probes.trees.tables import CHAIN, CONTROL, PERCENT, POSITION, metric_label
-from core.results.drawing.axes import rule, span_of
+from core.probes.trees.charts.marks import baseline_rules, kind_of
+from core.probes.trees.tables import CHAIN, CONTROL, POSITION, metric_label
+from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, graded
+from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, GREY
 from core.results.drawing.training import (
     along_training,
@@ -20,7 +21,6 @@ from core.results.drawing.training import (
 )
 from core.results.drawing.vega import Chart
 from core.results.names import short_name
-from core.results.numbers import Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,14 +71,10 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
     looks = {BEST: Look(BLUE)}
     if len(control):
         looks[UNREAL] = Look(BLUE, shape="square", dash=(2, 3), width=1.6)
-    rules = []
-    for line in plain.itertuples():
-        name = baseline_label(str(line.model))
-        rules.append(
-            rule(plane, name, float(line.value)).assign(low=line.low, high=line.high, step=name)
-        )
-        looks[name] = Look(GREY, "circle", DASHES[str(line.model)], False, 1.5, band=False)
-    drawn = pd.concat([rows, *rules], ignore_index=True)
+    rules, baselines = baseline_rules(plain, plane)
+    looks |= baselines
+    named = [line.assign(step=line["name"]) for line in rules]
+    drawn = pd.concat([rows, *named], ignore_index=True)
     numbers = _numbers(rows[rows["name"] == BEST], plane)
     chart = curves(drawn, plane, looks, step_tips("value", label, kind), under=[numbers])
     below = "numbers: layer; bands: 95 % intervals over sentences and probes"
@@ -112,6 +108,14 @@ def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     return stepped(chart, rows, plane, "Every layer", below, list(looks))
 
 
+def draw_training(result: Result, metric: str = METRICS[0], *, context: Context = PAGE) -> Panels:
+    """The best layer in one score, the loss, and every layer."""
+    best = best_chart(result, metric, context=context)
+    losses = result.tables["loss"]
+    loss = [loss_chart(losses, context=context)] if len(losses) > 1 else []
+    return Panels([best, *loss, layers_chart(result, metric, context=context)], across=2)
+
+
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that can be drawn of the result, by file name; the main one first."""
     charts: dict[str, Chart] = {}
@@ -124,11 +128,6 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     if len(result.tables["loss"]) > 1:
         charts["loss"] = loss_chart(result.tables["loss"], context=context)
     return charts
-
-
-def kind_of(metric: str) -> Kind:
-    """The kind of a metric's numbers."""
-    return "points" if metric in PERCENT else "share"
 
 
 def _numbers(rows: pd.DataFrame, plane: Plane) -> Any:

@@ -26,7 +26,7 @@ from core.models.identity import identities, identity_tasks
 from core.models.steps import progress_of
 from core.probes.prices import training_price
 from core.probes.training import PURPOSE
-from core.probes.training.charts import figures
+from core.probes.training.charts import draw_training, figures
 from core.probes.training.peaks import find_peaks
 from core.probes.training.spec import ProbeTrainingSpec
 from core.probes.training.text import (
@@ -40,6 +40,7 @@ from core.probes.training.text import (
     make_methods,
     make_notices,
     statements_of,
+    view_sentence,
 )
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.data import Treebank
@@ -51,7 +52,7 @@ from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 
 if TYPE_CHECKING:
@@ -133,6 +134,14 @@ def untaught(ref: str) -> bool:
     return parse_ref(ref).random or tokens == 0 or steps == 0
 
 
+def rows_of(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
+    """All tables, of scores only the rows of one metric."""
+    return {
+        name: table[table["metric"] == metric] if "metric" in table.columns else table
+        for name, table in result.tables.items()
+    }
+
+
 STUDY = Study(
     name="probe training",
     title="Through training",
@@ -145,5 +154,13 @@ STUDY = Study(
     price=training_price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(
+        View(
+            draw=draw_training,
+            headline=lambda result, metric=METRIC: view_sentence(result.tables, metric),
+            tables=rows_of,
+            how_to_read=HOW_TO_READ,
+            group=EXPERIMENTS,
+        ),
+    ),
 )

@@ -227,12 +227,10 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -
 REASON = (
     "Run it to see when syntax becomes decodable during pretraining, and whether its layer moves."
 )
-HOW_TO_READ = {
-    "Through training": (
-        "Height is the best layer's score (the number is the layer): 100 % or 1 is perfect. Grey "
-        "lines are baselines, bands 95 % intervals."
-    ),
-}
+HOW_TO_READ = (
+    "Height is the best layer's score (the number is the layer): 100 % or 1 is perfect. Grey "
+    "lines are baselines, bands 95 % intervals."
+)
 CAVEATS = {
     "An untrained model does not score 0.": (
         "Random layers on random word vectors still distinguish words and their positions, from "

@@ -22,7 +22,7 @@ from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.prices import probe_price
 from core.probes.trees import PURPOSE
-from core.probes.trees.charts import figures
+from core.probes.trees.charts.figures import figures
 from core.probes.trees.comparisons import (
     added_rows,
     arc_tables,
@@ -70,12 +70,12 @@ from core.probes.trees.text import (
     CAVEATS,
     CITATIONS,
     FORMULAS,
-    HOW_TO_READ,
     REASON,
     make_headline,
     make_methods,
     make_notices,
 )
+from core.probes.trees.views import VIEWS
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -271,5 +271,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=VIEWS,
 )

@@ -262,20 +262,21 @@ REASON = (
     "Run it to see which layers encode dependency syntax, and whether fine-tuning adds to it or "
     "removes it."
 )
+SCORES, ARCS, SENTENCE, RANKS = "By layer", "By arc length", "Sentence", "Rank"  # views
 HOW_TO_READ = {
-    "By layer": (
+    SCORES: (
         "Height is the score: 100 % (or 1) is perfect. Dotted curves are trained on random trees; "
         "grey lines are baselines, bands 95 % intervals."
     ),
-    "By arc length": (
+    ARCS: (
         "Height is the share of edges predicted, by the distance of their words (right: without "
         "adjacent ones). Grey: baselines; bands: 95 %."
     ),
-    "Sentence": (
+    SENTENCE: (
         "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "
         "depth, heatmap cells the distance of two words."
     ),
-    "Rank": (
+    RANKS: (
         "Height is the score, across is the rank of the probe's map (logarithmic). Where the "
         "curve is flat, more dimensions add nothing."
     ),

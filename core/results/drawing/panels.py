@@ -42,6 +42,9 @@ class Panels:
         return beside(self.charts, self.across, self.strip, context=context)
 
 
+Drawn = Chart | Sequence[Chart] | Panels  # what a view draws
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a panel stands among others.

@@ -13,7 +13,7 @@ from typing import Protocol
 from core.results.drawing import files as drawn
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.palettes import USUAL, in_palette
-from core.results.drawing.panels import Panels
+from core.results.drawing.panels import Drawn, Panels
 from core.results.drawing.vega import Chart
 
 SUFFIXES = ("pdf", "svg", "png")
@@ -28,7 +28,7 @@ PADDING = 3.0
 class Drawing(Protocol):
     """What draws a view: a chart, several, or `Panels`."""
 
-    def __call__(self, *, context: Context) -> Chart | Sequence[Chart] | Panels:
+    def __call__(self, *, context: Context) -> Drawn:
         """Draw it for a page, a hall or a paper."""
         ...
 
@@ -82,7 +82,7 @@ def joined(first: Drawing, second: Drawing) -> Drawing:
     return draw
 
 
-def _panels(made: Chart | Sequence[Chart] | Panels) -> Panels:
+def _panels(made: Drawn) -> Panels:
     if isinstance(made, Panels):
         return made
     return Panels(made if isinstance(made, Sequence) else [made])

@@ -26,6 +26,7 @@ from core.models.weights.samples import (
     sample_weights,
 )
 from core.results.export import Result, provenance
+from core.rsa import TRAINING
 from core.rsa.audit import PURPOSE
 from core.rsa.audit.charts import figures
 from core.rsa.audit.spec import AuditSpec
@@ -39,7 +40,7 @@ from core.rsa.audit.text import (
 )
 from core.runs.price import Price
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import Study, View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,5 +160,5 @@ STUDY = Study(
     price=price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(how_to_read=HOW_TO_READ, group=TRAINING),),
 )

@@ -90,12 +90,10 @@ REASON = (
     "Run it before anything is measured on a training series: copies, swapped steps and steps of "
     "another seed look like findings."
 )
-HOW_TO_READ = {
-    "Audit of checkpoints": (
-        "Each cell is the cosine of two checkpoints' weights: 1 is the same direction, 0 "
-        "unrelated. Along a run, cells darken from the diagonal."
-    ),
-}
+HOW_TO_READ = (
+    "Each cell is the cosine of two checkpoints' weights: 1 is the same direction, 0 "
+    "unrelated. Along a run, cells darken from the diagonal."
+)
 CAVEATS = {
     "A sample of the weights is read.": (
         "Checkpoints that differ elsewhere only, for instance in a frozen model's head, count as "

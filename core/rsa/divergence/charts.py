@@ -44,15 +44,21 @@ ORDER = (*(name for _, name in FREQUENCIES), OFTEN)
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    charts = panels(result, context)
+    models = list(dict.fromkeys(result.tables["coloured"]["model"]))
+    if models:
+        charts["coloured"] = coloured_chart(result, models[-1], context=context)
+    return charts
+
+
+def panels(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw predictions by word, and beside states, by file name; without the coloured words."""
     if result.table.empty:
         return {}
     charts: dict[str, Chart] = {"divergence": groups_chart(result, context=context)}
     if len(result.tables["states"]):
         charts["states"] = states_chart(result, context=context)
         charts["correlation"] = correlation_chart(result, context=context)
-    models = list(dict.fromkeys(result.tables["coloured"]["model"]))
-    if models:
-        charts["coloured"] = coloured_chart(result, models[-1], context=context)
     return charts
 
 

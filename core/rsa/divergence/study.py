@@ -21,8 +21,9 @@ from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.rsa import TRAINING
 from core.rsa.divergence import PURPOSE, tables
-from core.rsa.divergence.charts import figures
+from core.rsa.divergence.charts import figures, panels
 from core.rsa.divergence.spec import DivergenceSpec
 from core.rsa.divergence.text import (
     CAVEATS,
@@ -36,7 +37,7 @@ from core.rsa.divergence.text import (
 from core.rsa.layers.tasks import Settings, compare_models
 from core.rsa.prices import divergence_price
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import Study, View, every_figure
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Items, sample_words
@@ -219,5 +220,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(draw=every_figure(panels), how_to_read=HOW_TO_READ, group=TRAINING),),
 )

@@ -178,12 +178,10 @@ REASON = (
     "Run it to see whether models whose states differ also predict different words, and for which "
     "words."
 )
-HOW_TO_READ = {
-    "Output divergence": (
-        "Height is how far predictions differ from the base's, in bits: 0 is the same "
-        "distribution, 1 no shared token. Grey is another run."
-    ),
-}
+HOW_TO_READ = (
+    "Height is how far predictions differ from the base's, in bits: 0 is the same "
+    "distribution, 1 no shared token. Grey is another run."
+)
 CAVEATS = {
     "Two training runs differ, too.": (
         "Predictions that differ say little by themselves: compare them with the grey baseline, a "

@@ -49,7 +49,6 @@ from core.rsa.layers.tasks import (
 from core.rsa.layers.text import (
     CAVEATS,
     FORMULAS,
-    HOW_TO_READ,
     NO_SIZE,
     REASON,
     make_methods,
@@ -58,6 +57,7 @@ from core.rsa.layers.text import (
     without_size,
 )
 from core.rsa.layers.view_text import make_headline
+from core.rsa.layers.views import VIEWS
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import rsa_price
 from core.runs.runner import Outputs, Task
@@ -291,5 +291,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=VIEWS,
 )

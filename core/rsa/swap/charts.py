@@ -82,6 +82,20 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     }
 
 
+def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) -> list[Chart]:
+    """Draw two panels for each fine-tune: one layer reverted, and all up to a layer.
+
+    Args:
+        result: Of the swap study.
+        every: As for `swap_chart`.
+    """
+    return [
+        swap_chart(result, kind, model, every=every, context=context)
+        for model in dict.fromkeys(result.table["model"])
+        for kind in ("single", "cut")
+    ]
+
+
 def _panel(result: Result, kind: str, model: str, every: bool, *, context: Context) -> Chart:
     import pandas as pd
 

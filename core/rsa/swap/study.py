@@ -27,7 +27,7 @@ from core.results.papers.citing import cite
 from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
 from core.rsa.swap import PURPOSE
-from core.rsa.swap.charts import figures
+from core.rsa.swap.charts import draw_swaps, figures
 from core.rsa.swap.examples import METRICS, Examples, chance, read_examples
 from core.rsa.swap.scores import exchange_rows, own_row
 from core.rsa.swap.spec import SwapSpec
@@ -44,7 +44,7 @@ from core.rsa.swap.text import (
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.runs.tasks import given_task
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 
 if TYPE_CHECKING:
@@ -247,5 +247,5 @@ STUDY = Study(
     price=swap_price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(draw=draw_swaps, how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
 )

@@ -279,12 +279,10 @@ def make_methods(
 REASON = (
     "Run it to see whether a task needs a layer, rather than whether the layer looks different."
 )
-HOW_TO_READ = {
-    "Layer swap": (
-        "Height is the score with layer l, or layers 0 to l, replaced: 1 is perfect. The dashed "
-        "line is the unmodified model; bands are 95 %."
-    ),
-}
+HOW_TO_READ = (
+    "Height is the score with layer l, or layers 0 to l, replaced: 1 is perfect. The dashed "
+    "line is the unmodified model; bands are 95 %."
+)
 CAVEATS = {
     "A layer without loss may still do work.": (
         "The base's layer may do the same work already. The scores with the layer removed, or with "

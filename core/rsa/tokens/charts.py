@@ -20,7 +20,7 @@ from core.results.drawing.maps import (
     placed,
     zoomed,
 )
-from core.results.drawing.panels import beside, share_of_variance
+from core.results.drawing.panels import Panels, beside, share_of_variance
 from core.results.drawing.style import (
     BLUE,
     GREEN,
@@ -53,6 +53,27 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         f"tokens-layer-{layer}": token_chart(result, int(layer), context=context)
         for layer in layers
     }
+
+
+def draw_maps(
+    result: Result,
+    layer: int | None = None,
+    wanted: str = "",
+    *models: str,
+    context: Context = PAGE,
+) -> Panels:
+    """Draw a map for each model at one layer.
+
+    Args:
+        result: Of `tokens.run_tokens`.
+        layer: Which layer; None for the top one.
+        wanted: Parts of words to mark, separated by commas.
+        models: References; all models where there are none.
+    """
+    layer = int(result.table["layer"].max()) if layer is None else layer
+    drawn = models or tuple(dict.fromkeys(result.table["model"]))
+    charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]
+    return Panels(charts, inline=True)
 
 
 def token_chart(

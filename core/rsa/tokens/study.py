@@ -27,10 +27,11 @@ from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.results.statements import Statement
+from core.rsa import LAYERS
 from core.rsa.measures.preparing import centred
 from core.rsa.prices import tokens_price
 from core.rsa.tokens import PURPOSE
-from core.rsa.tokens.charts import figures
+from core.rsa.tokens.charts import draw_maps, figures
 from core.rsa.tokens.distances import (
     answer_statements,
     explained_statement,
@@ -62,7 +63,7 @@ from core.rsa.tokens.text import (
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.study import Study
+from core.study import Study, View
 from core.vectors.sinks import due, find_sinks, sink_argument
 
 if TYPE_CHECKING:
@@ -316,6 +317,11 @@ def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
     return [HIGHLIGHTED if word in wanted else OTHER for word in words], notices
 
 
+def span_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
+    """Take the table of answers, if a question was asked."""
+    return {name: table for name, table in result.tables.items() if name == "spans"}
+
+
 STUDY = Study(
     name="tokens",
     title="Token map",
@@ -328,5 +334,12 @@ STUDY = Study(
     price=tokens_price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(
+        View(
+            draw=draw_maps,
+            tables=span_rows,
+            how_to_read=HOW_TO_READ,
+            group=LAYERS,
+        ),
+    ),
 )

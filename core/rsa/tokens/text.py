@@ -180,12 +180,10 @@ REASON = (
     "Run it to follow the words of a passage through the layers, and to see where a question "
     "meets its answer."
 )
-HOW_TO_READ = {
-    "Token map": (
-        "Each point is a word, grey outside question and answer; the axes are the two main "
-        "directions, so near points tend to be similar."
-    ),
-}
+HOW_TO_READ = (
+    "Each point is a word, grey outside question and answer; the axes are the two main "
+    "directions, so near points tend to be similar."
+)
 CAVEATS = {
     "Two dimensions are not the whole space.": (
         "Distances on the map are not the distances of the vectors; the shares of variance on the "

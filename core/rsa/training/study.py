@@ -24,6 +24,7 @@ from core.models.weights.samples import look_at, sample_of
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.rsa import TRAINING
 from core.rsa.layers.tables import with_calibrated
 from core.rsa.layers.tasks import Settings, compare_models
 from core.rsa.measures.registry import MEASURES
@@ -44,7 +45,7 @@ from core.rsa.training.text import (
 )
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
-from core.study import Study
+from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Items, sample_words
@@ -238,5 +239,5 @@ STUDY = Study(
     price=training_price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(how_to_read=HOW_TO_READ, group=TRAINING),),
 )

@@ -180,12 +180,10 @@ REASON = (
     "Run it to see when during training each layer reaches the geometry that it has in the "
     "final model."
 )
-HOW_TO_READ = {
-    "Through training": (
-        "Height is a layer's similarity to the final model's: 1 is the same geometry, 0 an "
-        "unrelated one. Dashed lines are other runs."
-    ),
-}
+HOW_TO_READ = (
+    "Height is a layer's similarity to the final model's: 1 is the same geometry, 0 an "
+    "unrelated one. Dashed lines are other runs."
+)
 CAVEATS = {
     "Late checkpoints are similar because they are late.": (
         "Ask which layers become similar first, and how similar the final model of another run "

@@ -42,7 +42,7 @@ from core.rsa.truth.text import (
 )
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
-from core.study import Study
+from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 
@@ -242,5 +242,5 @@ STUDY = Study(
     price=truth_price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
 )

@@ -218,12 +218,10 @@ REASON = (
     "Run it to see which similarity measure finds the layers that changed, where the right "
     "answer is known."
 )
-HOW_TO_READ = {
-    "Benchmark with known answers": (
-        "Each cell is how often a measure ranks a changed layer above an unchanged one (AUC): 1 "
-        "is always, .5 is guessing. Bottom: baselines."
-    ),
-}
+HOW_TO_READ = (
+    "Each cell is how often a measure ranks a changed layer above an unchanged one (AUC): 1 "
+    "is always, .5 is guessing. Bottom: baselines."
+)
 CAVEATS = {
     "Bit-for-bit equality tests no measure.": (
         "Frozen layers give exactly the same vectors, so every measure scores 1 for them: the "

@@ -33,20 +33,21 @@ REASON = (
     "Run it to see whether the weight update alone tells what a model was fine-tuned on, and how "
     "many directions the update of each layer needs."
 )
+MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"  # views
 HOW_TO_READ = {
-    "Map": (
+    MAP: (
         "Each point is a fine-tune; close points have similar updates (fine-tuned minus base "
         "weights). In t-SNE and UMAP, gaps mean nothing."
     ),
-    "Neighbours": (
+    NEIGHBOURS: (
         "Height is the share of a model's k nearest models with its label, at most the dotted "
         "line; the grey band is chance level."
     ),
-    "Distances": (
+    DISTANCES: (
         "Each cell is the distance of two updates: 0 if equal; for projectors, 1 if no direction "
         "is shared. The tree joins similar models."
     ),
-    "Rank by depth": (
+    DEPTH: (
         "Height is how many directions hold the chosen share of an update's energy; the dashed "
         "grey line is a random (Gaussian) matrix."
     ),

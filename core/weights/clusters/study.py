@@ -33,7 +33,6 @@ from core.weights.clusters.method_text import (
     CAVEATS,
     CITATIONS,
     FORMULAS,
-    HOW_TO_READ,
     REASON,
     make_methods,
 )
@@ -47,6 +46,7 @@ from core.weights.clusters.tasks import (
     place_models,
     unpack_features,
 )
+from core.weights.clusters.views import VIEWS
 from core.weights.prices import weights_price
 from core.weights.vectors import projections as maps
 from core.weights.vectors import ranks as rank_tables
@@ -288,5 +288,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=VIEWS,
 )

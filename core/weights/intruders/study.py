@@ -26,11 +26,11 @@ from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
 from core.statistics import corrected, relative_change
-from core.study import Study
+from core.study import Study, View
 from core.weights.clusters.selection import Selection, find_models
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.intruders import PURPOSE
-from core.weights.intruders.charts import figures
+from core.weights.intruders.charts import figures, intruder_panels
 from core.weights.intruders.spec import IntruderSpec
 from core.weights.intruders.text import (
     ALL,
@@ -313,5 +313,5 @@ STUDY = Study(
     price=intruders_price,
     caveats=CAVEATS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(draw=intruder_panels, how_to_read=HOW_TO_READ),),
 )

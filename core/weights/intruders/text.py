@@ -29,12 +29,10 @@ REASON = (
     "it to see whether a fine-tune has more of them than a random update of equal norm would "
     "create."
 )
-HOW_TO_READ = {
-    "Intruders": (
-        "Height counts a matrix's leading directions that resemble none of the base's (0: all "
-        "resemble one). The dashed grey line is chance."
-    ),
-}
+HOW_TO_READ = (
+    "Height counts a matrix's leading directions that resemble none of the base's (0: all "
+    "resemble one). The dashed grey line is chance."
+)
 
 
 def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:

@@ -17,7 +17,7 @@ from core.models.weights.samples import identify_weights
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.study import Study
+from core.study import Study, View
 from core.weights.lineage import PURPOSE
 from core.weights.lineage.changes import build_changes, build_siblings
 from core.weights.lineage.charts import figures
@@ -140,5 +140,5 @@ STUDY = Study(
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
-    how_to_read=HOW_TO_READ,
+    views=(View(how_to_read=HOW_TO_READ),),
 )

@@ -34,12 +34,10 @@ REASON = (
     "Cards often do not say what a model was trained from, or say it wrongly; run it to see which "
     "models are relatives, copies or strangers by their weights alone."
 )
-HOW_TO_READ = {
-    "Lineage": (
-        "Lines lead from a model to those nearest to it in weights, further from the root to the "
-        "right. Trees begin at the smallest norm."
-    ),
-}
+HOW_TO_READ = (
+    "Lines lead from a model to those nearest to it in weights, further from the root to the "
+    "right. Trees begin at the smallest norm."
+)
 
 
 def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, ...]:

@@ -9,41 +9,25 @@ from typing import Any
 
 import pytest
 
-from core.alignment.seeds import view_text as alignment
+from core.catalogue import STUDIES
 from core.commands.precomputed import Request, requests
 from core.errors import NotStoredError
 from core.probes.trees.tables import NAMES
 from core.probes.trees.text import scores_sentence
-from core.rsa.layers import view_text as rsa
 from core.runs.tasks import Signal
-from core.weights.clusters import view_text as weights
 from ui.study.results import LONGEST, lead_of
 
 ODD = re.compile(r"(?<![\d.,])0\.\d|\d%")  # 0.47 for .47, 47% for 47 %
-VIEWS: dict[str, tuple[Any, ...]] = {
-    "rsa": (rsa.curves_sentence, rsa.grid_sentence, rsa.texts_sentence),
-    "weights": (
-        *(weights.map_sentence, weights.neighbours_sentence),
-        *(weights.distances_sentence, weights.depth_sentence),
-    ),
-    "align": (
-        *(alignment.method_sentence, alignment.layer_sentence, alignment.grid_sentence),
-        *(alignment.pairs_sentence, alignment.training_sentence),
-    ),
-    "probe": tuple(
-        lambda result, metric=metric: scores_sentence(result, metric) for metric in NAMES
-    ),
-}
 FEWEST = 20
 
 
 def shown(request: Request, result: Any) -> Iterator[str]:
     """What stands above the figures of a result."""
-    study = getattr(result, "study", "")
-    if study not in VIEWS:
-        yield lead_of(getattr(result, "headline", ""))
-    for sentence in VIEWS.get(study, ()):
-        yield sentence(result)
+    study = STUDIES.get(getattr(result, "study", ""))
+    for view in study.views if study is not None else ():
+        yield view.headline(result) or lead_of(result.headline)
+    if study is STUDIES["probe"]:
+        yield from (scores_sentence(result, metric) for metric in NAMES)
 
 
 @pytest.mark.usefixtures("precomputed_results")

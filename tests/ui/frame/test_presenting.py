@@ -36,6 +36,7 @@ def page() -> None:
 
     from core import options
     from core.rsa.layers.spec import RsaSpec
+    from core.study import View
     from ui.study.forms import Form
 
     @dataclass(frozen=True)
@@ -45,8 +46,9 @@ def page() -> None:
         )
         layer: int = options.whole("Layer", 0, low=0, high=2, help="Which.")
 
-    form = Form("rsa", RsaSpec, display=options.options_of(Display))
-    st.write(f"{form.view()} {form.address['layer']}")
+    views = {name: View(name) for name in ("first", "second")}
+    form = Form("rsa", RsaSpec, display=options.options_of(Display), views=views)
+    st.write(f"{form.view().name} {form.address['layer']}")
 
 
 def press(app: AppTest, key: str) -> str:

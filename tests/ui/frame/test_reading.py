@@ -54,5 +54,7 @@ def test_there_is_none_in_presentation_nor_without_a_text() -> None:
 
 
 def test_the_lines_of_all_studies_are_short() -> None:
-    lines = [line for study in STUDIES.values() for line in study.how_to_read.values()]
+    lines = [
+        line for study in STUDIES.values() for line in (view.how_to_read for view in study.views)
+    ]
     assert [line for line in lines if len(line) > LONGEST or "\n" in line] == []

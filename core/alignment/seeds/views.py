@@ -1,11 +1,15 @@
-"""The views of the alignment page: their headlines, at most two lines long, and how to read
-them."""
+"""The views of the study: what each draws, its headline, at most two lines long, and how to read
+it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.alignment import ERRORS, MAPS
 from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.charts import grid_chart, method_chart, pair_chart
+from core.alignment.seeds.curves import curve_chart, gain_chart, layer_chart, trained
+from core.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.alignment.seeds.statements import (
     NOTHING,
     best_map,
@@ -14,45 +18,51 @@ from core.alignment.seeds.statements import (
     statements_of,
 )
 from core.alignment.seeds.text import WHICH, gain_sentence, layer_clause, lead_sentence, named
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.panels import Panels
 from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
+from core.study import View
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
 
 REASON = (
     "Two pretraining seeds may represent words in the same way in different coordinates: if so, a "
     "map fitted on some words predicts the vectors of words that it has not seen."
 )
+METHOD, LAYER, GAINS = "By method", "By layer", "What the layers add"  # views
+GRID, PAIRS, SPACE, TRAINING = "Layer into layer", "Pair by pair", "The space", "Training"
 HOW_TO_READ = {
-    "By method": (
+    METHOD: (
         "Across is the share of variance left unexplained: 0 is perfect, 1 no better than the "
         "mean. Boxes are pairs and layers, diamonds means."
     ),
-    "By layer": (
+    LAYER: (
         "Height is the share of variance left unexplained: 0 is perfect, 1 no better than the "
         "mean. Grey lines are controls, bands 95 %."
     ),
-    "What the layers add": (
+    GAINS: (
         "Height is how many points of variance one prediction explains beyond another: 0 is no "
         "gain. Shaded bands are 95 % intervals."
     ),
-    "Layer into layer": (
+    GRID: (
         "Each cell is the share of variance that a linear map from row to column leaves "
         "unexplained: 0 is perfect, 1 no better than the mean."
     ),
-    "Pair by pair": (
+    PAIRS: (
         "Each cell is the share of variance that the best map from row to column leaves "
         "unexplained: 0 is perfect, 1 no better than the mean."
     ),
-    "The space": (
+    SPACE: (
         "Each point is a held-out word, and a grey line joins the word's two vectors: the shorter "
         "the lines after the map, the better it fits."
     ),
-    "Training": (
+    TRAINING: (
         "Height is the error on validation rows: 0 is perfect, 1 no better than the mean. Step 0 "
         "is the closed-form map that training starts from."
     ),
@@ -139,8 +149,20 @@ def pairs_sentence(result: Result) -> str:
     )
 
 
-def space_sentence(result: Result, source: str, target: str, method: str, layer: int) -> str:
-    """How well one map at one layer predicts held-out rows."""
+def space_sentence(
+    result: Result, source: str = "", target: str = "", method: str = "", layer: int | None = None
+) -> str:
+    """How well one map at one layer predicts held-out rows.
+
+    Args:
+        result: Of the alignment study.
+        source, target: References of a pair; empty for the first.
+        method: The map; empty for the one that is shown first.
+        layer: The layer; None for the top one.
+    """
+    if not mapped_pairs(result):
+        return ""
+    source, target, method, layer = _mapped(result, source, target, method, layer)
     words, rows = judged(result.tables["methods"]), result.table
     rows = rows[
         (rows["source"] == source) & (rows["target"] == target) & (rows["method"] == method)
@@ -181,3 +203,142 @@ def _first(table: pd.DataFrame, words: str) -> pd.DataFrame:
 
 def _arrow(pair: tuple[str, str]) -> str:
     return f"{short_name(pair[0])} into {short_name(pair[1])}"
+
+
+def draw_method(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the error by map, if a pair of the first group was aligned."""
+    return [method_chart(result, context=context)] if "models" in _groups(result) else []
+
+
+def draw_layers(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw errors by layer, a chart for each group of models."""
+    return [layer_chart(result, group, context=context) for group in _groups(result)]
+
+
+def draw_gains(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw what the layers add to the static window."""
+    return [gain_chart(result, context=context)] if "gains" in result.tables else []
+
+
+def draw_grid(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the error of every layer into every layer."""
+    return [grid_chart(result, context=context)] if "grid" in result.tables else []
+
+
+def draw_pairs(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the error of every pair by the best map."""
+    if "models" not in _groups(result):
+        return []
+    means = result.tables["methods"]
+    return [pair_chart(result, best_map(means, judged(means)), context=context)]
+
+
+def draw_space(
+    result: Result,
+    source: str = "",
+    target: str = "",
+    method: str = "",
+    layer: int | None = None,
+    *,
+    context: Context = PAGE,
+) -> Panels:
+    """Draw the words of a pair before and after a map; choices as for `space_sentence`."""
+    if "models" not in _groups(result) or not mapped_pairs(result):
+        return Panels([])
+    charts = space_charts(result, *_mapped(result, source, target, method, layer), context=context)
+    return Panels(charts, inline=True)
+
+
+def draw_training(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw validation errors, a chart for each network."""
+    return [curve_chart(result, method, context=context) for method in trained(result)]
+
+
+def _mapped(
+    result: Result, source: str, target: str, method: str, layer: int | None
+) -> tuple[str, str, str, int]:
+    """Choose what a reader has not chosen: the first pair, its first map, the top layer."""
+    pair = (source, target) if source else mapped_pairs(result)[0]
+    top = int(result.table["layer"].max())
+    return *pair, method or first_map(result, *pair), top if layer is None else layer
+
+
+def _groups(result: Result) -> list[str]:
+    """List the groups of models of which a pair was aligned."""
+    return list(dict.fromkeys(map(str, result.tables["layers"]["group"])))
+
+
+NOTHING_DRAWN = "This study has nothing to draw here."
+VIEWS = (
+    View(
+        METHOD,
+        "held-out error of every map",
+        draw=draw_method,
+        headline=method_sentence,
+        table="methods",
+        how_to_read=HOW_TO_READ[METHOD],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        LAYER,
+        "held-out error by layer",
+        draw=draw_layers,
+        headline=layer_sentence,
+        table="layers",
+        how_to_read=HOW_TO_READ[LAYER],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        GAINS,
+        "hidden states compared with the embedding table",
+        draw=draw_gains,
+        headline=gains_sentence,
+        table="gains",
+        how_to_read=HOW_TO_READ[GAINS],
+        missing="There is nothing to compare: add kernel ridge and the static window to the maps "
+        "above.",
+        group=ERRORS,
+    ),
+    View(
+        GRID,
+        "error from every layer into every layer",
+        draw=draw_grid,
+        headline=grid_sentence,
+        table="grid",
+        how_to_read=HOW_TO_READ[GRID],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        PAIRS,
+        "error of every pair of models",
+        draw=draw_pairs,
+        headline=pairs_sentence,
+        table="alignment",
+        how_to_read=HOW_TO_READ[PAIRS],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        SPACE,
+        "words before and after a map",
+        draw=draw_space,
+        headline=space_sentence,
+        table="alignment",
+        how_to_read=HOW_TO_READ[SPACE],
+        missing=NOTHING_DRAWN,
+        group=MAPS,
+    ),
+    View(
+        TRAINING,
+        "validation error during training",
+        draw=draw_training,
+        headline=training_sentence,
+        table="curves",
+        how_to_read=HOW_TO_READ[TRAINING],
+        missing="No network was trained: add the invertible network or the MLP to the maps above.",
+        group=MAPS,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Charts of a probe study, a module for each kind of figure."""
