@@ -21,6 +21,7 @@ from ui.study.layers import layer_option
 from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
+from ui.study.run_panel import request_of
 from ui.views.folders import folder_picker
 from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_ranks import ranks_view
@@ -77,16 +78,8 @@ if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
 texts, identity = form.texts, (form.identity, *contents(*spec.probed))
-result = priced_panel(
-    form,
-    "probe",
-    spec,
-    lambda progress, signal: STUDY.run(spec, texts, progress=progress, signal=signal),
-    STUDY.price,
-    identity=identity,
-    again=form.pressed,
-    told=form.aside,
-)
+request = request_of(STUDY, spec, texts, name="probe", identity=identity)
+result = priced_panel(form, request, STUDY.price)
 if not isinstance(result, ProbeResult):
     form.without_result()
 form.say_read(spec, result)

@@ -22,6 +22,7 @@ from ui.study.layers import layer_option
 from ui.study.models import fine_tune_finder, public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method, view_headline
+from ui.study.run_panel import request_of
 from ui.views import rsa as rsa_views
 from ui.views.folders import folder_picker
 from ui.views.maps import search_option
@@ -86,16 +87,10 @@ study = replace(spec, grid=view.name == GRID)
 if view.name == TEXTS:
     study = rsa_views.second_text(form, study)
 texts = form.texts
-outcome = priced_panel(
-    form,
-    "RSA",
-    study,
-    lambda progress, signal: STUDY.run(study, texts, progress=progress, signal=signal),
-    STUDY.price,
-    identity=(form.identity, contents(study.base, *study.compare)),
-    again=form.pressed,
-    told=form.aside,
+request = request_of(
+    STUDY, study, texts, name="RSA", identity=(form.identity, contents(study.base, *study.compare))
 )
+outcome = priced_panel(form, request, STUDY.price)
 if outcome is None:
     form.without_result()
 result = outcome

@@ -19,6 +19,7 @@ from ui.study.layers import layer_option
 from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
+from ui.study.run_panel import request_of
 from ui.views.alignment import SHOWN, show_seeds
 from ui.views.alignment_experiments import EXPERIMENTS
 from ui.views.folders import folder_picker
@@ -74,16 +75,8 @@ if form.experiment is not None:
 study, texts = spec, form.texts
 refs = (*study.models, *study.against)
 identity = (form.identity, contents(*refs))
-outcome = priced_panel(
-    form,
-    "alignment",
-    study,
-    lambda progress, signal: STUDY.run(study, texts, progress=progress, signal=signal),
-    STUDY.price,
-    identity=identity,
-    again=form.pressed,
-    told=form.aside,
-)
+request = request_of(STUDY, study, texts, name="alignment", identity=identity)
+outcome = priced_panel(form, request, STUDY.price)
 if outcome is None:
     form.without_result()
 result = outcome

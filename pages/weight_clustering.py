@@ -21,6 +21,7 @@ from ui.study.forms import Form
 from ui.study.models import public_models
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method, view_headline
+from ui.study.run_panel import request_of
 from ui.views import weights as weights_views
 from ui.views import weights_hub, weights_map
 from ui.views.folders import folder_picker
@@ -89,16 +90,8 @@ identity = (
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
-outcome = priced_panel(
-    form,
-    "weights",
-    spec,
-    lambda progress, signal: STUDY.run(spec, texts, progress=progress, signal=signal),
-    STUDY.price,
-    identity=identity,
-    again=form.pressed,
-    told=form.aside,
-)
+request = request_of(STUDY, spec, texts, name="weights", identity=identity)
+outcome = priced_panel(form, request, STUDY.price)
 if outcome is None:
     form.without_result()
 result = outcome

@@ -52,6 +52,18 @@ def short_names(refs: Iterable[str]) -> dict[str, str]:
     return {ref: name if taken.count(name) == 1 else ref for ref, name in names.items()}
 
 
+def listed(names: Sequence[str]) -> str:
+    """Join names with commas and "and"; "" for none.
+
+    Example:
+        >>> listed(["a", "b", "c"]), listed(["a", "b"]), listed(["a"])
+        ('a, b and c', 'a and b', 'a')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def layers_in_words(layers: Sequence[int]) -> str:
     """Name layers: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no layer".
 
@@ -68,7 +80,7 @@ def layers_in_words(layers: Sequence[int]) -> str:
         return f"layer {layers[0]}"
     if len(layers) > 2 and list(layers) == list(range(layers[0], layers[-1] + 1)):
         return f"layers {layers[0]} to {layers[-1]}"
-    return f"layers {', '.join(str(layer) for layer in layers[:-1])} and {layers[-1]}"
+    return f"layers {listed([str(layer) for layer in layers])}"
 
 
 def corpus_name(ref: str, genres: Iterable[str]) -> str:

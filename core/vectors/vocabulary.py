@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from core.models import load_tokenizer, locate, parse_ref, tokenizer_fingerprint
 from core.models.identity import identities
 from core.results.export import Result
-from core.results.names import short_names
+from core.results.names import listed, short_names
 from core.results.numbers import text_of
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
@@ -142,7 +142,7 @@ def _named(refs: Iterable[str]) -> str:
     names = list(short_names(trained).values())
     if len(names) > MOST_NAMED:
         names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more models"]
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return listed(names)
 
 
 def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from core.models.hub.presets import PRESETS
 from core.options import options_of
 from ui.frame.identity import contents
 from ui.frame.text import plain
-from ui.study.run_panel import run_panel
+from ui.study.run_panel import Request, run_panel
 
 LOOKED, ASKED = "pair/looked", "pair/asked"
 
@@ -52,14 +52,13 @@ def show_pair_card() -> None:
 
 def _show(spec: PairSpec, pressed: bool) -> None:
     identity = contents(spec.base, spec.model)
-    looked = run_panel(
+    look = Request(
         "pair check",
         spec,
         lambda progress, signal: look_at(spec, progress=progress, signal=signal),
         identity=("look", identity),
-        again=pressed,
-        quiet=True,
     )
+    looked = run_panel(look, again=pressed, quiet=True)
     if looked is None:
         return
     if st.session_state.get(ASKED) != spec:
@@ -74,13 +73,13 @@ def _show(spec: PairSpec, pressed: bool) -> None:
             args=(ASKED, spec),
         )
         return
-    result = run_panel(
+    report = Request(
         "pair report",
         spec,
         lambda progress, signal: run_study(spec, progress=progress, signal=signal),
         identity=("report", identity),
-        quiet=True,
     )
+    result = run_panel(report, quiet=True)
     if result is None:
         return
     st.markdown(plain(result.headline))

@@ -21,7 +21,7 @@ from ui.study.experiment import Experiment, reason_of
 from ui.study.forms import Form
 from ui.study.price import Said, refusal, say
 from ui.study.results import show_headline, show_method, show_rows, show_view, view_headline
-from ui.study.run_panel import is_stored, run_panel
+from ui.study.run_panel import is_stored, request_of, run_panel
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -80,19 +80,16 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
         form, experiment: As for `show_experiment`.
         asked: The experiment's spec; None if the values are invalid.
     """
-    study, texts = experiment.study, form.texts
-
-    def run(progress: Any, signal: Any) -> Any:
-        return study.run(asked, texts, progress=progress, signal=signal)
-
+    study = experiment.study
     if asked is None:
         _controls(form, experiment, None, None, lambda: False)
         return None
     identity = (form.identity, contents(*experiment.models(asked)))
+    request = request_of(study, asked, form.texts, identity=identity)
     said = say(study.name, asked, study.price, form.pressed)
 
     def stored() -> bool:
-        return is_stored(study.name, asked, run, identity=identity, refused=bool(refusal(said)))
+        return is_stored(request, refused=bool(refusal(said)))
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:
@@ -103,7 +100,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     if (refused := refusal(said)) and not stored():
         st.error(plain(refused), icon=":material/error:")
         return None
-    return run_panel(study.name, asked, run, identity=identity, again=pressed, told=form.aside)
+    return run_panel(request, again=pressed, told=form.aside)
 
 
 def _controls(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -16,12 +16,7 @@ from core.runs.price import length
 from ui.frame.shared import for_a_second
 from ui.frame.text import plain
 from ui.study.forms import Form
-from ui.study.run_panel import ENDED_WITHOUT, is_stored, run_panel
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from ui.study.jobs import Work
+from ui.study.run_panel import ENDED_WITHOUT, Request, is_stored, run_panel
 
 
 @dataclass(frozen=True)
@@ -66,47 +61,34 @@ def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | N
             return _said(pricing, spec)
         except PalimpsestError:
             return Said(False, 0.0, "")  # the study itself says what is wrong with it
-    looked = run_panel(
-        "price",
-        spec,
-        lambda progress, signal: _look(pricing, spec),
-        identity=name,
-        again=again,
-        quiet=True,
-    )
+    look = Request("price", spec, lambda progress, signal: _look(pricing, spec), identity=name)
+    looked = run_panel(look, again=again, quiet=True)
     return Said(**looked.provenance) if looked is not None else None
 
 
 def priced_panel(
-    form: Form[Any],
-    name: str,
-    spec: Any,
-    run: Work,
-    pricing: Pricing,
-    *,
-    identity: Hashable = "",
-    again: bool = False,
-    told: DeltaGenerator | None = None,
+    form: Form[Any], request: Request, pricing: Pricing, *, again: bool | None = None
 ) -> Result | None:
     """Run a study as `run_panel` does; if it is large, wait for a button that says what it costs.
 
-    Stored and precomputed results are shown at once.
+    Stored and precomputed results are shown at once; the form says where a result comes from.
 
     Args:
         form: The page's.
-        name, spec, run, identity, again, told: As for `run_panel`.
+        request: The study.
         pricing: Computes the study's price.
+        again: As for `run_panel`; None for whether the form's button was pressed.
     """
-    said = say(name, spec, pricing, again)
+    again = form.pressed if again is None else again
+    said = say(request.study, request.spec, pricing, again)
 
     def stored() -> bool:
-        return not any("hub:" in ref for ref in refs_of(spec)) and is_stored(
-            name, spec, run, identity=identity, refused=bool(refusal(said))
-        )
+        remote = any("hub:" in ref for ref in refs_of(request.spec))
+        return not remote and is_stored(request, refused=bool(refusal(said)))
 
-    if not agreed(form, spec, said, stored):
+    if not agreed(form, request.spec, said, stored):
         return None
-    return run_panel(name, spec, run, identity=identity, again=again, told=told)
+    return run_panel(request, again=again, told=form.aside)
 
 
 def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:

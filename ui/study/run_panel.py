@@ -1,7 +1,6 @@
 """The run panel: requests a study, shows its progress, and returns the result to the page.
 
-    run = lambda progress, signal: STUDY.run(spec, progress=progress, signal=signal)
-    result = run_panel("rsa", spec, run)
+    result = run_panel(request_of(STUDY, spec))
     if result is None:
         st.stop()
 
@@ -15,7 +14,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from core.runs.runner import Progress
     from core.runs.tasks import Signal
+    from core.study import Study
 
 EVERY = 0.5  # seconds between two updates of the progress bar
 LOOK = 2.0  # seconds at most to find out whether a study is stored: then its button stands there
@@ -55,12 +55,56 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-def run_panel(
-    study_name: str,
+@dataclass(frozen=True)
+class Request:
+    """A study that a page asks for.
+
+    Attributes:
+        study: Its name for people, such as "RSA".
+        spec: The study's frozen dataclass; an equal spec is the same study.
+        run: Called in the worker as run(progress, signal); returns the Result and never calls
+            streamlit.
+        identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
+    """
+
+    study: str
+    spec: Any
+    run: Work
+    identity: Hashable = ""
+
+    @property
+    def key(self) -> str:
+        """Return what two requests for one result have in common."""
+        return key_of(self.study, asdict(self.spec), self.identity)
+
+
+def request_of(
+    study: Study,
     spec: Any,
-    run: Work,
+    texts: Mapping[str, Any] | None = None,
     *,
+    name: str = "",
     identity: Hashable = "",
+) -> Request:
+    """Ask for a study of the catalogue.
+
+    Args:
+        study: The study.
+        spec: What is asked for.
+        texts: Uploads, by the name that the spec has for them.
+        name: The study's name for people; empty for its own.
+        identity: As of a `Request`.
+    """
+
+    def run(progress: Callable[[Progress], None], signal: Signal) -> Any:
+        return study.run(spec, texts, progress=progress, signal=signal)
+
+    return Request(name or study.name, spec, run, identity)
+
+
+def run_panel(
+    request: Request,
+    *,
     again: bool = False,
     quiet: bool = False,
     told: DeltaGenerator | None = None,
@@ -68,11 +112,7 @@ def run_panel(
     """Run a study, join a running one, or return its finished result.
 
     Args:
-        study_name: The study's name for people, such as "RSA".
-        spec: The study's frozen dataclass; an equal spec is the same study.
-        run: Called in the worker as run(progress, signal); returns the Result and never calls
-            streamlit.
-        identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
+        request: The study.
         again: Whether the user pressed the button: a failed study is tried again.
         quiet: Whether to omit the line that says where the result comes from.
         told: Place of that line; None for this place.
@@ -80,10 +120,11 @@ def run_panel(
     Returns:
         The result, or None while there is none; the panel then shows why.
     """
-    key = _key(study_name, spec, identity)
+    key = request.key
     afresh = st.session_state.setdefault(AFRESH, set())
     if key in afresh:
-        key, run = key_of(key, AFRESH), without_precomputed(run)
+        key = key_of(key, AFRESH)
+        request = replace(request, run=without_precomputed(request.run))
     asked = st.session_state.setdefault(ASKED, set())
     left = st.session_state.setdefault(LEFT, set())
     if again:
@@ -94,7 +135,7 @@ def run_panel(
         _offer_again(CANCELLED, key)
         return None
     try:
-        job = _ask(key, study_name, spec, run, again=again or key not in asked, look=True)
+        job = _ask(key, request, again=again or key not in asked, look=True)
     except QueueFullError as error:
         st.session_state[ENDED_WITHOUT] = True
         _offer_again(plain(str(error)), key)
@@ -110,7 +151,7 @@ def run_panel(
         if not quiet:
             # otherwise every task failed
             if any(len(table) for table in job.result.tables.values()):
-                note_study(spec)
+                note_study(request.spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
         return _with_failures(job.result)
@@ -124,24 +165,22 @@ def run_panel(
     return None
 
 
-def is_stored(
-    study_name: str, spec: Any, run: Work, *, identity: Hashable = "", refused: bool = False
-) -> bool:
+def is_stored(request: Request, *, refused: bool = False) -> bool:
     """Whether a study's results are all stored, so that it can be shown before its button is
     pressed.
 
     Nothing is computed.
 
     Args:
-        study_name, spec, run, identity: As for `run_panel`.
+        request: The study.
         refused: This instance does not compute the study: what another session's look found
             missing is still missing, and is not looked for again.
     """
-    key = _key(study_name, spec, identity)
+    key = request.key
     looked = st.session_state.setdefault(LOOKED, set())
     try:
         again = key not in looked and not refused
-        job = _ask(key, study_name, spec, run, again=again, only_stored=True)
+        job = _ask(key, request, again=again, only_stored=True)
     except QueueFullError:
         return False
     looked.add(key)
@@ -150,20 +189,16 @@ def is_stored(
     return job.state is State.DONE
 
 
-def _ask(key: str, study_name: str, spec: Any, run: Work, **manner: bool) -> Job:
-    """Request the job of this key for this session; its run is written to the log."""
+def _ask(key: str, request: Request, **manner: bool) -> Job:
+    """Ask for the job of this key for this session; its run is written to the log."""
     return jobs().ask(
         key,
-        study_name,
-        logged(study_name, spec, run),
+        request.study,
+        logged(request.study, request.spec, request.run),
         watcher=_watcher(),
         most=current_limits().max_queue,
         **manner,
     )
-
-
-def _key(study_name: str, spec: Any, identity: Hashable) -> str:
-    return key_of(study_name, asdict(spec), identity)
 
 
 def without_precomputed(run: Work) -> Work:

@@ -15,7 +15,7 @@ from core.results.names import short_name
 from ui.frame.text import plain
 from ui.study.price import say
 from ui.study.results import show_headline, show_rows, show_view
-from ui.study.run_panel import is_stored, run_panel
+from ui.study.run_panel import Request, is_stored, run_panel
 
 if TYPE_CHECKING:
     from core.probes.trees.result import ProbeResult
@@ -70,12 +70,13 @@ def ranks_view(
         return run_sweep(spec, layers, texts, progress=progress, signal=signal)
 
     asked_for = (tuple(layers.items()), identity)
+    request = Request(SWEEP, spec, run, identity=asked_for)
     started: set[Hashable] = st.session_state.setdefault(form.address.key("rank sweeps"), set())
     key = (spec, asked_for)
-    if key not in started and not is_stored(SWEEP, spec, run, identity=asked_for):
+    if key not in started and not is_stored(request):
         _offer(spec, layers, form.pressed, lambda: started.add(key))
         return
-    sweep = run_panel(SWEEP, spec, run, identity=asked_for, told=form.aside)
+    sweep = run_panel(request, told=form.aside)
     if sweep is None or sweep.table.empty:
         return
     show_headline(sweep, bar=form.bar)

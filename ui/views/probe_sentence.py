@@ -28,7 +28,7 @@ from ui.study.downloads import show_downloads
 from ui.study.figures import draw_spec, page_specs, show_charts
 from ui.study.layers import layer_slider, played
 from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
-from ui.study.run_panel import run_panel
+from ui.study.run_panel import Request, run_panel
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -166,13 +166,13 @@ def _show_prediction(
 
 def _read(spec: SentenceSpec) -> SentencesRead | None:
     """The parsed sentence with its vectors, as a run of its own; None until it is finished."""
-    sentences = run_panel(
+    request = Request(
         "sentence",
         spec,
         lambda progress, signal: run_sentences(spec, progress=progress, signal=signal),
         identity=contents(spec.model),
-        quiet=True,
     )
+    sentences = run_panel(request, quiet=True)
     return cast("SentencesRead | None", sentences)
 
 

@@ -25,6 +25,7 @@ from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
 from ui.study.results import show_charts, show_headline, show_method, show_rows, show_view
+from ui.study.run_panel import request_of
 from ui.views.maps import HOW_TO_MOVE, search_box
 
 if TYPE_CHECKING:
@@ -85,16 +86,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     except PalimpsestError as error:
         st.info(plain(str(error)), icon=":material/info:")
         return
-    result = priced_panel(
-        form,
-        "token map",
-        tokens,
-        lambda progress, signal: STUDY.run(tokens, progress=progress, signal=signal),
-        STUDY.price,
-        identity=contents(*tokens.models),
-        again=again,
-        told=form.aside,
-    )
+    request = request_of(STUDY, tokens, name="token map", identity=contents(*tokens.models))
+    result = priced_panel(form, request, STUDY.price, again=again)
     if result is None:
         return
     show_headline(result, bar=form.bar)

@@ -25,7 +25,7 @@ from ui.study.downloads import show_downloads
 from ui.study.figures import page_specs, show_charts, show_spec
 from ui.study.forms import Form
 from ui.study.results import show_table
-from ui.study.run_panel import run_panel
+from ui.study.run_panel import Request, run_panel
 from ui.views.maps import HOW_TO_MOVE, search_box, search_option
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def redrawing(
     """Return what draws the result's distances on another map, through the run panel."""
 
     def draw(drawing: str) -> Result | None:
-        return run_panel(
+        request = Request(
             "weights map",
             replace(spec, map=drawing),
             lambda progress, signal: redraw(result, drawing, progress=progress, signal=signal),
             identity=identity,
-            quiet=True,
         )
+        return run_panel(request, quiet=True)
 
     return draw
 

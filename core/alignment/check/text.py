@@ -9,6 +9,7 @@ from core.alignment.check.spec import TRUTHS
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.text import named
 from core.results.estimates import Estimate
+from core.results.names import listed
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _listed(facts: Sequence[Statement]) -> str:
         for fact in facts
         if fact.estimate is not None
     ]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return listed(parts)
 
 
 def make_methods(spec: CheckSpec) -> str:

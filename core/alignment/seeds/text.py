@@ -21,6 +21,7 @@ from core.alignment.seeds.statements import (
     WORSE,
     find,
 )
+from core.results.names import listed
 from core.results.numbers import text_of
 from core.results.statements import Statement
 
@@ -102,13 +103,8 @@ def gain_sentence(facts: Sequence[Statement]) -> str:
     unclear = [str(fact.layers[0]) for fact in by_layer if fact.verdict == EQUAL]
     if unclear and overall.verdict != EQUAL:
         places = "layer" if len(unclear) == 1 else "layers"
-        text += f" and nothing detectable at {places} {in_words(unclear)}"
+        text += f" and nothing detectable at {places} {listed(unclear)}"
     return f"{text}."
-
-
-def in_words(items: Sequence[str]) -> str:
-    """Items as a sentence lists them: "1, 2 and 5"."""
-    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
 
 
 def _beside(ridge: Statement, compared: Statement | None) -> str:

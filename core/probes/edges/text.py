@@ -10,7 +10,7 @@ from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
 from core.probes.trees.statements import BEST, SIMILAR, TIED
-from core.results.names import layers_in_words, short_name, short_names
+from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def make_headline(statements: Sequence[Statement]) -> str:
         layers = [f"{layers[0].partition(' for ')[0]} for all of them"]
     verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
-        f"On {names[first]}, linear probes predict {_listed(clauses)}.",
-        f"The best {verb} {_listed(layers)}.",
+        f"On {names[first]}, linear probes predict {listed(clauses)}.",
+        f"The best {verb} {listed(layers)}.",
     ]
     for ref in models:
         gaps = [_gap(each, tied) for each in rest if parts_of(each)[1] == ref and ref != first]
         if gaps:
-            sentences.append(f"Compared with {names[first]}, {names[ref]} is {_listed(gaps)}.")
+            sentences.append(f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}.")
     return " ".join(sentences)
 
 
@@ -107,10 +107,6 @@ def baseline_name(baseline: str) -> str:
     return SHOWN.get(baseline, "untrained model")
 
 
-def _listed(clauses: Sequence[str]) -> str:
-    return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])} and {clauses[-1]}"
-
-
 def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
     """A methods paragraph, ready to paste."""
     counts = {part: len(rows) for part, rows in treebank.parts.items()}
@@ -118,7 +114,7 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
     source = f"predicted by the parser {spec.pipeline}" if treebank.parsed else "from the treebank"
     layers = f"layers {', '.join(map(str, spec.layers))}" if spec.layers else "every layer"
     parts = [
-        f"Edge probes (Tenney et al. 2019) of {_listed([PLURALS[name] for name in spec.targets])} "
+        f"Edge probes (Tenney et al. 2019) of {listed([PLURALS[name] for name in spec.targets])} "
         f"were fitted to {layers} of {', '.join(spec.probed)}: multinomial logistic regression "
         f"with a ridge penalty of {spec.penalty:g}, on vectors whose dimensions were centred and "
         "divided by their standard deviation. A word's vector is the mean of its subwords' "

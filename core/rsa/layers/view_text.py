@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.estimates import Estimate
-from core.results.names import layers_in_words, short_name, short_names
+from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.rsa.layers.differences import (
@@ -70,9 +69,9 @@ def grid_sentence(result: Result) -> str:
         )
     if same:
         shown = same if len(same) <= NAMED else [*same[:NAMED], f"{len(same) - NAMED} more"]
-        alone = f"Every layer of {_listed(shown)} is most similar to the same layer of the base."
+        alone = f"Every layer of {listed(shown)} is most similar to the same layer of the base."
         parts.append(
-            f"{_listed(shown)} match{'es' * (len(same) == 1)} layer by layer." if moved else alone
+            f"{listed(shown)} match{'es' * (len(same) == 1)} layer by layer." if moved else alone
         )
     return " ".join(parts)
 
@@ -90,7 +89,7 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
     return (
         f"In {short_name(statement.subject)}, {len(statement.layers)} of {layers} layers are most "
         f"similar to another layer of the base (layer {layer} to layer "
-        f"{int(best['base_layer'])}: {_estimate(statement).value_text}{against})."
+        f"{int(best['base_layer'])}: {statement.number.value_text}{against})."
     )
 
 
@@ -176,7 +175,7 @@ def functions_sentence(statements: Sequence[Statement]) -> str:
     clauses = []
     for model in shown:
         layers = facts[CHANGED_MOST][model].layers
-        score = _estimate(facts[CHANGED_MOST][model]).text
+        score = facts[CHANGED_MOST][model].number.text
         lowest = levels[model].layers[0]
         elsewhere = f"; its states differ most at layer {lowest}" if lowest not in layers else ""
         unclear = "not distinguishable, lowest " if len(layers) > 1 else ""
@@ -186,7 +185,7 @@ def functions_sentence(statements: Sequence[Statement]) -> str:
     more = f" The other {rest} are in the table." if rest > 0 else ""
     return (
         f"Given the base's own input, the output that differs most from the base's is that of "
-        f"{_listed(clauses)}.{more}"
+        f"{listed(clauses)}.{more}"
     )
 
 
@@ -204,19 +203,19 @@ def _names(facts: Facts) -> dict[str, str]:
 def _unmeasured(facts: Facts) -> str:
     """Name the models of which no layer could be measured; "" without any."""
     names = _names(facts)
-    listed = [names[model] for model in facts.get(UNMEASURED, ())]
-    if not listed:
+    shown = [names[model] for model in facts.get(UNMEASURED, ())]
+    if not shown:
         return ""
-    verb = "has" if len(listed) == 1 else "have"
-    return f"{_listed(listed)} {verb} no layer that can be compared with the base."
+    verb = "has" if len(shown) == 1 else "have"
+    return f"{listed(shown)} {verb} no layer that can be compared with the base."
 
 
 def _finding(facts: Facts) -> str:
     """Say where the models differ from the base, and what the least similar one scores."""
     compared, names, kind = list(facts[COMPARED]), _names(facts), _kind(facts)
     levels = _levels(facts)
-    least = min(compared, key=lambda model: _estimate(levels[model]).value)
-    score, at = _estimate(levels[least]), f"layer {levels[least].layers[0]}"
+    least = min(compared, key=lambda model: levels[model].number.value)
+    score, at = levels[least].number, f"layer {levels[least].layers[0]}"
     level = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
     places = {model: _place(facts, model) for model in compared if model in facts.get(DIFFERS, ())}
     if not places:
@@ -233,7 +232,7 @@ def _finding(facts: Facts) -> str:
             f"{at}{level}."
         )
     same = len(places) == len(compared) and len(set(places.values())) == 1
-    others = [_estimate(levels[model]) for model in compared if model != least]
+    others = [levels[model].number for model in compared if model != least]
     apart = least in places and score.high < min(estimate.low for estimate in others)
     if same:
         text = f"The {kind} differ from the base {places[least]}"
@@ -282,25 +281,23 @@ def _clause(facts: Facts, model: str, name: str, label: str) -> str:
     if model in facts.get(DIFFERS, ()):
         place, also = f"differs {_place(facts, model)}", "also "
     more = f", but may {also}differ in {layers_in_words(uncertain.layers)}" if uncertain else ""
-    at, score = lowest.layers[0], _estimate(lowest)
+    at, score = lowest.layers[0], lowest.number
     parts = [f"lowest {label} {score.text} at layer {at}"]
     if model in facts.get(AT_CHANCE, ()):
         parts.append("not detectably above chance")
     if model in facts.get(RUNS, ()):
-        parts.append(f"mean of {_estimate(facts[RUNS][model]).text} runs")
+        parts.append(f"mean of {facts[RUNS][model].number.text} runs")
     if model in facts.get(WEIGHT_CHANGE, ()):
         scaled = facts.get(SCALED, {}).get(model)
-        size = _estimate(facts[WEIGHT_CHANGE][model]).text
-        parts.append(
-            f"weight change {size}{f', scaled to {_estimate(scaled).text}' if scaled else ''}"
-        )
+        size = facts[WEIGHT_CHANGE][model].number.text
+        parts.append(f"weight change {size}{f', scaled to {scaled.number.text}' if scaled else ''}")
     stranger = " (not trained from the base)" if model in facts.get(NOT_FROM_BASE, ()) else ""
     return f"{name}{stranger} {place}{more} ({'; '.join(parts)})"
 
 
 def _comparison(facts: Facts) -> str:
     """Say what another pretraining seed scores at the layer where the models differ most."""
-    scores = [_estimate(statement).value_text for statement in facts.get(REFERENCE, {}).values()]
+    scores = [statement.number.value_text for statement in facts.get(REFERENCE, {}).values()]
     return f" For comparison, two pretraining seeds score {scores[0]}." if scores else ""
 
 
@@ -309,18 +306,7 @@ def _unequal(facts: Facts) -> str:
     models."""
     strangers = facts.get(NOT_FROM_BASE, {})
     changes = [s for model, s in facts.get(WEIGHT_CHANGE, {}).items() if model not in strangers]
-    sizes = sorted(_estimate(statement).value for statement in changes)
+    sizes = sorted(statement.number.value for statement in changes)
     if facts.get(SCALED) or len(sizes) < 2 or sizes[-1] < UNEQUAL * sizes[0]:
         return ""
     return f" Weight changes range from {text_of(sizes[0])} to {text_of(sizes[-1])}."
-
-
-def _estimate(statement: Statement) -> Estimate:
-    """Give the number of a statement that rests on one."""
-    if statement.estimate is None:
-        raise ValueError(f"{statement} has no estimate.")
-    return statement.estimate
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -108,22 +108,16 @@ def make_headline(statements: Sequence[Statement], metrics: Mapping[str, str]) -
 Facts = Mapping[tuple[str, str], Statement]
 
 
-def _estimate(statement: Statement) -> Estimate:
-    if statement.estimate is None:
-        raise ValueError(f"{statement} has no estimate.")
-    return statement.estimate
-
-
 def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) -> str:
     """Say what the most costly single layer costs each model."""
     lowered, kept = [], []
     for model, name in names.items():
-        scored = f"{name}'s {metrics[model]} ({_estimate(facts[model, SCORES]).value_text})"
+        scored = f"{name}'s {metrics[model]} ({facts[model, SCORES].number.value_text})"
         worst = facts.get((model, LOSES))
         if worst is None:
             kept.append(scored)
         else:
-            lowered.append(f"{scored} by up to {_estimate(worst).value_text}")
+            lowered.append(f"{scored} by up to {worst.number.value_text}")
     lost = f"Reverting one layer to the base lowers {_listed(lowered)}." if lowered else ""
     intact = "Reverting any one layer to the base does not measurably lower"
     return " ".join(filter(None, (lost, f"{intact} {_listed(kept, 'or')}." if kept else "")))
@@ -131,17 +125,16 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
 
 def _about(facts: Facts, model: str, name: str, metric: str) -> str:
     """Describe one model: its score, the layers it needs, those that can be reverted or removed."""
-    guess = _estimate(facts[model, GUESSES]).text
+    guess = facts[model, GUESSES].number.text
     parts = [
-        f"{name} scores {_estimate(facts[model, SCORES]).text} ({metric}; majority baseline "
-        f"{guess})."
+        f"{name} scores {facts[model, SCORES].number.text} ({metric}; majority baseline {guess})."
     ]
     needed = facts.get((model, NEEDED))
     if needed is not None:
         worst = facts[model, LOSES]
-        loss = f"by {_estimate(worst).text}"
+        loss = f"by {worst.number.text}"
         if len(needed.layers) > 1:
-            loss = f"by up to {_estimate(worst).text} (layer {worst.layers[0]})"
+            loss = f"by up to {worst.number.text} (layer {worst.layers[0]})"
         beyond = facts[model, BEYOND_RANDOM].layers if (model, BEYOND_RANDOM) in facts else ()
         parts.append(
             f"Reverting {_any(needed.layers)} to the base lowers this "

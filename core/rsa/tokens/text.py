@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.estimates import Estimate
-from core.results.names import short_names
+from core.results.names import listed, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 
@@ -42,9 +41,9 @@ def make_headline(
     facts = {(statement.subject, statement.verdict): statement for statement in statements}
     parts = [*_answers(facts, spans, names), *_nearness(facts, names), *_gathering(facts, names)]
     shown = next(statement for statement in statements if statement.verdict == EXPLAINED)
-    listed = _listed([names[ref] for ref in models])
+    named = listed([names[ref] for ref in models])
     parts.append(
-        f"The two axes show {_estimate(shown).text} of the variance of {words} words in {listed}."
+        f"The two axes show {shown.number.text} of the variance of {words} words in {named}."
     )
     return " ".join(parts)
 
@@ -62,8 +61,8 @@ def _answers(facts: Facts, spans: pd.DataFrame, names: Mapping[str, str]) -> lis
         if same is not None:
             only = len(same.layers) == 1
             upward = " only at the top layer" if only else f" from layer {same.layers[0]} upward"
-        score = f", F1 {_estimate(overlap).text}" if overlap is not None else ""
-        sure = text_of(_estimate(facts[model, ANSWERS]).value, "probability")
+        score = f", F1 {overlap.number.text}" if overlap is not None else ""
+        sure = text_of(facts[model, ANSWERS].number.value, "probability")
         sentences.append(
             f"{names[model]} answers “{top['span']}”{upward} (probability {sure}{score})."
         )
@@ -82,36 +81,26 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
         there = [ref for ref in names if (ref, verdict) in facts]
         clauses = [
             f"layer {facts[ref, verdict].layers[0]} of {names[ref]} (distance ratio "
-            f"{_estimate(facts[ref, verdict]).text}, {_estimate(facts[ref, BY_CHANCE]).text}, "
+            f"{facts[ref, verdict].number.text}, {facts[ref, BY_CHANCE].number.text}, "
             f"{facts[ref, BY_CHANCE].baseline.split()[0]} spans)"
             for ref in there
         ]
         if clauses:
-            least = min((facts[ref, BY_CHANCE] for ref in there), key=lambda s: _estimate(s).value)
-            note = f"smallest {_estimate(least).text}" if len(there) > 1 else _estimate(least).text
-            where = "" if len(there) == len(names) else f" in {_listed([names[r] for r in there])}"
-            sentences += [f"{claim}{where} ({note}).", f"It is closest at {_listed(clauses)}."]
+            least = min((facts[ref, BY_CHANCE] for ref in there), key=lambda s: s.number.value)
+            note = f"smallest {least.number.text}" if len(there) > 1 else least.number.text
+            where = "" if len(there) == len(names) else f" in {listed([names[r] for r in there])}"
+            sentences += [f"{claim}{where} ({note}).", f"It is closest at {listed(clauses)}."]
     return sentences
 
 
 def _gathering(facts: Facts, names: Mapping[str, str]) -> list[str]:
     """Say where the highlighted words are closest together on the map."""
     there = [facts[ref, GATHERED] for ref in names if (ref, GATHERED) in facts]
-    clauses = [f"layer {s.layers[0]} of {names[s.subject]} ({_estimate(s).text})" for s in there]
+    clauses = [f"layer {s.layers[0]} of {names[s.subject]} ({s.number.text})" for s in there]
     if not clauses:
         return []
     ratio = "their mean distance on the map divided by that of all words"
-    return [f"The highlighted words are closest together at {_listed(clauses)}: {ratio}."]
-
-
-def _estimate(statement: Statement) -> Estimate:
-    if statement.estimate is None:
-        raise ValueError(f"{statement} has no estimate.")
-    return statement.estimate
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return [f"The highlighted words are closest together at {listed(clauses)}: {ratio}."]
 
 
 def no_span_head(model: str) -> str:
@@ -133,7 +122,7 @@ def top_answer_only(model: str) -> str:
 def missing_words(words: Sequence[str]) -> str:
     """Say which words to highlight are not in the passage."""
     verb, it = ("is", "it is") if len(words) == 1 else ("are", "they are")
-    return f"{_listed(words)} {verb} not in the passage, so {it} not highlighted."
+    return f"{listed(words)} {verb} not in the passage, so {it} not highlighted."
 
 
 def missing_part(what: str, words: Sequence[str]) -> str:

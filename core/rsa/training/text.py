@@ -85,21 +85,21 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
     names = short_names(
         dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST))
     )
-    start, end = _estimate(first), _estimate(last)
+    start, end = first.number, last.number
     change = _direction(start, end)
     text = f"Over training, the top layer's {label} with the final model {change}"
     run = facts.get(OTHER_RUN)
     if run is not None:
-        text += f"; another run's final model ({names[run.subject]}) scores {_estimate(run).text}"
+        text += f"; another run's final model ({names[run.subject]}) scores {run.number.text}"
     parts = [f"{text}."]
     between = f"From {names[first.subject]} to {names[last.subject]}"
     if LOSS_FIRST in facts:
-        before, after = (_estimate(facts[verdict]) for verdict in (LOSS_FIRST, LOSS_LAST))
+        before, after = (facts[verdict].number for verdict in (LOSS_FIRST, LOSS_LAST))
         verb = "falls" if after.value < before.value else "rises"
         parts.append(f"{between}, the held-out loss {verb} from {before.text} to {after.text}.")
     if SPECIFIC in facts and run is not None:
         most = facts[SPECIFIC]
-        score = _estimate(most).direction("higher", "lower")
+        score = most.number.direction("higher", "lower")
         parts.append(
             f"Compared with {names[run.subject]}, {names[last.subject]} has its largest advantage "
             f"at layer "
@@ -126,19 +126,13 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
             "every other layer."
         )
     clauses = [
-        f"{layers_in_words(statement.layers)} at {_estimate(statement).text} of {steps} checkpoints"
+        f"{layers_in_words(statement.layers)} at {statement.number.text} of {steps} checkpoints"
         for statement in nearest
     ]
     return (
         f"The layer that is significantly the most similar to the final model is "
         f"{', '.join(clauses)}."
     )
-
-
-def _estimate(statement: Statement) -> Estimate:
-    if statement.estimate is None:
-        raise ValueError(f"{statement} has no estimate.")
-    return statement.estimate
 
 
 def left_out(faults: Mapping[str, str]) -> list[str]:

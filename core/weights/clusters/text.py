@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.results.estimates import Estimate
-from core.results.names import short_name
+from core.results.names import listed, short_name
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.weights.vectors.registry import VECTORS
@@ -116,17 +116,6 @@ def state_chance(row: pd.Series) -> Statement:
     return Statement(CHANCE, EXPECTED, Estimate(float(row["chance"]), kind="per cent"))
 
 
-def number_of(statement: Statement) -> Estimate:
-    """The number that a statement rests on.
-
-    Raises:
-        ValueError: If it rests on none.
-    """
-    if statement.estimate is None:
-        raise ValueError(f"{statement} has no number.")
-    return statement.estimate
-
-
 def make_headline(
     spec: WeightsSpec, statements: Sequence[Statement], scored: Scored, members: Sequence[Member]
 ) -> str:
@@ -151,7 +140,7 @@ def make_headline(
         *([] if size is share else [_size(size, row_of(scored.vectors, NORMS, scored.k))]),
         *([_training(members)] if size.verdict == ABOVE else []),
         *(
-            f"A vote of the neighbours names the {word} of {number_of(each).value_text} of "
+            f"A vote of the neighbours names the {word} of {each.number.value_text} of "
             f"{each.baseline} correctly."
             for each in statements
             if each.verdict == VOTED
@@ -182,7 +171,7 @@ def neighbour_sentence(
         models: How many were scored.
         more: What else stands between the brackets.
     """
-    reached, chance = number_of(share).value_text, number_of(expected).value_text
+    reached, chance = share.number.value_text, expected.number.value_text
     near = "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
     if share.verdict == TOO_FEW:
         each = "one neighbour" if k == 1 else f"{SPELT.get(k, k)} neighbours"
@@ -192,7 +181,7 @@ def neighbour_sentence(
             f"({reached} share it; chance {chance}{more})."
         )
     tested = f"(chance {chance}, {text_of(row['p_value'], 'p')}{more})"
-    if share.verdict == ABOVE and number_of(share).value == 1:
+    if share.verdict == ABOVE and share.number.value == 1:
         verb = "neighbour shares" if k == 1 else "neighbours share"
         return f"Every model's {near} {verb} its {word} {tested}."
     claim = (
@@ -205,7 +194,7 @@ def neighbour_sentence(
 
 def _size(size: Statement, row: pd.Series) -> str:
     """Say what the size of the update reaches without a direction."""
-    reached = f"The size of the update alone gives {number_of(size).value_text}"
+    reached = f"The size of the update alone gives {size.number.value_text}"
     p = text_of(row["p_value"], "p")
     endings = {
         ABOVE: f" ({p}).",
@@ -231,7 +220,7 @@ def _training(members: Sequence[Member]) -> str:
 def _others(statements: Sequence[Statement], chosen: str) -> str:
     """List the shares of the vectors that were not chosen."""
     shares = [
-        f"{title_of(each.subject)} {number_of(each).value_text}"
+        f"{title_of(each.subject)} {each.number.value_text}"
         for each in statements
         if each.baseline == CHANCE and each.subject not in (chosen, NORMS)
     ]
@@ -271,9 +260,9 @@ def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
     )
     verb = "have lower rank" if ratio.verdict == LOWER else "do not have lower rank"
     return (
-        f"{what} {verb} than noise: the median {matrix} needs {number_of(rank).value_text} "
+        f"{what} {verb} than noise: the median {matrix} needs {rank.number.value_text} "
         f"directions for {text_of(threshold, 'setting')} of its energy, "
-        f"{number_of(ratio).value_text} of what a Gaussian matrix needs."
+        f"{ratio.number.value_text} of what a Gaussian matrix needs."
     )
 
 
@@ -281,8 +270,3 @@ def title_of(vector: str) -> str:
     """A vector's name inside a sentence."""
     title = VECTORS[vector].title
     return title[0].lower() + title[1:]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Join names with commas and "and"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

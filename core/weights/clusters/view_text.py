@@ -9,6 +9,7 @@ import numpy as np
 
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
+from core.results.names import listed
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.weights.clusters.text import (
@@ -17,9 +18,7 @@ from core.weights.clusters.text import (
     NORMS,
     TOO_FEW,
     WORDS,
-    listed,
     neighbour_sentence,
-    number_of,
     row_of,
     state_chance,
     state_ranks,
@@ -52,7 +51,7 @@ def map_sentence(result: Result) -> str:
     if share.verdict == TOO_FEW or vector == NORMS:
         return sentence
     size = state_share(row_of(rows, NORMS, k))
-    return f"{sentence} The size of the update alone gives {number_of(size).value_text}."
+    return f"{sentence} The size of the update alone gives {size.number.value_text}."
 
 
 def neighbours_sentence(result: Result) -> str:
@@ -60,7 +59,7 @@ def neighbours_sentence(result: Result) -> str:
     rows = _scored(result).sort_values("share", ascending=False, kind="stable")
     if rows.empty:
         return ""
-    chance = number_of(state_chance(rows.iloc[0])).value_text
+    chance = state_chance(rows.iloc[0]).number.value_text
     shares = [state_share(row) for _, row in rows.iterrows()]
     if all(share.verdict == TOO_FEW for share in shares):
         models = len(result.tables["predictions"])
@@ -110,7 +109,7 @@ def distances_sentence(result: Result) -> str:
     stated = state_distances(result)
     if not stated:
         return ""
-    within, between, nearer = map(number_of, stated)
+    within, between, nearer = (each.number for each in stated)
     word, verb = _word(result), "are" if within.value < between.value else "are not"
     return (
         f"Models with the same {word} {verb} closer together: mean distance {within.value_text}, "
@@ -147,7 +146,7 @@ def depth_sentence(result: Result) -> str:
     stated = state_ranks(of, float(result.spec["threshold"]), result.tables["ranks"])
     if not stated:
         return ""
-    rank, ratio = map(number_of, stated)
+    rank, ratio = (each.number for each in stated)
     what = "Updates" if of == "delta" else "Weights"
     lower = "lower" if stated[1].verdict == LOWER else "no lower"
     text = (
@@ -171,7 +170,7 @@ def depth_sentence(result: Result) -> str:
         f"{verdict} in {listed([family_label(each.subject) for each in group])}"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
-    most = text_of(max(number_of(each).value for each in moving), "p")
+    most = text_of(max(each.number.value for each in moving), "p")
     largest = most.replace("=", "≤") if len(moving) > 1 else most
     of = f"{len(moving)} of {len(trends)}"
     return f"{text} Rank {listed(clauses)} ({of}; {largest})."
@@ -182,7 +181,7 @@ def _shares(shares: Sequence[Statement]) -> str:
     return listed(
         [
             f"{listed([title_of(each.subject).partition(' (')[0] for each in group])} ({text})"
-            for text, group in groupby(shares, key=lambda share: number_of(share).value_text)
+            for text, group in groupby(shares, key=lambda share: share.number.value_text)
         ]
     )
 

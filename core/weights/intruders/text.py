@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
-from core.results.names import short_names
+from core.results.names import listed, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.statistics import corrected
-from core.weights.clusters.text import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
-from core.results.names import short_names
+from core.results.names import listed, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.weights.clusters.text import listed
 from core.weights.lineage.tables import (
     ALONE,
     BY_NORM,

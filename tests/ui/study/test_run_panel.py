@@ -87,10 +87,10 @@ def page() -> None:
     import streamlit as st
 
     from tests.ui.study.test_run_panel import STUDIES, Spec
-    from ui.study.run_panel import run_panel
+    from ui.study.run_panel import Request, run_panel
 
     word = st.session_state.get("word", "a")
-    result = run_panel("RSA", Spec(word), STUDIES[word], again=st.button("Run"))
+    result = run_panel(Request("RSA", Spec(word), STUDIES[word]), again=st.button("Run"))
     st.write(result.headline if result is not None else "nothing yet")
 
 
@@ -169,14 +169,14 @@ def leaving_page() -> None:
     import streamlit as st
 
     from tests.ui.study.test_run_panel import STUDIES, Spec
-    from ui.study.run_panel import _watch, forget_watched, jobs, run_panel
+    from ui.study.run_panel import Request, _watch, forget_watched, jobs, run_panel
 
     forget_watched()
     run = st.session_state.setdefault("run", 0) + 1
     st.session_state["run"] = run
     if run <= 2:
         word = "ab"[run - 1]
-        run_panel("RSA", Spec(word), STUDIES[word])
+        run_panel(Request("RSA", Spec(word), STUDIES[word]))
     if run == 2:
         _watch(next(job for job in jobs()._jobs.values() if job.work is not None))
     if run == 3:
@@ -197,9 +197,9 @@ def looking_page() -> None:
     import streamlit as st
 
     from tests.ui.study.test_run_panel import LOOKS, Spec
-    from ui.study.run_panel import is_stored
+    from ui.study.run_panel import Request, is_stored
 
-    st.write(is_stored("RSA", Spec(), LOOKS.look, refused=st.session_state["refused"]))
+    st.write(is_stored(Request("RSA", Spec(), LOOKS.look), refused=st.session_state["refused"]))
 
 
 @dataclass

@@ -25,7 +25,8 @@ from core.probes.sentence.study import (
 from core.probes.structural.arcs import ADJACENT, BY_LENGTH, FAR
 from core.probes.structural.positions import SIZE
 from core.probes.structural.predict import SentenceView
-from core.probes.trees import charts, rival_tasks, tasks
+from core.probes.trees import rival_tasks, tasks
+from core.probes.trees.charts import figures as charts
 from core.probes.trees.comparisons import EMBEDDINGS
 from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.data import (
