@@ -40,7 +40,7 @@ class Experiment:
     taken: Mapping[str, tuple[str, Callable[[Any], Any]]] = field(default_factory=dict)
     display: Sequence[Option] = ()
     choose: Callable[[Address, Result], tuple[Hashable, ...]] = lambda address, result: ()
-    below: Callable[[Result], tuple[Drawing, Hashable]] | None = None
+    below: Callable[[Result], tuple[Drawing, str]] | None = None
     models: Callable[[Any], tuple[str, ...]] = refs_of
     problem: Callable[[Any], str] = lambda spec: ""
     looked_at: Sequence[str] = ()

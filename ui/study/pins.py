@@ -13,8 +13,9 @@ from core.options import Spec
 from core.options.summary import summary
 from core.results.differences import differences_sentence, result_differences, unlike
 from ui.frame.text import plain
+from ui.study.figures import show_charts
 from ui.study.forms import Form
-from ui.study.results import show_charts, show_table
+from ui.study.results import show_table
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context

@@ -21,10 +21,11 @@ from ui.frame.identity import contents
 from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
+from ui.study.figures import show_charts
 from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
-from ui.study.results import show_charts, show_headline, show_method, show_rows, show_view
+from ui.study.results import show_headline, show_method, show_rows, show_view
 from ui.study.run_panel import request_of
 from ui.views.maps import HOW_TO_MOVE, search_box
 
