@@ -14,7 +14,7 @@ FIGURES = (
         "core.rsa.layers.study",
         "core.rsa.layers.charts",
         "core.probes.trees.study",
-        "core.probes.trees.charts.figures",
+        "core.probes.trees.charts",
     ),
     *("core.weights.clusters.study", "core.weights.clusters.charts.figures"),
     *("core.alignment.seeds.study", "core.alignment.seeds.charts"),

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.probes.prices import sweep_price
-from core.probes.trees.charts.figures import sweep_figures
-from core.probes.trees.sweep import run_sweep
+from core.probes.trees.sweep import run_sweep, sweep_figures
 from core.results.names import short_name
 from ui.frame.text import plain
 from ui.study.price import say

@@ -16,7 +16,7 @@ from core.probes.sentence.result import figures as sentence_figures
 from core.probes.sentence.result import sentence_result
 from core.probes.sentence.study import SentenceSpec, draw_sentence, ranked_sentences, run_sentences
 from core.probes.sentence.text import sentence_headline, statement_of
-from core.probes.trees.conllu import conllu_block
+from core.probes.trees.result import conllu_block
 from core.results.names import short_name
 from core.results.numbers import text_of
 from ui.frame.identity import contents

@@ -12,7 +12,7 @@ import streamlit as st
 from core import options
 from core.options import options_of
 from core.probes.sentence.study import SENTENCE_SHOWN
-from core.probes.trees.conllu import predicted_conllu
+from core.probes.trees.result import predicted_conllu
 from core.probes.trees.study import STUDY
 from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.probes.trees.text import SENTENCE

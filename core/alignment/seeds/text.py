@@ -1,4 +1,4 @@
-"""The sentences of the alignment study, except those of its views, which are in `view_text`."""
+"""The sentences of the alignment study, except those of its views, which are in `views`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from core.probes.edges.tables import (
     UNSEEN,
 )
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.probes.trees.charts.marks import baseline_rules
+from core.probes.trees.charts import baseline_rules
 from core.probes.trees.tables import TAGS, WINDOW
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context

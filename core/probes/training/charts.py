@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import SpecError
-from core.probes.trees.charts.marks import baseline_rules, kind_of
+from core.probes.trees.charts import baseline_rules, kind_of
 from core.probes.trees.tables import CHAIN, CONTROL, POSITION, metric_label
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context

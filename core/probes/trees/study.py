@@ -22,7 +22,6 @@ from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.prices import probe_price
 from core.probes.trees import PURPOSE
-from core.probes.trees.charts.figures import figures
 from core.probes.trees.comparisons import (
     added_rows,
     arc_tables,
@@ -30,7 +29,6 @@ from core.probes.trees.comparisons import (
     best_layer_rows,
     difference_rows,
 )
-from core.probes.trees.conllu import extra_files
 from core.probes.trees.data import Treebank, gold_of
 from core.probes.trees.planning import (
     BASELINES,
@@ -43,7 +41,7 @@ from core.probes.trees.planning import (
     training_arguments,
     window_task,
 )
-from core.probes.trees.result import ProbeResult, model_probes
+from core.probes.trees.result import ProbeResult, extra_files, model_probes
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import doubts_of, statements_of
 from core.probes.trees.sweep import collect_sweep, plan_sweep
@@ -75,7 +73,7 @@ from core.probes.trees.text import (
     make_methods,
     make_notices,
 )
-from core.probes.trees.views import VIEWS
+from core.probes.trees.views import VIEWS, figures
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models.identity import identities
+from core.probes.trees.charts import HEIGHT, kind_of, looks_of
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import (
     TREEBANK,
@@ -22,11 +23,16 @@ from core.probes.trees.planning import (
 )
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import sweep_statements
-from core.probes.trees.tables import draw_sample, probe_groups, summary
+from core.probes.trees.tables import draw_sample, metric_label, probe_groups, summary
 from core.probes.trees.tasks import Regime, train_probes
 from core.probes.trees.text import CITATIONS, make_methods
+from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import curves, finished
+from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
-from core.results.names import short_name
+from core.results.names import short_name, short_names
+from core.results.numbers import Tip
 from core.results.papers.citing import cite
 from core.results.statements import Statement
 from core.runs.runner import Outputs, Task, run
@@ -154,3 +160,60 @@ def sweep_headline(statements: Sequence[Statement]) -> str:
             f"of {near.baseline.removeprefix('rank ')} (layer {near.layers[0]})"
         )
     return f"{'; '.join(clauses)}." if clauses else NO_RANK
+
+
+def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
+    """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
+
+    Args:
+        sweep: Table of `sweep.collect_sweep`.
+        metric: "uuas" or "dspr".
+    """
+    rows = sweep[sweep["metric"] == metric]
+    short = short_names(dict.fromkeys(rows["model"]))
+    names = [
+        f"{short[model]}, layer {layer}"
+        for model, layer in zip(rows["model"], rows["layer"], strict=True)
+    ]
+    rows = rows.assign(name=names, who=rows["model"].map(short))
+    lines = rows.drop_duplicates("name")
+    styles = looks_of(lines["model"], lines["model"])
+    looks = {
+        name: styles[short[model]]
+        for name, model in zip(lines["name"], lines["model"], strict=True)
+    }
+    ranks = sorted({int(rank) for rank in rows["rank"]})
+    label, kind = metric_label(metric), kind_of(metric)
+    low, high = span_of(rows["value"], rows["low"], rows["high"])
+    plane = Plane(
+        *(
+            "rank",
+            "value",
+            "Rank of the probe",
+            label,
+            low,
+            high,
+            (ranks[0], max(ranks[-1], ranks[0] + 1)),
+        ),
+        kind=kind,
+        height=HEIGHT,
+        x_axis={"values": ranks, "format": "d"},
+        x_log=True,
+        context=context,
+    )
+    tips = (
+        Tip("name", "Model"),
+        Tip("rank", "Rank", "whole"),
+        Tip("value", label, kind),
+        Tip("low", "Band, 95 %", kind),
+    )
+    chart = curves(rows, plane, looks, tips)
+    below = "bands: 95 % intervals over sentences and probes"
+    return finished(chart, rows, plane, f"{label} by rank", below, list(looks))
+
+
+def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Both charts of a sweep, by file name."""
+    sweep = result.tables["sweep"]
+    names = {"sweep": "uuas", "sweep-dspr": "dspr"}
+    return {name: sweep_chart(sweep, metric, context=context) for name, metric in names.items()}

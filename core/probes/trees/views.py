@@ -1,13 +1,19 @@
-"""The views of the study: scores by layer, scores by arc length, one sentence, ranks."""
+"""Figures and views of the study: scores by layer and by arc length, one sentence, ranks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from core.probes.structural.arcs import FAR
-from core.probes.trees.charts.arcs import arc_chart, far_chart
-from core.probes.trees.charts.figures import sweep_figures
-from core.probes.trees.charts.scores import added_chart, difference_chart, scores_chart
+from core.probes.trees.charts import (
+    added_chart,
+    arc_chart,
+    difference_chart,
+    far_chart,
+    scores_chart,
+)
+from core.probes.trees.sweep import sweep_chart, sweep_figures
+from core.probes.trees.tables import PROBE_OF, SELECTIVITY
 from core.probes.trees.text import (
     ARCS,
     HOW_TO_READ,
@@ -18,16 +24,43 @@ from core.probes.trees.text import (
     scores_sentence,
 )
 from core.results.drawing.context import PAGE, Context
+from core.results.drawing.vega import Chart
 from core.study import View
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.results.drawing.vega import Chart
     from core.results.export import Result
 
 TREES = "Trees"  # the group of views
 METRIC = "uuas"
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Every chart that can be drawn of the result, by file name; the main one first."""
+    there = set(result.table["metric"])
+    charts: dict[str, Chart] = {
+        metric.replace(" ", "-"): scores_chart(result, metric, context=context)
+        for metric in (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
+        if metric in there
+    }
+    differing = set(result.tables["differences"]["metric"])
+    charts |= {
+        f"difference-{metric}": difference_chart(result, metric, context=context)
+        for metric in PROBE_OF
+        if metric in differing
+    }
+    if "arcs" in result.tables:
+        charts["arcs"] = arc_chart(result, context=context)
+        charts["arcs-not-adjacent"] = far_chart(result, context=context)
+    if "added" in result.tables:
+        charts |= {
+            f"added-{metric}": added_chart(result, metric, context=context)
+            for metric in dict.fromkeys(result.tables["added"]["metric"])
+        }
+    if "sweep" in result.tables and len(result.tables["sweep"]):
+        charts["sweep"] = sweep_chart(result.tables["sweep"], context=context)
+    return charts
 
 
 def draw_scores(result: Result, metric: str = METRIC, *, context: Context = PAGE) -> list[Chart]:

@@ -76,6 +76,11 @@ def draw_maps(
     return Panels(charts, inline=True)
 
 
+def span_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
+    """Take the table of answers, if a question was asked."""
+    return {name: table for name, table in result.tables.items() if name == "spans"}
+
+
 def token_chart(
     result: Result,
     layer: int,

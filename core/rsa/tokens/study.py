@@ -31,7 +31,7 @@ from core.rsa import LAYERS
 from core.rsa.measures.preparing import centred
 from core.rsa.prices import tokens_price
 from core.rsa.tokens import PURPOSE
-from core.rsa.tokens.charts import draw_maps, figures
+from core.rsa.tokens.charts import draw_maps, figures, span_rows
 from core.rsa.tokens.distances import (
     answer_statements,
     explained_statement,
@@ -317,11 +317,6 @@ def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
     return [HIGHLIGHTED if word in wanted else OTHER for word in words], notices
 
 
-def span_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
-    """Take the table of answers, if a question was asked."""
-    return {name: table for name, table in result.tables.items() if name == "spans"}
-
-
 STUDY = Study(
     name="tokens",
     title="Token map",
@@ -334,12 +329,5 @@ STUDY = Study(
     price=tokens_price,
     caveats=CAVEATS,
     reason=REASON,
-    views=(
-        View(
-            draw=draw_maps,
-            tables=span_rows,
-            how_to_read=HOW_TO_READ,
-            group=LAYERS,
-        ),
-    ),
+    views=(View(draw=draw_maps, tables=span_rows, how_to_read=HOW_TO_READ, group=LAYERS),),
 )

@@ -25,10 +25,8 @@ from core.probes.sentence.study import (
 from core.probes.structural.arcs import ADJACENT, BY_LENGTH, FAR
 from core.probes.structural.positions import SIZE
 from core.probes.structural.predict import SentenceView
-from core.probes.trees import rival_tasks, tasks
-from core.probes.trees.charts import figures as charts
+from core.probes.trees import charts, rival_tasks, tasks
 from core.probes.trees.comparisons import EMBEDDINGS
-from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.data import (
     FEWEST,
     Tree,
@@ -39,7 +37,7 @@ from core.probes.trees.data import (
     rules_notice,
     unread_notice,
 )
-from core.probes.trees.result import ProbeResult
+from core.probes.trees.result import ProbeResult, conllu_block, predicted_conllu
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import (
     BELOW,
@@ -56,7 +54,7 @@ from core.probes.trees.statements import (
     statements_of,
 )
 from core.probes.trees.study import STUDY, plan, prepare
-from core.probes.trees.sweep import run_sweep, sweep_ranks
+from core.probes.trees.sweep import run_sweep, sweep_chart, sweep_ranks
 from core.probes.trees.tables import (
     CHAIN,
     COLUMNS,
@@ -77,6 +75,7 @@ from core.probes.trees.text import (
     make_notices,
     scores_sentence,
 )
+from core.probes.trees.views import figures
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 from core.runs.runner import run
@@ -330,7 +329,7 @@ def test_parts_of_speech_and_layers_beside_the_window_are_rows_of_their_own(
     added = result.tables["added"]
     assert set(added["rival"]) == {WINDOW}
     assert added.groupby("metric")["layer"].apply(list).tolist() == [[1, 2]] * 4
-    assert {"added-uuas", "arcs"} <= set(charts.figures(result))
+    assert {"added-uuas", "arcs"} <= set(figures(result))
     plain = STUDY.run(replace(asked, conditional=False))
     assert "added" not in plain.tables
     with pytest.raises(SpecError, match="conditional"):
@@ -750,10 +749,8 @@ def test_ranks_are_swept_together_and_meet_the_table(
     assert near.estimate.value == min(rows.index[rows["value"] >= rows["value"].max() - NEAR])
     assert near.named_in(sweep.headline)
     assert best.named_in(sweep.headline)
-    assert charts.sweep_chart(sweep.table).to_dict()["layer"]
-    assert "sweep" in charts.figures(
-        replace(result, tables={**result.tables, "sweep": sweep.table})
-    )
+    assert sweep_chart(sweep.table).to_dict()["layer"]
+    assert "sweep" in figures(replace(result, tables={**result.tables, "sweep": sweep.table}))
     with pytest.raises(SpecError, match=r"layers 0 to 3; layer 9\b"):
         run_sweep(spec, {box["bert"]: 9})
 
@@ -761,10 +758,10 @@ def test_ranks_are_swept_together_and_meet_the_table(
 def test_every_chart_is_drawn_and_what_is_not_there_is_refused(
     box: dict[str, str], result: ProbeResult
 ) -> None:
-    figures = charts.figures(result)
-    assert next(iter(figures)) == "uuas"
-    assert {"uuas-selectivity", "nspr-selectivity", "difference-uuas", "root"} <= set(figures)
-    assert all(chart.to_dict() for chart in figures.values())
+    made = figures(result)
+    assert next(iter(made)) == "uuas"
+    assert {"uuas-selectivity", "nspr-selectivity", "difference-uuas", "root"} <= set(made)
+    assert all(chart.to_dict() for chart in made.values())
     with pytest.raises(SpecError, match="'speed'"):
         charts.scores_chart(result, "speed")
     with pytest.raises(SpecError, match="uuas"):

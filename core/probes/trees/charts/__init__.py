@@ -1,1 +1,0 @@
-"""Charts of a probe study, a module for each kind of figure."""
