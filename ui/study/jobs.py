@@ -109,15 +109,13 @@ class Jobs:
     """
 
     def __init__(self, kept: int = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
-        self._kept = kept
-        self._clock = clock
+        self._kept, self._clock = kept, clock
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: list[Job] = []
         self._looks: list[Job] = []
         self._turns: dict[str, int] = {}  # who asked -> the number of the last run that was theirs
         self._runs = 0
-        # seconds of the last studies that computed something
-        self._took: deque[float] = deque(maxlen=20)
+        self._took: deque[float] = deque(maxlen=20)  # seconds of the last studies computed
         self._change = threading.Condition()
         self._workers: dict[str, threading.Thread] = {}
 
@@ -161,14 +159,14 @@ class Jobs:
                 return job
             if most is not None:
                 self._make_room(watcher, most)
-            look = look or only_stored
-            job = Job(key, title, work, owner=watcher, looking=look, only_stored=only_stored)
+            looking = look or only_stored
+            job = Job(key, title, work, owner=watcher, looking=looking, only_stored=only_stored)
             job.watchers[watcher] = self._clock()
             self._jobs[key] = job
             self._jobs.move_to_end(key)
-            (self._looks if look else self._queue).append(job)
+            (self._looks if looking else self._queue).append(job)
             self._forget_oldest()
-            self._start_worker("look" if look else "compute")
+            self._start_worker("look" if looking else "compute")
             self._change.notify_all()
             return job
 
@@ -288,8 +286,7 @@ class Jobs:
         """Remove the job that is computed next from the queue; it is its owner's turn."""
         job = self._in_order()[0]
         self._queue.remove(job)
-        self._runs += 1
-        self._turns[job.owner] = self._runs
+        self._turns[job.owner] = self._runs = self._runs + 1
         return job
 
     def _run(self, job: Job) -> None:
@@ -322,9 +319,8 @@ class Jobs:
 
     def _queue_again(self, job: Job) -> None:
         with self._change:
-            cancelled = job.signal.is_set()
-            if cancelled or job.only_stored:
-                self._end(job, State.CANCELLED if cancelled else State.NOT_STORED)
+            if job.signal.is_set() or job.only_stored:
+                self._end(job, State.CANCELLED if job.signal.is_set() else State.NOT_STORED)
                 return
             job.state, job.looking, job.progress = State.WAITING, False, None
             self._queue.append(job)

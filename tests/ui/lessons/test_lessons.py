@@ -13,6 +13,7 @@ from vl_convert import vegalite_to_svg
 from core.catalogue import STUDIES
 from core.options import options_of
 from core.results.export import Result
+from docs.make.studies import room_of
 from ui.frame.shell import PAGES
 from ui.lessons import LESSONS, link_of
 from ui.lessons.evidence import EVIDENCE, nothing
@@ -21,6 +22,12 @@ from ui.lessons.handout import handout
 from ui.lessons.lesson import Guess, Question
 
 ROOMS = {"rsa": "rsa", "probe": "probe", "weights": "weights", "alignment": "align"}
+
+
+def views_beside(name: str) -> set[str]:
+    """The views of the page that a study is on."""
+    room = room_of(name)
+    return {view.name for each in STUDIES if room_of(each) == room for view in STUDIES[each].views}
 
 
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.page)
@@ -32,7 +39,9 @@ def test_a_lesson_is_whole_and_opens_studies_that_there_are(lesson: Any) -> None
     study = {option.name: option for option in options_of(STUDIES[ROOMS[lesson.page]].Spec)}
     for options in (lesson.options, *(study.options for study in lesson.tries)):
         for name, value in options.items():
-            if name != "view":
+            if name == "view":
+                assert value in views_beside(ROOMS[lesson.page])
+            else:
                 study[name].read([value] if isinstance(value, str) else list(value))
     assert link_of(lesson)["lesson"] == "true"
 

@@ -418,7 +418,7 @@ def test_what_is_not_stored_is_remembered_longer_than_results_are() -> None:
     for number in range(6):
         job = jobs.ask(f"missing {number}", "", missing, only_stored=True)
         assert job.ended.wait(5)
-        done = jobs.ask(f"done {number}", "", lambda progress, signal: number)
+        done = jobs.ask(f"done {number}", "", lambda progress, signal, number=number: number)
         assert done.ended.wait(5)
     assert jobs.ask("missing 0", "", missing, only_stored=True).state is State.NOT_STORED
     assert sum(job.state is State.DONE for job in jobs._jobs.values()) <= 3
