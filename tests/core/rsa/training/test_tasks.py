@@ -23,7 +23,7 @@ class _Pair:
 
 def test_the_null_of_the_best_layer_is_that_of_the_maximum(monkeypatch) -> None:
     pair = _Pair()
-    monkeypatch.setattr(tasks, "extract_pair", lambda base, other, items: pair)
+    monkeypatch.setattr(tasks, "extract_pair", lambda base, other, items, **more: pair)
     items = Items((), (), "words")
 
     made = tasks.shuffle_layers("a", "b", "1", "2", items, "rsa", 7)["null_most"]
