@@ -86,7 +86,8 @@ release-check: $(VENV)/docs.stamp
 # public index brings CUDA with it, several GB; TORCH_INDEX=https://download.pytorch.org/whl/cpu is without.
 TORCH_INDEX ?=
 $(VENV)/app.stamp: requirements.txt
-	$(PYTHON) -c 'import sys; sys.exit("Palimpsest needs Python 3.11 or newer; run make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("Palimpsest needs Python 3.11 or newer; run make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV). This takes several minutes the first time; pip prints no progress."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--no-deps --index-url $(TORCH_INDEX)) $$(grep '^torch==' requirements.txt)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
