@@ -17,7 +17,8 @@ from core.probes.trees.text import scores_sentence
 from core.runs.tasks import Signal
 from ui.study.results import LONGEST, lead_of
 
-ODD = re.compile(r"(?<![\d.,])0\.\d|\d%")  # 0.47 for .47, 47% for 47 %
+# 0.47 for .47, 47% for 47 %; differences of percentages have their zero: 0.6 points
+ODD = re.compile(r"(?<![\d.,])0\.\d+(?!\d| points)|\d%")
 FEWEST = 20
 
 
