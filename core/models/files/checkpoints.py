@@ -28,6 +28,7 @@ from core.models.files.bounds import (
 )
 from core.models.files.gguf import gguf_config
 from core.models.files.memory import remembered
+from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
 from core.models.files.text_part import QUANTISATION, text_part
@@ -81,8 +82,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     if (folder / ADAPTER).exists():
         raise ModelError(
             f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page "
-            f"compares it as it "
-            "is; elsewhere merge it into its base model, save the result, and use that."
+            "compares it as it is; elsewhere merge it into its base, save the result, and use it."
         )
     config = (
         read_json(path) if path.is_file() or not _gguf(folder) else gguf_config(_gguf(folder)[0])
@@ -157,8 +157,7 @@ def depth(config: dict[str, Any], side: str) -> int:
 
 
 def adds_positions(model_type: str) -> bool:
-    """Whether models of this type add positions to their vectors, rather than to attention
-    alone."""
+    """Whether models of this type add positions to their vectors, not to attention alone."""
     return ARCHITECTURES[model_type].absolute
 
 
@@ -189,8 +188,7 @@ def weight_files(folder: Path) -> list[Path]:
         return files[:1]
     raise ModelError(
         f"{folder / SAFETENSORS} is missing, and so are other weights that can be read: save the "
-        f"model there with "
-        "save_pretrained, or choose another."
+        "model there with save_pretrained, or choose another."
     )
 
 
@@ -243,8 +241,8 @@ def config_hash(config: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
-    """Calculate the sha256 hex of a tokenizer's files: tokenizer.json, or the vocabulary files.
+def tokenizer_files(folder: Path) -> list[Path]:
+    """List a tokenizer's files: tokenizer.json, the vocabulary files, or last the GGUF file.
 
     Raises:
         ModelError: If the folder has no tokenizer.
@@ -252,27 +250,38 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
     whole = (folder / "tokenizer.json").is_file()
     names = TOKENIZER_FILES[:BESIDE_TOKENIZER] if whole else TOKENIZER_FILES
     present = [folder / name for name in names if (folder / name).is_file()]
-    if not any(path.name not in TOKENIZER_FILES[1:BESIDE_TOKENIZER] for path in present):
-        raise ModelError(
-            f"{folder / 'tokenizer.json'} is missing: save the model's tokenizer there as well."
-        )
+    if any(path.name not in TOKENIZER_FILES[1:BESIDE_TOKENIZER] for path in present):
+        return present
+    if files := _gguf(folder):
+        return [*present, *files]
+    raise ModelError(
+        f"{folder / 'tokenizer.json'} is missing: save the model's tokenizer there as well."
+    )
+
+
+def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
+    """Calculate the sha256 hex of a tokenizer's files.
+
+    Raises:
+        ModelError: As `tokenizer_files`.
+    """
     parts = [config["model_type"]]
-    for path in present:
-        is_settings = (
-            path.suffix == ".json"
-            and path.name != "tokenizer.json"
-            and path.stat().st_size < 1_000_000
-        )
+    for path in tokenizer_files(folder):
+        small = path.stat().st_size < 1_000_000
+        is_settings = small and path.suffix == ".json" and path.name != "tokenizer.json"
         parts.append(config_hash(read_json(path)) if is_settings else content_hash(path))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _tensor_names(folder: Path) -> list[str]:
     """List the names of tensors in a folder, from headers."""
-    if (folder / SAFETENSORS_INDEX).is_file():
-        shards = read_json(folder / SAFETENSORS_INDEX).get("weight_map")
-        return [str(name) for name in shards] if isinstance(shards, dict) else []
-    return [*read_whole_header(folder / SAFETENSORS)] if (folder / SAFETENSORS).is_file() else []
+    if (folder / SAFETENSORS).is_file():
+        return [*read_whole_header(folder / SAFETENSORS)]
+    for index in (SAFETENSORS_INDEX, PICKLED_INDEX):
+        if (folder / index).is_file():
+            shards = read_json(folder / index).get("weight_map")
+            return [str(name) for name in shards] if isinstance(shards, dict) else []
+    return [*pickled_names(folder / PICKLED)] if (folder / PICKLED).is_file() else []
 
 
 def _size_names(kind: Architecture) -> tuple[str, str, str]:

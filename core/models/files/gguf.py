@@ -13,7 +13,8 @@ import math
 import mmap
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ WHOLE = {
     "output.weight": "lm_head.weight",
 }
 ROTATION = "rope_freqs.weight"
+VOCABULARY = "tokenizer.ggml."  # first part of the settings of a tokenizer
 
 
 @dataclass(frozen=True)
@@ -152,29 +154,29 @@ class _Reader:
         self.place += size
         return raw.decode("utf8", "replace")
 
-    def value(self, kind: int) -> Any:
+    def value(self, kind: int, whole: bool = False) -> Any:
+        """Read a value; of lists only how long they are, unless they are asked for whole."""
         if kind == TEXT:
             return self.text()
         if kind != LIST:
             return self.number(FORMATS[kind])
         inner, size = self.number("I"), self.count(MOST_ITEMS)
         if inner == TEXT:
-            for _ in range(size):
-                self.text()
-            return size
+            texts = (self.text() for _ in range(size))
+            return [*texts] if whole else sum(1 for _ in texts)
         code = f"{size}{FORMATS[inner]}"
-        if size <= MOST_KEPT:
+        if whole or size <= MOST_KEPT:
             return list(self.numbers(code))
         self.place += struct.calcsize(f"<{code}")
         return size
 
 
-@remembered
-def read_gguf(path: Path) -> Header:
-    """Read the header of a GGUF file, without its vocabulary.
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[_Reader, int, int]]:
+    """Open a GGUF file before its first setting: a reader, how many tensors, how many settings.
 
     Raises:
-        ModelError: If it is damaged or holds tensors of a type that is not read.
+        ModelError: If the file, or what is read of it inside the block, is damaged.
     """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -185,18 +187,28 @@ def read_gguf(path: Path) -> Header:
             version = reader.number("I")
             if version not in VERSIONS:
                 raise ValueError(f"version {version}")
-            tensors, settings = reader.count(MOST_ENTRIES), reader.count(MOST_ENTRIES)
-            said = {reader.text(): reader.value(reader.number("I")) for _ in range(settings)}
-            places = dict(_place(reader) for _ in range(tensors))
-            step = said.get("general.alignment", ALIGNMENT)
-            if type(step) is not int or step < 1:
-                raise ValueError(f"an alignment of {step}")
-            begin = -(-reader.place // step) * step
-            size = len(data)
+            yield reader, reader.count(MOST_ENTRIES), reader.count(MOST_ENTRIES)
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
     except (ValueError, KeyError, TypeError, struct.error) as error:
         raise damaged(path, f"not a GGUF file: {str(error)[:80]}") from error
+
+
+@remembered
+def read_gguf(path: Path) -> Header:
+    """Read the header of a GGUF file, without its vocabulary.
+
+    Raises:
+        ModelError: If it is damaged or holds tensors of a type that is not read.
+    """
+    with _opened(path) as (reader, tensors, settings):
+        said = {reader.text(): reader.value(reader.number("I")) for _ in range(settings)}
+        places = dict(_place(reader) for _ in range(tensors))
+        step = said.get("general.alignment", ALIGNMENT)
+        if type(step) is not int or step < 1:
+            raise ValueError(f"an alignment of {step}")
+        begin = -(-reader.place // step) * step
+        size = len(reader.data)
     placed = {name: (kind, shape, begin + start) for name, (kind, shape, start) in places.items()}
     for name, (kind, shape, start) in placed.items():
         if kind not in TYPES:
@@ -218,6 +230,20 @@ def _place(reader: _Reader) -> tuple[str, tuple[int, tuple[int, ...], int]]:
         raise ValueError(f"{axes} axes")
     shape = tuple(int(side) for side in reversed(reader.numbers(f"{axes}Q")))
     return name, (int(reader.number("I")), shape, int(reader.number("Q")))
+
+
+def gguf_vocabulary(path: Path) -> dict[str, Any]:
+    """Read the settings of a GGUF file, those of its tokenizer with their whole lists.
+
+    Raises:
+        ModelError: If the file is damaged.
+    """
+    said: dict[str, Any] = {}
+    with _opened(path) as (reader, _, settings):
+        for _ in range(settings):
+            name = reader.text()
+            said[name] = reader.value(reader.number("I"), whole=name.startswith(VOCABULARY))
+    return said
 
 
 def gguf_config(path: Path) -> dict[str, Any]:

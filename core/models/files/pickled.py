@@ -7,7 +7,10 @@ Reference: none. Deviations: none.
 
 from __future__ import annotations
 
+import io
+import pickletools
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +22,10 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.files.memory import remembered
 
+MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
+LEGACY = 3  # pickles before that of the tensors, where the file is no zip archive
 NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 
@@ -41,6 +47,38 @@ class PickledTensor:
         """Read the tensor in float32 (float64 if stored so)."""
         wide = self.tensor if self.dtype == "F64" else self.tensor.float()
         return np.ascontiguousarray(wide.detach().numpy())
+
+
+@remembered
+def pickled_names(path: Path) -> tuple[str, ...]:
+    """List the texts of a pickled file before its numbers, the names of its tensors among them.
+
+    The pickle is parsed, not executed, so that a file from anywhere can be asked.
+
+    Raises:
+        ModelError: If it cannot be parsed.
+    """
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                member = min(name for name in archive.namelist() if name.endswith("data.pkl"))
+                with archive.open(member) as packed:
+                    file, before = io.BytesIO(packed.read(MOST_PICKLE)), 0
+        else:
+            with path.open("rb") as plain:
+                file, before = io.BytesIO(plain.read(MOST_PICKLE)), LEGACY
+        for _ in range(before):
+            for _ in pickletools.genops(file):
+                pass
+        return tuple(
+            str(value)
+            for opcode, value, _ in pickletools.genops(file)
+            if "UNICODE" in opcode.name or "STRING" in opcode.name
+        )
+    except (ValueError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise ModelError(
+            f"{path} is damaged (no pickled tensors: {str(error)[:80]}): get it again."
+        ) from error
 
 
 def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:

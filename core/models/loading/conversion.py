@@ -23,9 +23,9 @@ from core.errors import ModelError
 from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Stored
 from core.models.files.text_part import QUANTISATION
+from core.models.loading.tokenizing import read_gguf_tokenizer
 
 WIDE = "F32"
-SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
 ALIGNED = 8  # bytes, to which the header is filled up
 
 
@@ -68,7 +68,7 @@ def convert(folder: Path, target: Path) -> int:
             if (folder / name).is_file():
                 shutil.copy(folder / name, partial / name)
         if files[0].suffix == checkpoints.GGUF and not (partial / "tokenizer.json").is_file():
-            _write_tokenizer(files[0], partial)
+            read_gguf_tokenizer(files[0]).save_pretrained(partial)
         partial.rename(target)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -97,20 +97,3 @@ def _stored(values: ndarray, dtype: str) -> ndarray:
     if dtype == "BF16":
         return (np.ascontiguousarray(values, dtype="<f4").view("<u4") >> 16).astype("<u2")
     return np.ascontiguousarray(values, dtype=NUMBERS[dtype])
-
-
-def _write_tokenizer(path: Path, folder: Path) -> None:
-    """Write the tokenizer that a GGUF file describes, as transformers reads it."""
-    from transformers import PreTrainedTokenizerFast
-    from transformers.integrations.gguf import gguf_tokenizer_mapping as mapping
-
-    try:
-        architecture, vocabulary, settings = mapping.get_gguf_tokenizer(str(path))
-        made, _ = mapping.convert_gguf_tokenizer(architecture, vocabulary)
-        named = {name: token for name, token in settings.items() if name in SPECIAL and token}
-        PreTrainedTokenizerFast(tokenizer_object=made, **named).save_pretrained(folder)
-    except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise ModelError(
-            f"{path} has no tokenizer that can be read ({str(error)[:80]}): put the model's "
-            "tokenizer.json beside it."
-        ) from error

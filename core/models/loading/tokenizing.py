@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import ModelError
+from core.models.files import checkpoints
 from core.models.files.checkpoints import MAX_SUBWORDS
+from core.models.files.gguf import VOCABULARY, gguf_vocabulary
 from core.models.loading.construction import import_transformers, open_config, says_type
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ TOGETHER = 256  # texts of one reply
 MOST_IDS = MAX_SUBWORDS + 1  # of a text; more would say no more than that it is too long
 LONGEST_TOKEN = 100  # characters of a token
 LONGEST_FORM = 10_000  # characters of a word as the tokenizer normalises it
+SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
+"""Tokens that a GGUF file names, by transformers' names."""
 Reply = Any
 _open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
 
@@ -37,13 +41,17 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
     Raises:
         ModelError: If it cannot be read, is not a fast one, or leaves no room for text.
     """
+    last = checkpoints.tokenizer_files(Path(folder))[-1]
     try:
-        reader = import_transformers().AutoTokenizer
-        options = {} if says_type(Path(folder)) else {"config": open_config(Path(folder))}
-        tokenizer = reader.from_pretrained(
-            folder, trust_remote_code=False, local_files_only=True, **options
-        )
-    except NO_ROOM:  # ends the process, which says enough
+        if last.suffix == checkpoints.GGUF:
+            tokenizer: Any = read_gguf_tokenizer(last)
+        else:
+            reader = import_transformers().AutoTokenizer
+            options = {} if says_type(Path(folder)) else {"config": open_config(Path(folder))}
+            tokenizer = reader.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True, **options
+            )
+    except (*NO_ROOM, ModelError):  # the first end the process, which says enough
         raise
     except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
         raise ModelError(
@@ -63,6 +71,40 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
             "choose another model."
         )
     return cast("PreTrainedTokenizerFast", tokenizer)
+
+
+def read_gguf_tokenizer(path: Path) -> PreTrainedTokenizerFast:
+    """Make the fast tokenizer that a GGUF file describes.
+
+    Raises:
+        ModelError: If it describes none, or one of a kind that transformers does not read.
+    """
+    import_transformers()
+    from transformers import PreTrainedTokenizerFast
+    from transformers.integrations.gguf.gguf_tokenizer_mapping import (
+        GGUF_TOKENIZER_MAPPING,
+        convert_gguf_tokenizer,
+    )
+
+    said = gguf_vocabulary(path)
+    settings = {
+        name: said[f"tokenizer.{key}"]
+        for key, name in GGUF_TOKENIZER_MAPPING["tokenizer"].items()
+        if f"tokenizer.{key}" in said
+    }
+    try:
+        made, _ = convert_gguf_tokenizer(said["general.architecture"], settings)
+        special = {
+            f"{short}_token": settings["tokens"][said[f"{VOCABULARY}{name}_token_id"]]
+            for short, name in SPECIAL.items()
+            if f"{VOCABULARY}{name}_token_id" in said
+        }
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise ModelError(
+            f"{path} has no tokenizer that can be read ({str(error)[:80]}): put the model's "
+            "tokenizer.json beside it."
+        ) from error
+    return PreTrainedTokenizerFast(tokenizer_object=made, **special)
 
 
 def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iterator[Reply]:

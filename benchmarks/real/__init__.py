@@ -1,0 +1,1 @@
+"""Real models from the Python package index through every study: `make real`."""

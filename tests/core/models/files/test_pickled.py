@@ -1,0 +1,100 @@
+"""Pickled weights: names without running the pickle, numbers whatever their strides."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from core.errors import ModelError
+from core.models import describe, load_model
+from core.models.files import checkpoints
+from core.models.files.pickled import pickled_entries, pickled_names
+from tests.core.tiny_models import save_tiny
+
+WEIGHTS = {
+    "bert.encoder.layer.0.attention.self.query.weight": torch.arange(12.0).reshape(3, 4).t(),
+    "bert.encoder.layer.0.output.dense.bias": torch.ones(3),
+}
+
+
+def pickle_weights(folder: Path, weights: dict[str, torch.Tensor], old: bool = True) -> Path:
+    path = folder / "pytorch_model.bin"
+    torch.save(weights, path, _use_new_zipfile_serialization=not old)
+    assert zipfile.is_zipfile(path) is not old
+    return path
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_names_are_read_and_strides_are_kept(tmp_path: Path, old: bool) -> None:
+    path = pickle_weights(tmp_path, WEIGHTS, old)
+    assert set(WEIGHTS) <= set(pickled_names(path))
+    entries = pickled_entries([path])
+    for name, tensor in WEIGHTS.items():
+        read = entries[name].read()
+        assert read.flags["C_CONTIGUOUS"]
+        np.testing.assert_array_equal(read, tensor.numpy())
+
+
+class Trap:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return open, (str(self.path), "w")
+
+
+def test_nothing_in_a_pickle_is_run(tmp_path: Path) -> None:
+    path, trap = tmp_path / "pytorch_model.bin", tmp_path / "trap"
+    torch.save({"bert.weight": Trap(trap)}, path, _use_new_zipfile_serialization=False)
+    assert "bert.weight" in pickled_names(path)
+    assert not trap.exists()
+    torch.load(path, weights_only=False)
+    assert trap.exists()  # it would have been found
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x02X\xff\xff\xff\x7f"])
+def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"pytorch_model\.bin is damaged \(no pickled tensors"):
+        pickled_names(path)
+
+
+def test_a_zip_without_a_pickle_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme", "nothing")
+    with pytest.raises(ModelError, match="is damaged"):
+        pickled_names(path)
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_pickled_model_without_its_type_is_read_as_one_with_it(
+    tmp_path: Path, sharded: bool
+) -> None:
+    folder = save_tiny(tmp_path)
+    # as a pretrained checkpoint has them: the body under the model's name
+    weights = {
+        f"bert.{name}": tensor for name, tensor in load_file(folder / "model.safetensors").items()
+    }
+    (folder / "model.safetensors").unlink()
+    path = pickle_weights(folder, weights)
+    if sharded:
+        shard = path.rename(folder / "pytorch_model-00001-of-00001.bin")
+        index = {"metadata": {}, "weight_map": dict.fromkeys(weights, shard.name)}
+        (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    whole = describe(f"path:{folder}")
+    config = json.loads((folder / "config.json").read_text())
+    for name in ("model_type", "architectures"):
+        del config[name]
+    (folder / "config.json").write_text(json.dumps(config))
+    assert checkpoints.read_config(folder)["model_type"] == "bert" == whole.model_type
+    assert load_model(f"path:{folder}", device="cpu").info.layers == whole.layers
