@@ -49,3 +49,10 @@ def test_a_check_is_lint_types_and_the_tests_that_are_quick(tmp_path: Path) -> N
     )
     assert '-m "not slow and not study and not browser"' in said
     assert "slow" not in commands(tmp_path, target="test")[-1]
+
+
+def test_real_models_are_fetched_by_their_command_alone(tmp_path: Path) -> None:
+    assert commands(tmp_path, "REAL_ARGS=--fresh", target="real")[-1].endswith(
+        "-m benchmarks.real --fresh"
+    )
+    assert not [line for line in commands(tmp_path, target="test") if "benchmarks.real" in line]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import benchmarks.real.__main__ as command
 from benchmarks.real import measuring
 from benchmarks.real.cases import FAMILY, Case, Treebank, cases, siblings
 from benchmarks.real.layout import SOURCES, Source, lay_out, name_type, read_smiles
@@ -268,3 +269,32 @@ def test_a_refused_study_gives_its_sentence(tmp_path: Path) -> None:
     assert "a is not a folder" in row["outcome"]
     assert str(tmp_path) not in row["outcome"]
     assert row["hwm"] > 0
+
+
+def test_the_command_writes_the_table_and_fails_where_a_figure_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wheels").mkdir()
+    package, wheel = wheel_of(tmp_path / "wheels", {"pack/model/config.json": b"{}"})
+    out, facts = tmp_path / "real.md", {"change of rxnfp-ft": 0.5}
+    made = {"ran": [sys.executable, "-c", f"print({json.dumps(ROW | {'facts': facts})!r})"]}
+    made["breaks"] = [sys.executable, "-c", "raise ValueError('no')"]
+    listed = [CASE, replace(CASE, study="tokens")]
+    monkeypatch.setenv("PALIMPSEST_REAL", str(tmp_path))
+    monkeypatch.setattr(command, "PACKAGES", (package,))
+    monkeypatch.setattr(command, "SOURCES", {"m": Source(package, "pack/model")})
+    monkeypatch.setattr(command, "cases", lambda folders, text, treebank: listed)
+    monkeypatch.setattr(
+        command, "command_of", lambda case, given: made["ran" if case is CASE else "breaks"]
+    )
+    monkeypatch.setattr(sys, "argv", ["real", "--out", str(out)])
+    assert command.main() == 1
+    assert (tmp_path / "models" / "m" / "config.json").is_file()
+    assert "| change of rxnfp-ft | 0.2267 | 0.5000 | **differs** |" in out.read_text()
+    said = capsys.readouterr().err
+    assert "change of rxnfp-ft: expected 0.2267, measured 0.5000." in said
+    assert "tokens: minilm, smollm2 (demo) broke off: ValueError: no" in said
+    wheel.write_bytes(b"another")
+    assert command.main() == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert sentence.startswith(f"real: {wheel} is not the file")

@@ -22,6 +22,7 @@ from core.models.references import ModelRef, parse_ref
 from core.models.zoo import not_included, read_manifest, zoo_folder
 
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
+UNNAMED = "?"  # architecture of a configuration that names no class
 RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
 
 
@@ -139,7 +140,7 @@ def _files_of(folder: Path) -> _Files:
     files = checkpoints.weight_files(folder)
     return _Files(
         model_type=config["model_type"],
-        architecture=(config.get("architectures") or ["?"])[0],
+        architecture=(config.get("architectures") or [UNNAMED])[0],
         config_hash=checkpoints.config_hash(config),
         parameters=count_parameters(folder, config),
         sizes=checkpoints.sizes(config),

@@ -53,7 +53,7 @@ class PickledTensor:
 def pickled_names(path: Path) -> tuple[str, ...]:
     """List the texts of a pickled file before its numbers, the names of its tensors among them.
 
-    The pickle is parsed, not executed, so that a file from anywhere can be asked.
+    Opcodes are parsed, none is executed, so that a file from anywhere can be asked.
 
     Raises:
         ModelError: If it cannot be parsed.

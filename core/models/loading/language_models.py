@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
-from core.models.describing import describe
+from core.models.describing import UNNAMED, describe
 from core.models.loading.model import load_with_head
 from core.runs.tasks import pure
 
@@ -33,13 +33,19 @@ def prediction_kind(ref: str) -> Kind:
     """Tell from its configuration whether a model predicts masked or following tokens.
 
     Raises:
-        ModelError: If the model cannot be found, or has no language-model head.
+        ModelError: If the model cannot be found, has no language-model head, or does not say.
     """
     info = describe(ref)
     if info.family == "encoder" and info.architecture.endswith(MASKED):
         return "masked"
     if info.family == "decoder" and info.architecture.endswith(CAUSAL):
         return "causal"
+    if info.architecture == UNNAMED:
+        raise ModelError(
+            f"{ref} does not say whether it predicts words, because its config.json names no class: "
+            'write "architectures": ["..."] into it, with the class that it was saved as, such as '
+            "BertForMaskedLM."
+        )
     raise ModelError(
         f"{ref} predicts no words, because it was saved without a masked or causal language-model "
         f"head ({info.architecture}): choose a model saved with one, such as a pretrained base."

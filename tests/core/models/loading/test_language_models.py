@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,15 @@ def test_an_output_layer_that_does_more_is_refused(monkeypatch: pytest.MonkeyPat
     ids = torch.tensor([[2, 5, 6, 3]])
     with pytest.raises(ModelError, match="output layer does more"):
         model.predict(ids, torch.ones_like(ids), [0], [1])
+
+
+def test_a_configuration_that_names_no_class_is_asked_to(tmp_path: Path) -> None:
+    folder = save_tiny(tmp_path / "model", "bert", head=True)
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    (named,) = config.pop("architectures")
+    path.write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=r'names no class: write "architectures"'):
+        prediction_kind(f"path:{folder}")
+    path.write_text(json.dumps({**config, "architectures": [named]}))
+    assert prediction_kind(f"path:{folder}") == "masked"
