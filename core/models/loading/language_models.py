@@ -42,7 +42,7 @@ def prediction_kind(ref: str) -> Kind:
         return "causal"
     if info.architecture == UNNAMED:
         raise ModelError(
-            f"{ref} does not say whether it predicts words, because its config.json names no class: "
+            f"{ref} does not say whether it predicts words, as its config.json names no class: "
             'write "architectures": ["..."] into it, with the class that it was saved as, such as '
             "BertForMaskedLM."
         )
