@@ -14,7 +14,7 @@ import pytest
 
 import benchmarks.real.__main__ as command
 from benchmarks.real import measuring
-from benchmarks.real.cases import FAMILY, Case, Treebank, cases, siblings
+from benchmarks.real.cases import FAMILY, Case, Treebank, cases, siblings, static_window
 from benchmarks.real.layout import SOURCES, Source, lay_out, name_type, read_smiles
 from benchmarks.real.measuring import command_of, measured, plain, said
 from benchmarks.real.packages import Package, cache_folder, fetch
@@ -184,6 +184,24 @@ def test_the_cosine_of_two_changes_follows_from_distances() -> None:
     result = Result("weights lineage", {}, "", {"relatives": pd.DataFrame(rows)})
     names = {f"path:{name}": name for name in FAMILY}
     assert siblings(result, names)["cosine of the changes"] == pytest.approx(0.5**0.5)
+
+
+def test_the_best_layer_is_compared_with_its_static_window() -> None:
+    import pandas as pd
+
+    rows = [
+        {"layer": layer, "metric": metric, "rival": rival, "rival_value": 50.0, "margin": layer * 2.0,
+         "low": layer * 1.0}
+        for layer in (1, 2, 3) for metric in ("uuas", "dspr") for rival in ("static window", "tags")
+    ]  # fmt: skip
+    best = [{"metric": "dspr", "best_layer": 3}, {"metric": "uuas", "best_layer": 2}]
+    tables = {"margins": pd.DataFrame(rows), "best_layers": pd.DataFrame(best)}
+    assert static_window(Result("probe", {}, "", tables), {}) == {
+        "UUAS of the best layer": 54.0,
+        "UUAS of the static window": 50.0,
+        "above the static window": 4.0,
+        "above the static window, lower end": 2.0,
+    }
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
         try:
             done.append((case, measured(case, kept, command_of(case, given))))
         except PalimpsestError as error:
+            print(error, file=sys.stderr, flush=True)
             broken.append(str(error))
     ran, rows = [case for case, _ in done], [row for _, row in done]
     arguments.out.write_text(table(ran, rows), encoding="utf8")

@@ -55,11 +55,16 @@ def siblings(result: Result, names: Mapping[str, str]) -> Facts:
 
 
 def static_window(result: Result, names: Mapping[str, str]) -> Facts:
-    """Read the best layer's UUAS, that of the static window, and the difference."""
+    """Read the UUAS of the layer that is best on the development sentences, that of the static
+    window, and the difference."""
     from core.probes.trees.tables import WINDOW
 
-    rows = result.tables["margins"].query(f"metric == 'uuas' and rival == '{WINDOW}'")
-    (row,) = rows.to_dict("records")
+    best = result.tables["best_layers"].query("metric == 'uuas'")["best_layer"].iloc[0]
+    (row,) = (
+        result.tables["margins"]
+        .query(f"metric == 'uuas' and rival == '{WINDOW}' and layer == {best}")
+        .to_dict("records")
+    )
     return {
         "UUAS of the best layer": row["rival_value"] + row["margin"],
         "UUAS of the static window": row["rival_value"],
