@@ -237,7 +237,7 @@ def test_differences_and_refusals_are_said() -> None:
 def test_the_table_has_figures_and_refusals() -> None:
     refused = ROW | {"ran": False, "outcome": "Not | so."}
     written = table([CASE, CASE], [ROW | {"facts": {"change of rxnfp-ft": 0.22671}}, refused])
-    assert "| change of rxnfp-ft | 0.2267 | 0.2267 | equal |" in written
+    assert "| change of rxnfp-ft | 0.2267 | 0.2267 | met |" in written
     assert "| cosine of the changes | 0.0849 | not measured | **differs** |" in written
     assert "| rsa | minilm, smollm2 | demo | 4 | 0.12 | It ran. |" in written
     assert "| refused: Not \\| so. |" in written

@@ -91,7 +91,7 @@ def table(cases: Sequence[Case], rows: Sequence[Row]) -> str:
     lines = [HEAD, "## Figures computed by others", "", "| figure | expected | measured | |"]
     lines.append("|---|---|---|---|")
     for each in compare(rows):
-        verdict = "equal" if each.met else "**differs**"
+        verdict = "met" if each.met else "**differs**"
         lines.append(f"| {each.what} | {each.expected} | {each.written} | {verdict} |")
     lines += ["", "## Studies", "", "| study | models | text | s | GB | outcome |"]
     lines.append("|---|---|---|---|---|---|")
