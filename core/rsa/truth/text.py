@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from core.rsa.truth.spec import TruthSpec
 
 NOTHING = "No measure could be tested; the reasons are below."
+UNFROZEN = (
+    "No fine-tune was found to have unchanged layers, so no measure can be tested on them: choose "
+    "fine-tunes whose lower layers were frozen."
+)
 RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}
 READINGS = {
     "state": "state",
@@ -122,7 +126,9 @@ def make_headline(statements: Sequence[Statement]) -> str:
         return NOTHING
     parts = []
     rounded = facts.get((ROUNDED, ""))
-    if rounded is not None and rounded.estimate is not None:
+    if rounded is not None and (LOWEST, FROZEN) not in facts:
+        parts += [UNFROZEN]
+    elif rounded is not None and rounded.estimate is not None:
         parts += [
             f"In partly frozen models rounded to {rounded.estimate.text} bits, measures detect "
             f"changed states with AUC "

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from core.results.estimates import Estimate
+from core.results.statements import Statement
 from core.rsa.measures.registry import MEASURES, compare
 from core.rsa.truth import tasks as truth_tasks
 from core.rsa.truth.spec import TruthSpec
@@ -23,6 +24,7 @@ from core.rsa.truth.text import (
     ROUNDED,
     STATE,
     STATE_DEPTH,
+    UNFROZEN,
     make_headline,
     statements_of,
 )
@@ -161,6 +163,16 @@ def test_without_bands_nothing_is_said_of_guessing() -> None:
     statements = statements_of(_planted((np.nan, np.nan)))
     assert not [each for each in statements if each.verdict == ABOVE]
     assert "guessing" not in make_headline(statements)
+
+
+def test_fine_tunes_without_frozen_layers_test_nothing_and_that_is_said() -> None:
+    bits = Statement("frozen fine-tunes", ROUNDED, Estimate(3.0, kind="whole"))
+    assert make_headline([bits]) == UNFROZEN
+    planted = [
+        Statement("rsa", verdict, Estimate(0.8), baseline=STATE) for verdict in (LOWEST, HIGHEST)
+    ]
+    assert make_headline([bits, *planted]).startswith(f"{UNFROZEN} In planted models")
+    assert UNFROZEN not in make_headline(planted)  # where frozen fine-tunes were not compared
 
 
 def test_bands_need_three_fine_tunes(result) -> None:
