@@ -267,7 +267,9 @@ def test_the_registry_is_complete() -> None:
         assert measure.name == name
         assert measure.draws is None or measure.jackknife is None, f"{name}: one kind of interval"
         if name not in GENERAL:
-            assert measure.null is not None, f"{name}: name it in GENERAL if the general path will do"
+            assert measure.null is not None, (
+                f"{name}: name it in GENERAL if the general path will do"
+            )
             assert measure.draws or measure.jackknife, f"{name}: as for null"
         assert name in REFERENCES, f"tests/core/rsa/references.py has no slow definition of {name}"
         assert measure.label
