@@ -11,6 +11,7 @@ import streamlit as st
 from core.commands.pricing import Pricing, advice
 from core.commands.study import refs_of
 from core.errors import PalimpsestError, SpecError
+from core.limits import Limits, current_limits
 from core.results.export import Result
 from core.runs.price import length
 from ui.frame.shared import for_a_second
@@ -58,7 +59,7 @@ def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | N
     """
     if not any("hub:" in ref for ref in refs_of(spec)):
         try:
-            return _said(pricing, spec)
+            return _said(pricing, spec, current_limits())
         except PalimpsestError:
             return Said(False, 0.0, "")  # the study itself says what is wrong with it
     look = Request("price", spec, lambda progress, signal: _look(pricing, spec), identity=name)
@@ -124,7 +125,8 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
 
 
 @for_a_second
-def _said(pricing: Pricing, spec: Any) -> Said:
+def _said(pricing: Pricing, spec: Any, limits: Limits) -> Said:
+    """Price a study under an instance's limits, which `price_of` reads for itself."""
     price = pricing(spec)
     refused = ""
     if price.excess:
@@ -138,5 +140,5 @@ def _said(pricing: Pricing, spec: Any) -> Said:
 def _look(pricing: Pricing, spec: Any) -> Result:
     import pandas as pd
 
-    said = _said(pricing, spec)
+    said = _said(pricing, spec, current_limits())
     return Result("price", {}, said.sentence, {"price": pd.DataFrame()}, provenance=vars(said))
