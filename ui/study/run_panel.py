@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from core.study import Study
 
 EVERY = 0.5  # seconds between two updates of the progress bar
-LOOK = 2.0  # seconds at most to find out whether a study is stored: then its button stands there
+LOOK = 10.0  # seconds at most to find out whether a study is stored
+LOOK_REFUSED = 2.0  # the same for one that this instance does not compute
 PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress bar
 CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes there."
 PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
@@ -185,7 +186,7 @@ def is_stored(request: Request, *, refused: bool = False) -> bool:
         return False
     looked.add(key)
     if job.only_stored or job.looking:
-        job.ended.wait(LOOK)
+        job.ended.wait(LOOK_REFUSED if refused else LOOK)
     return job.state is State.DONE
 
 
