@@ -11,18 +11,18 @@ OPENING = 5  # minutes, before the first lesson and after the last
 
 shell.open_page(
     "A class of ninety minutes",
-    "Four lessons on one instance with the included models. Students predict a number before they "
-    "see it, and their guess is drawn into the figure. They install nothing, and nothing is "
-    "downloaded.",
+    "Four lessons with the included models, in the app on one computer. Students open it in their "
+    "browsers and install nothing. They predict a number before they see it, and their guess is "
+    "drawn into the figure.",
 )
 begun = OPENING
 first = "What fine-tuning is; how to read an interval band and a grey reference line"
-rows = [{"minute": f"0 to {OPENING}", "what": first}]
+rows = [{"Minutes": f"0 to {OPENING}", "Topic": first}]
 for lesson in LESSONS.values():
-    rows.append({"minute": f"{begun} to {begun + lesson.minutes}", "what": lesson.title})
+    rows.append({"Minutes": f"{begun} to {begun + lesson.minutes}", "Topic": lesson.title})
     begun += lesson.minutes
 last = "Discussion: whose guess was closest and why, and what these experiments do not show"
-rows.append({"minute": f"{begun} to {begun + OPENING}", "what": last})
+rows.append({"Minutes": f"{begun} to {begun + OPENING}", "Topic": last})
 with st.container(width=shell.PROSE):
     st.table(rows, border="horizontal", hide_index=True)
 for lesson in LESSONS.values():

@@ -10,7 +10,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("folder", type=Path, help="the model's folder")
     parser.add_argument(
-        "--out", type=Path, help="folder to write, which must not exist yet; FOLDER-safetensors"
+        "--out",
+        type=Path,
+        help="folder to write, which must not exist yet (default FOLDER-safetensors)",
     )
 
 

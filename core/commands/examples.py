@@ -181,13 +181,20 @@ def _seeds(results: Sequence[Result]) -> Finding:
     rows = table[(table["group"] == "models") & (table["words"] == "unseen")].set_index("method")[
         "nmse"
     ]
-    maps = rows.drop([name for name in rows.index if METHODS[name].kind == "control"]).sort_values()
+    left_out = [name for name in rows.index if METHODS[name].kind == "control" or name == BOTH]
+    maps = rows.drop(left_out).sort_values()
+    window = ""
+    if WINDOW in rows:
+        window = (
+            f"; the embeddings of a few words alone predict "
+            f"{text_of(1 - float(rows[WINDOW]), 'per cent')}"
+        )
     best, linear = str(maps.index[0]), float(rows["ridge"])
     return Finding(
         f"On unseen words, {METHODS[best].label} predicts {text_of(1 - maps.iloc[0], 'per cent')} "
         "of the variance of one seed's vectors from the other's, ridge "
         f"{text_of(1 - linear, 'per cent')} and the invertible network "
-        f"{text_of(1 - float(rows['inn']), 'per cent')}. This does not show a bijection.",
+        f"{text_of(1 - float(rows['inn']), 'per cent')}{window}. This does not show a bijection.",
         "bars",
         tuple(
             Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))
@@ -269,8 +276,9 @@ def _doses(results: Sequence[Result]) -> Finding:
     return Finding(
         f"By the direction of the update, {task[chosen]} of {len(models)} models trained with "
         f"another learning rate ({listed}) are nearest to their own task. By its size alone "
-        f"{task['norms']} are, and {int((by['norms'] == 'dose').sum())} are nearest to models with "
-        "an update of similar size.",
+        f"{task['norms'] or 'none'} {'is' if task['norms'] < 2 else 'are'}; "
+        f"{int((by['norms'] == 'dose').sum())} are nearest to other tasks' models with an update "
+        "of similar size.",
         "bars",
         tuple(
             Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),))
@@ -280,6 +288,7 @@ def _doses(results: Sequence[Result]) -> Finding:
     )
 
 
+WINDOW, BOTH = "static-window", "state-and-window"
 QUICK = ("identity", "lookup", "procrustes", "ridge")
 ODD = ("zoo:sentiment-fast", "zoo:parse-slow")
 FROZEN = ("zoo:parse-frozen-2", "zoo:parse-frozen-4")

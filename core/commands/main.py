@@ -69,6 +69,8 @@ def _read_command(
     parser = argparse.ArgumentParser(
         prog=_called_as(),
         description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer.",
+        epilog="COMMAND --help lists a command's options and their defaults. A first study: "
+        "rsa --compare zoo:parse-0 --out out/rsa",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     run: Callable[[argparse.Namespace], int] | None = None

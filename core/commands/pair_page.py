@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
 from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
+from core.models.weights.families import family_label
 from core.probes.trees.tables import CHAIN
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
@@ -22,6 +23,7 @@ from core.results.export import Result, chart_svg, provenance
 from core.results.names import short_name
 from core.results.numbers import text_of
 from core.results.templates import fill
+from core.weights.intruders.text import SIGNIFICANT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,18 +194,18 @@ def _weights(result: Result) -> str:
     if len(moved) < len(rows):
         unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged"
     return (
-        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in "
-        f"{most['family']} of layer {int(most['layer'])} "
-        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}. The median update has rank "
-        f"{text_of(moved['rank'].median(), 'whole')} at "
-        f"{text_of(result.spec['threshold'], 'setting')} of its energy, a random matrix of its "
-        f"shape {text_of(moved['null_rank'].median(), 'whole')}."
+        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in the "
+        f"{family_label(str(most['family']))} matrix of layer {int(most['layer'])} "
+        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}. The median update needs "
+        f"{text_of(moved['rank'].median(), 'whole')} directions for "
+        f"{text_of(result.spec['threshold'], 'setting')} of its energy; a random matrix of its "
+        f"shape needs {text_of(moved['null_rank'].median(), 'whole')}."
     )
 
 
 def _intruders(result: Result) -> str:
     row = result.table[result.table["family"] == "all"].iloc[0]
-    more = "significantly more" if row["p_value"] < 0.01 else "not significantly more"
+    more = "significantly more" if row["p_value"] < SIGNIFICANT else "not significantly more"
     return (
         f"Of {int(row['looked'])} leading directions, {int(row['intruders'])} "
         f"{'is an intruder dimension' if row['intruders'] == 1 else 'are intruder dimensions'}, "

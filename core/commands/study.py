@@ -36,20 +36,23 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     for option in options_of(STUDIES[command].Spec):
         add_flag(parser, option)
     parser.add_argument(
-        "--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port"
+        "--scheduler",
+        default=None,
+        metavar="ADDRESS",
+        help="Runs the tasks on this Dask cluster: tcp://host:port.",
     )
     parser.add_argument(
         "--fresh",
         action="store_true",
-        help="ignore precomputed results and recompute them on this machine",
+        help="Ignores precomputed results and recomputes them on this machine.",
     )
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="start long or large studies without asking",
+        help="Starts a long or large study without asking.",
     )
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder for results and figures"
+        "--out", type=Path, required=True, metavar="DIR", help="Folder for the results and figures."
     )
 
 
@@ -104,7 +107,6 @@ def refs_of(spec: Any) -> tuple[str, ...]:
 def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
     """Add the option's flag; the option parses and checks its text, argparse does not."""
     name = f"--{option.name.replace('_', '-')}"
-    default = " ".join(option.write(option.default)) or "none"
     if option.kind == "flag":
         words = f"{option.help} (default {'on' if option.default else 'off'})"
         parser.add_argument(
@@ -115,7 +117,8 @@ def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
             help=words.replace("%", "%%"),
         )
         return
-    words = f"{option.help} Takes {option.takes()}; default {default}."
+    default = " ".join(option.write(option.default))
+    words = f"{option.help} Takes {option.explained()}; default {default or 'empty'}."
     parser.add_argument(
         name,
         dest=option.name,

@@ -78,7 +78,7 @@ def _folder(path: str) -> str:
     """Make a path absolute; whether the folder exists is checked later."""
     if current_limits().shared:
         raise ModelError(
-            "Folders of its computer (path:) are off on a shared instance: use zoo: or hub: models."
+            "A shared instance reads no folders of its computer (path:): use zoo: or hub: models."
         )
     try:
         if len(path) > LONGEST_PATH:

@@ -98,7 +98,7 @@ def corpus(
 def genres(
     label: str = "Genres of the demo",
     *,
-    help: str = "Restricts the demo text to these genres.",
+    help: str = "Restricts the demo text to these genres; leave it empty for all of them.",
     default: Iterable[str] = (),
     shown: bool = True,
 ) -> Any:

@@ -127,8 +127,19 @@ class Option:
         shown = f"{text[:LONGEST_VALUE]}…" if len(text) > LONGEST_VALUE else text
         return SpecError(f"{self.name} takes {self.takes()}, not {shown or 'nothing'}.")
 
+    def explained(self) -> str:
+        """Describe the valid values as `takes` does, for help, with the meaning of each choice."""
+        if self.kind not in ("choice", "choices"):
+            return self.takes()
+        choices = [
+            f"{name} ({meaning})" if meaning and meaning.lower() != name else name
+            for name, meaning in self.known.items()
+            if name
+        ]
+        return f"{'one' if self.kind == 'choice' else 'any'} of {', '.join(choices)}"
+
     def takes(self) -> str:
-        """Describe the valid values, for help and error messages."""
+        """Describe the valid values, for error messages."""
         if self.kind == "whole":
             return f"a whole number from {self.low:,} to {self.high:,}"
         if self.kind == "number":
@@ -141,11 +152,8 @@ class Option:
         if self.kind == "layers":
             return f"{ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
         if self.kind == "models":
-            return (
-                f"{self.low or 'no'} to {self.high} models"
-                if self.low
-                else f"up to {self.high} models"
-            )
+            fewest = f"{self.low} to " if self.low else "up to "
+            return f"{'' if self.low == self.high else fewest}{self.high} models"
         if self.kind == "names":
             return f"MODEL=NAME, names of up to {LONGEST_NAME} characters, each model and name once"
         if self.kind in ("line", "passage", "words"):

@@ -11,6 +11,7 @@ from core.options.option import Option, Spec, options_of
 
 NAMED = 4  # values that are named; the others are counted
 JOINTS = "; ,"
+PATTERNS = {"zoo:*": "all included models", "zoo:*-*": "(all included)"}
 
 
 def summary(spec: Spec, read: int | None = None) -> str:
@@ -54,7 +55,7 @@ def _words(option: Option, value: Any) -> str:
     if option.kind == "model":
         return short_name(str(value))
     if option.kind == "models":
-        return _listed(list(short_names(value).values()))
+        return _listed([PATTERNS.get(ref, name) for ref, name in short_names(value).items()])
     if option.kind == "corpus":
         return str(value).rpartition("/")[2].removeprefix("upload:")
     titles = option.known if option.titled else {}

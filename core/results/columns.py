@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 GENERAL: Mapping[str, str] = {
     # what a row is about
-    "model": "reference of the model; or a baseline without a model: position only, static window, "
-    "parts of speech (alone, or with those of the words on either side: three words), identity of "
-    "the word (word-lookup baseline), majority, linear chain, random tree, or parser",
+    "model": "reference of the model",
     "base": "reference of the base model, with which the model is compared",
     "source": "reference of the source model of the map",
     "target": "reference of the target model of the map",
@@ -43,8 +41,8 @@ GENERAL: Mapping[str, str] = {
     ),
     "functions.similarity": "similarity of the output of the model's layer on the base's input to "
     "the base's own output, by the chosen measure (no unit; 1 for equal outputs)",
-    "low": "lower end of the 95 % interval of the value before it (its unit)",
-    "high": "upper end of the 95 % interval of the value before it (its unit)",
+    "low": "lower end of the 95 % interval of the value in the column before it (its unit)",
+    "high": "upper end of the 95 % interval of that value (its unit)",
     "null_low": "lower end of the 95 % range of chance (unit of the value)",
     "null_high": "upper end of the 95 % range of chance (unit of the value)",
     "calibrated": "the similarity calibrated by chance level: (s - t) / (1 - t), with t the upper "
@@ -56,8 +54,8 @@ GENERAL: Mapping[str, str] = {
     "relative_change": (
         "Frobenius norm of the weight change over that of the base's weights (share)"
     ),
-    "apart": "distance of the weights from the base's over that of unrelated weights of equal "
-    "norms, median (share)",
+    "apart": "how far the weights are from the base's, as a share of the distance of unrelated "
+    "weights of equal norms (median over matrices)",
     "scaled": "share of the weight change that the model keeps: 1, or less where weight changes "
     "are matched in size",
     "runs": "how many fine-tuning runs the row averages",
@@ -113,8 +111,8 @@ GENERAL: Mapping[str, str] = {
     "the weight change)",
     "truth.truth": "the known answer: frozen (fine-tunes with frozen lower layers) or planted "
     "(layers inserted into the base)",
-    "reading": "what is compared at a layer: its state, the drop from the layer below, or its "
-    "answer (the output on the base's input)",
+    "reading": "what is compared at a layer: its state, the drop from the layer below, or (answer) "
+    "its output on the base's input",
     "matched": "whether weight changes were scaled to the smallest one of their group",
     "bits": "bits to which the other model's matrices were rounded; 0 for no rounding",
     "auc": "area under the ROC curve: probability that a changed layer has a higher score than an "
@@ -149,7 +147,8 @@ GENERAL: Mapping[str, str] = {
     "spans.chance": "probability of the answer's first and last subword among those of the passage",
     "f1": "F1 of its words and those of the given answer, as in SQuAD",
     "nearness.layer": "layer number at which the question is closest to its answer",
-    "nearness.ratio": "ratio of the question's mean distance to its answer and to the other words",
+    "nearness.ratio": "the question's mean distance to its answer divided by that to the other "
+    "words (below 1: closer to the answer)",
     "nearness.p_value": "p-value: share of equally long spans that are as close to the question at "
     "any layer",
     "equal_spans": "number of these spans, the answer among them",

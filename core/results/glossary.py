@@ -41,6 +41,14 @@ MEANINGS = {
         "same words in both models. It compares only the closest words, so it can be low where RSA "
         "is high."
     ),
+    r"JS divergence": (
+        "Jensen-Shannon divergence of two distributions over the vocabulary, in bits. 0 means "
+        "equal predictions, 1 means that the predictions have nothing in common."
+    ),
+    r"F1": (
+        "The overlap of two answers: the harmonic mean of precision and recall over their words. "
+        "1 means the same words, 0 means none in common."
+    ),
     r"weight changes?|size of the (?:update|weight change)(?: alone)?": (
         "How far fine-tuning moved the weights, relative to the size of the weights. A model whose "
         "weights moved farther may differ more for this reason alone."
@@ -149,6 +157,14 @@ MEANINGS = {
     r"bijections?": (
         "A map that sends different points to different points and reaches every point. It can "
         "therefore be inverted."
+    ),
+    r"(?<=\()(?:bend|coupling|residual|monotone|triangular|inversion|twist)(?=\))": (
+        "The form of the known bijection, one of seven invertible functions of the vectors. The "
+        "option *Forms of the bijection* says what each of them does."
+    ),
+    r"noisy rotation": (
+        "The source rotated and scaled as fits best, plus noise as large as the linear map's "
+        "errors. What the maps give on such a target is due to noise, not to the spaces."
     ),
     r"[Ss]titched": (
         "A stitched model computes its lower layers with one model and its upper layers with "

@@ -15,6 +15,8 @@ from core.results.bundle import Say, silent
 from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.numbers import text_of
+from core.results.statements import lead_of
+from core.results.table_words import title_of_table
 from core.results.templates import SHARED, fill, marked
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ def report_html(
     result: Result,
     figures: Mapping[str, Chart],
     *,
+    title: str = "Palimpsest report",
     link: str = "",
     command: str = "",
     caveats: Mapping[str, str] | None = None,
@@ -45,6 +48,7 @@ def report_html(
     Args:
         result: What the study returned.
         figures: Charts by name, in the order in which they are shown.
+        title: The study's, of the page and its first heading.
         link: Address of the page that shows the result; none where empty.
         command: The command that reproduces it; none where empty.
         caveats, formulas: Of the study, see `core.study.Study`.
@@ -55,9 +59,13 @@ def report_html(
     for number, (name, chart) in enumerate(figures.items(), start=1):
         say((number - 1) / len(figures), f"Figure {number} of {len(figures)}")
         drawings.append(_figure(number, name, chart))
+    lead = lead_of(result.headline)
     return fill(
         TEMPLATE,
         result=result,
+        title=title,
+        lead=lead,
+        rest=result.headline.removeprefix(lead).lstrip(),
         notices=[*result.notices, *(f"{name}: {text}" for name, text in result.failures.items())],
         figures=drawings,
         tables=[_table(name, table) for name, table in result.tables.items()],
@@ -94,7 +102,13 @@ def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
     # pandas escapes the contents of cells
     body = table.head(MOST_ROWS).to_html(index=False, escape=True, border=0, float_format=_number)
     meanings = describe({name: table})[name]
-    return {"name": name, "rows": len(table), "meanings": meanings, "markup": Markup(body)}
+    return {
+        "name": name,
+        "title": title_of_table(name),
+        "rows": len(table),
+        "meanings": meanings,
+        "markup": Markup(body),
+    }
 
 
 def _number(value: Any) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 from core.results.estimates import Estimate
 
+TWO_LINES = 160  # characters above a figure, at 1280 pixels
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -91,6 +93,14 @@ def leading(sentences: Iterable[str], letters: int) -> str:
             break
         shown = f"{shown} {sentence}".strip()
     return shown
+
+
+def lead_of(headline: str) -> str:
+    """Return the first sentence of a headline longer than two lines, and a shorter one whole."""
+    if len(headline) <= TWO_LINES:
+        return headline
+    end = headline.find(". ")
+    return headline if end < 0 else headline[: end + 1]
 
 
 def _number(part: Any) -> Any:

@@ -209,6 +209,7 @@ LABELS: Mapping[str, str] = {
     "truth.unchanged": "Unchanged layers",
     "truth.changed": "Changed layers",
     "tokens.predicted": "In the predicted answer",
+    "spans.chance": "Probability",
     "sizes.unchanged": "Unchanged",
     "reading": "Compared",
     "self_difference": "Difference, copy swapped in",

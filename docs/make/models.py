@@ -7,17 +7,9 @@ from typing import Any
 
 from core.models.zoo import read_manifest, zoo_folder
 from docs.make.studies import plain
+from zoo.recipe.cards import TASKS
 
 METRICS = {"held_out_loss": "masked-token loss", "accuracy": "accuracy", "UAS": "UAS"}
-TASKS = {
-    "masked-lm": "masked-token prediction",
-    "nli": "inference",
-    "sentiment": "sentiment of film reviews",
-    "subjectivity": "subjective or objective",
-    "question": "answer type of a question",
-    "pos": "part-of-speech tags",
-    "parse": "dependency arcs",
-}
 
 
 def models_table() -> str:

@@ -127,13 +127,17 @@ def _formulas(formulas: Mapping[str, str]) -> list[str]:
 
 
 def options_table(options: Iterable[Option]) -> str:
-    """Write a table of options: flag, label, what it takes, default, help."""
-    rows = ["| option | | takes | default |", "|---|---|---|---|"]
+    """Write a table of options: flag, label, help, what it takes, default."""
+    rows = ["| option | what it does | takes | default |", "|---|---|---|---|"]
     for option in options:
-        default = " ".join(option.write(option.default)) or "none"
-        flag = f"`--{option.name.replace('_', '-')}`"
+        name = option.name.replace("_", "-")
+        flag, takes = f"`--{name}`", cell(plain(option.explained()))
+        default = f"`{cell(text)}`" if (text := " ".join(option.write(option.default))) else "empty"
+        if option.kind == "flag":
+            takes = f"no value; `--no-{name}` turns it off"
+            default = "on" if option.default else "off"
         words = cell(f"**{option.label}**. {option.help}")
-        rows.append(f"| {flag} | {words} | {cell(plain(option.takes()))} | `{cell(default)}` |")
+        rows.append(f"| {flag} | {words} | {takes} | {default} |")
     return "\n".join(rows)
 
 

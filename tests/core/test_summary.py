@@ -9,6 +9,7 @@ from core.options.summary import summary
 from core.probes.trees.spec import ProbeSpec
 from core.rsa.layers.spec import RsaSpec
 from core.weights.clusters.spec import WeightsSpec
+from core.weights.lineage.spec import LineageSpec
 
 
 def test_the_default_study_in_a_line() -> None:
@@ -29,6 +30,11 @@ def test_many_values_are_counted() -> None:
     models = tuple(f"zoo:parse-{number}" for number in range(8))
     assert "parse-0, parse-1, parse-2, parse-3 and 4 more" in summary(RsaSpec(compare=models))
     assert f"{len(AlignSpec().methods)} maps" in summary(AlignSpec())
+
+
+def test_patterns_of_included_models_are_words() -> None:
+    assert summary(LineageSpec()) == "lineage of all included models"
+    assert summary(WeightsSpec()).startswith("seed-0 and its fine-tunes (all included)")
 
 
 def test_what_has_no_control_is_left_out() -> None:

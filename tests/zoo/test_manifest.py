@@ -163,7 +163,7 @@ def test_cards_name_scores_sources_and_licences(box: Path) -> None:
         "Pang & Lee 2005",
         "CC BY 4.0",
         "CC BY-SA 4.0",
-        "50.0%",
+        "50.0 %",
     ):
         assert part in card
     seed = (box / "models/seed-0/README.md").read_text(encoding="utf8")

@@ -47,9 +47,10 @@ ALIGNMENT = Lesson(
     explain=(
         "How well a map does depends on the words. For words seen in training, even a per-word "
         "average, which ignores the source model, has a low error; for new words it predicts "
-        "nothing, and what a map still predicts is what the two spaces share. The error alone does "
-        "not tell whether the rest is a real difference between the spaces or a lack of words to "
-        "learn the map from."
+        "nothing, and what a map still predicts is what the two spaces share. Most of that can be "
+        "predicted from the embeddings of neighbouring words alone: see the view *What the layers "
+        "add*. The error alone does not tell whether the rest is a real difference between the "
+        "spaces or a lack of words to learn the map from."
     ),
     tries=(
         Try(

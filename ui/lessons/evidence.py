@@ -159,7 +159,10 @@ def _smallest_p(result: Result) -> str:
     if row is None:
         return ""
     smallest = text_of(row["smallest_p"], "p")
-    return f"With the {models} models of this study the permutation test can reach {smallest}."
+    return (
+        f"With the {models} models of this study, the smallest p-value that the permutation test "
+        f"can give is {smallest}."
+    )
 
 
 def _size_alone(result: Result) -> str:
@@ -167,8 +170,9 @@ def _size_alone(result: Result) -> str:
     if chosen is None or norms is None:
         return ""
     return (
-        f"In this study the size of the update alone gives {text_of(norms['share'], 'per cent')}, "
-        f"its direction {text_of(chosen['share'], 'per cent')}."
+        f"In this study {text_of(norms['share'], 'per cent')} of the nearest neighbours by the "
+        f"size of the update alone share a label, and {text_of(chosen['share'], 'per cent')} by "
+        "the vector of the figure."
     )
 
 
@@ -187,9 +191,9 @@ def _signs(result: Result) -> str:
     if original is None or projector is None:
         return ""
     return (
-        "In this study the averaged singular vectors give "
-        f"{text_of(original['share'], 'per cent')}, and projectors, which have no sign, "
-        f"{text_of(projector['share'], 'per cent')}."
+        f"In this study {text_of(original['share'], 'per cent')} of the nearest neighbours share a "
+        "label by the averaged singular vectors, and "
+        f"{text_of(projector['share'], 'per cent')} by projectors, which have no sign."
     )
 
 
@@ -224,8 +228,9 @@ def _lowest_error(result: Result) -> str:
     if plain is None or invertible is None:
         return ""
     return (
-        f"In this study the plain network's error is {estimate_of(plain, 'nmse').text}, that of "
-        f"the invertible network {estimate_of(invertible, 'nmse').text}."
+        "In this study the error of the MLP, which cannot be inverted, is "
+        f"{estimate_of(plain, 'nmse').text}, that of the invertible network "
+        f"{estimate_of(invertible, 'nmse').text}."
     )
 
 

@@ -25,10 +25,10 @@ RSA = Lesson(
     minutes=20,
     background=(
         "The same thousand words are read by a pretrained model and by three models that were "
-        "fine-tuned from it: for "
-        "parsing, for sentiment, and for inference. At every layer we compute how similar each "
-        "pair of words is, once "
-        "in each model, and correlate the two lists. A correlation of 1 means that fine-tuning "
+        "fine-tuned from it: for parsing, for sentiment, and for natural-language inference (does "
+        "one sentence follow from another?). At every layer we compute how similar each pair of "
+        "words is, once in each model, and correlate the two lists. This is representational "
+        "similarity analysis, RSA. A correlation of 1 means that fine-tuning "
         "left these similarities "
         "unchanged; the grey band is chance level, the correlation when sentences are "
         "shuffled."
@@ -78,7 +78,8 @@ RSA = Lesson(
         ),
         Try(
             "Use every word once",
-            "Layer 0 knows only words. How much of a high similarity came from repeated words?",
+            "Layer 0, the embeddings, represents a word alike wherever it occurs. How much of a "
+            "high similarity came from repeated words?",
             {"one_per_word": "true"},
         ),
     ),

@@ -208,9 +208,9 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
 
 def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:
     """Make the report, with the caveats and formulas of the study."""
-    study, command = STUDIES.get(result.study), command_of(result)
-    words = {"caveats": study.caveats, "formulas": study.formulas} if study is not None else {}
-    return report_html(result, figures, link=link, command=command, **words, say=say)
+    study = STUDIES.get(result.study)
+    words = {name: getattr(study, name) for name in ("title", "caveats", "formulas") if study}
+    return report_html(result, figures, link=link, command=command_of(result), **words, say=say)
 
 
 @st.dialog("Figure for a paper", width="large")

@@ -14,6 +14,7 @@ from core.results.columns import meaning
 from core.results.drawing.paper import joined
 from core.results.glossary import explained
 from core.results.report import MISLEADING
+from core.results.statements import lead_of
 from core.results.table_words import label_of, title_of_table
 from ui.frame.naming import named_cells, names_here
 from ui.frame.shared import made_once
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
     from core.study import Study, View
     from ui.lessons.guess import Mark
     from ui.study.figures import Pick
-
-LONGEST = 160  # characters of a headline of two lines
-
-
-def lead_of(headline: str) -> str:
-    """Return the first sentence of a headline longer than two lines, and a shorter one whole."""
-    if len(headline) <= LONGEST:
-        return headline
-    end = headline.find(". ")
-    return headline if end < 0 else headline[: end + 1]
 
 
 def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None = None) -> None:

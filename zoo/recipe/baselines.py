@@ -26,7 +26,7 @@ class TextBaselines:
 
 
 def text_baselines(training: np.ndarray, held_out: np.ndarray, vocabulary: int) -> TextBaselines:
-    """Held-out cross-entropies of both models, special tokens not predicted.
+    """Compute the held-out cross-entropies of both models; special tokens are not predicted.
 
     Args:
         training: Token ids, shape (window, subword).
@@ -52,7 +52,7 @@ def text_baselines(training: np.ndarray, held_out: np.ndarray, vocabulary: int) 
 
 
 def _pairs(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(previous, following) ids where the following one is a token of the text."""
+    """List (previous, following) ids where the following one is a token of the text."""
     previous, following = (
         windows[:, :-1].astype(np.int64).ravel(),
         windows[:, 1:].astype(np.int64).ravel(),

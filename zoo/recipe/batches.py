@@ -56,7 +56,7 @@ def _encode_sequence(tokenizer: Any, example: Example, max_length: int) -> Encod
 def _first_subwords(
     tokenizer: Any, words: Sequence[str], max_length: int
 ) -> tuple[list[int], list[int]]:
-    """(ids, place of each word's first subword); a word cut off or without subwords is -1."""
+    """Return (ids, place of each word's first subword); -1 for a word cut off or without any."""
     encoding = tokenizer(
         list(words), is_split_into_words=True, truncation=True, max_length=max_length
     )
@@ -119,7 +119,7 @@ PADDING = {"word_starts": -1, "labels": IGNORED, "heads": IGNORED}
 
 
 def collate(batch: Sequence[Encoded], pad: int) -> dict[str, Tensor]:
-    """Padded tensors of a batch: `input_ids`, `attention_mask`, and the kind's own fields."""
+    """Pad a batch into tensors: `input_ids`, `attention_mask`, and the kind's own fields."""
     tensors = {"input_ids": _padded([item.ids for item in batch], pad)}
     tensors["attention_mask"] = _padded([[1] * len(item.ids) for item in batch], 0)
     for name in batch[0].extra:
@@ -138,8 +138,8 @@ def _padded(rows: Sequence[Sequence[int]], filler: int) -> Tensor:
 
 
 def training_order(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
-    """One epoch's batches of example indices: random, but of like lengths; a function of (seed,
-    epoch)."""
+    """Draw one epoch's batches of example indices: random, but of similar lengths; a function of
+    (seed, epoch)."""
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths))
     batches: list[list[int]] = []
@@ -154,7 +154,7 @@ def training_order(lengths: Sequence[int], batch: int, seed: int, epoch: int) ->
 def scoring_batches(
     items: Sequence[Encoded], batch: int, pad: int
 ) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
-    """(indices, tensors) in order of length, each item once."""
+    """Yield (indices, tensors) in order of length, each item once."""
     order = sorted(range(len(items)), key=lambda index: len(items[index].ids))
     for start in range(0, len(order), batch):
         chosen = order[start : start + batch]

@@ -124,14 +124,13 @@ def calibrate(
 
 
 def syntax_judge(treebank: Path) -> Judge:
-    """The judge that measures the best layer's UUAS less the static window's; see
+    """Make the judge that measures the best layer's UUAS minus the static window's; see
     `zoo.recipe.syntax`."""
     return lambda ref: asdict(measure_gap(ref, treebank))
 
 
 def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> None:
-    """Windows of each length as `train-LENGTH.npy` and `held-LENGTH.npy`; left alone where they are
-    there.
+    """Write windows of each length as `train-LENGTH.npy` and `held-LENGTH.npy`, unless they exist.
 
     Raises:
         RecipeError: If the folder is of another text or tokenizer, or cannot be written.
@@ -184,7 +183,7 @@ def train_setting(
 
 
 def continuations(tokenizer: Path, vocabulary: int) -> np.ndarray:
-    """bool (vocabulary,): which pieces continue a word."""
+    """Tell which pieces continue a word: bool (vocabulary,)."""
     from zoo.recipe.tokenizer import read_tokenizer
 
     pieces = read_tokenizer(tokenizer / "tokenizer.json").get_vocab()
@@ -201,8 +200,8 @@ def measure_snapshot(
     judges: Mapping[str, Judge],
     report: Report,
 ) -> None:
-    """Held-out loss and every judge's numbers of the snapshot at `settings.steps`, kept as
-    `step-N.json` beside it.
+    """Measure held-out loss and every judge's numbers of the snapshot at `settings.steps`; keep
+    them as `step-N.json` beside it.
 
     A mark that was passed in an earlier call that did not ask for it has no snapshot and gets no
     row.
@@ -235,14 +234,14 @@ def measure_snapshot(
 
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:
-    """What was measured so far, by setting and step."""
+    """Read what was measured so far, by setting and step."""
     paths = folder.glob("runs/*/step-*.json")
     rows = [cast("dict[str, Any]", json.loads(path.read_text(encoding="utf8"))) for path in paths]
     return sorted(rows, key=lambda row: (row["setting"], row["step"]))
 
 
 def write_table(folder: Path) -> None:
-    """All rows as a Markdown table, `table.md`.
+    """Write all rows as a Markdown table, `table.md`.
 
     Raises:
         RecipeError: If it cannot be written.

@@ -7,6 +7,17 @@ from typing import Any
 
 from core.errors import RecipeError
 
+TASKS = {
+    "masked-lm": "masked-token prediction",
+    "nli": "natural-language inference",
+    "sentiment": "sentiment of film reviews",
+    "subjectivity": "subjective or objective sentences",
+    "question": "answer types of questions",
+    "pos": "part-of-speech tags",
+    "parse": "dependency heads",
+}
+SETTINGS = {"dose": "factor on the learning rate", "frozen": "frozen layers"}  # others by name
+HEADS = {"head at +1": "head is the next word", "head at -1": "head is the word before"}
 EXAMPLES = "Ten examples of masked-word prediction (chosen before training, none left out)"
 NON_COMMERCIAL = "CC BY-NC-SA 3.0"
 
@@ -43,7 +54,10 @@ def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
 
 
 def _what(entry: dict[str, Any]) -> list[str]:
-    size = f"{entry['parameters']:,} parameters, fp16 safetensors, {entry['bytes'] / 1e6:.1f} MB"
+    size = (
+        f"{entry['parameters']:,} parameters, 16-bit floats (fp16) in safetensors, "
+        f"{entry['bytes'] / 1e6:.1f} MB"
+    )
     if entry["task"] == "masked-lm":
         lines = [
             f"A small BERT with rotary positions (RoFormer), pretrained as a masked language "
@@ -55,8 +69,9 @@ def _what(entry: dict[str, Any]) -> list[str]:
         ]
         return [*lines, _early(entry)] if "@" in entry["name"] else lines
     lines = [
-        f"{entry['base']} fine-tuned on `{entry['task']}`, run {entry['seed']}; {size}. Runs "
-        "differ in the initial weights of the task head and in the order of the data.",
+        f"{entry['base']} fine-tuned on {TASKS.get(entry['task'], entry['task'])}, run "
+        f"{entry['seed']}; {size}. Runs of a task differ in the initial weights of the task head "
+        "and in the order of the data.",
         "The difference from the base's weights is exactly the fine-tuning update: training "
         "started from the base's fp16 weights, and both files are fp16. The task head is saved "
         "with the model.",
@@ -101,17 +116,19 @@ def _scores(entry: dict[str, Any]) -> list[str]:
             "| held-out text, a quarter of the tokens masked | |",
             "|---|---|",
             f"| loss of the masked tokens (nats) | {scores['held_out_loss']:.3f} |",
-            f"| accuracy of the masked tokens | {scores['masked_accuracy']:.1%} |",
+            f"| accuracy of the masked tokens | {_percent(scores['masked_accuracy'])} |",
             f"| cross-entropy of an interpolated bigram model (nats) | {baselines['score']:.3f} |",
             f"| cross-entropy of a unigram model (nats) | {baselines['unigram']:.3f} |",
         ]
-    rows = ["| held-out part | |", "|---|---|"]
-    count = entry["test_examples"]
-    rows += [
-        f"| {name} ({count:,} examples) | {value:.1%} |" for name, value in entry["scores"].items()
-    ]
-    majority = f"majority baseline ({entry['baselines']['answer']})"
-    return [*rows, f"| {majority} | {entry['baseline']:.1%} |"]
+    rows = [f"| {entry['test_examples']:,} held-out sentences or pairs | |", "|---|---|"]
+    rows += [f"| {name} | {_percent(value)} |" for name, value in entry["scores"].items()]
+    answer = entry["baselines"]["answer"]
+    majority = f"majority baseline ({HEADS.get(answer, answer)})"
+    return [*rows, f"| {majority} | {_percent(entry['baseline'])} |"]
+
+
+def _percent(share: float, decimals: int = 1) -> str:
+    return f"{100 * share:.{decimals}f} %"
 
 
 def _blanks(entry: dict[str, Any]) -> list[str]:
@@ -119,7 +136,8 @@ def _blanks(entry: dict[str, Any]) -> list[str]:
     for example in entry["examples"]:
         pairs = zip(example["words"], example["probabilities"], strict=True)
         rows.append(
-            f"| {example['text']} | {', '.join(f'{word} ({share:.0%})' for word, share in pairs)} |"
+            f"| {example['text']} | "
+            f"{', '.join(f'{word} ({_percent(share, 0)})' for word, share in pairs)} |"
         )
     return rows
 
@@ -146,7 +164,8 @@ def _making(entry: dict[str, Any]) -> list[str]:
         if pair[1] is not None and pair[0] != "keep_steps"
     )
     settings = ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        f"{SETTINGS.get(name, name.replace('_', ' '))} "
+        f"{f'{value:.4g}' if isinstance(value, float) else value}"
         for name, value in told
     )
     seen = f"{entry['steps']:,} steps" + (

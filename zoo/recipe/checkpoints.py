@@ -59,8 +59,8 @@ def finish_seed(
 
 
 def read_model(checkpoint: Path, settings: Pretraining | None = None) -> tuple[dict[str, Any], Any]:
-    """(note, model as `new_model` makes it) of a checkpoint or snapshot; averaged weights where
-    there are some.
+    """Read (note, model as `new_model` makes it) from a checkpoint or snapshot, with averaged
+    weights where it has some.
 
     Raises:
         RecipeError: If the checkpoint is missing, damaged, or does not say how it was trained.
@@ -130,7 +130,7 @@ def write_model(
 
 
 def rounded(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Every parameter once, in fp16, by its name.
+    """Return every parameter once, in fp16, by its name.
 
     Raises:
         RecipeError: If a weight is not a finite fp16 number.
@@ -147,7 +147,7 @@ def rounded(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Canonical, readable JSON with a newline at the end, moved into place whole.
+    """Write canonical, readable JSON with a newline at the end, and move it into place whole.
 
     Raises:
         RecipeError: If it cannot be written.
@@ -166,7 +166,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """`training.json` of a finished model folder, or None if there is none that can be read."""
+    """Read `training.json` of a finished model folder; None if there is none that can be read."""
     path = folder / RECORD
     if not path.is_file() or not (folder / "model.safetensors").is_file():
         return None

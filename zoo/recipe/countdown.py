@@ -39,10 +39,11 @@ class Countdown:
 
     @property
     def left(self) -> float:
-        """Seconds by the clock until all is done, were jobs evenly spread over those at once."""
+        """Estimate the seconds by the clock until all is done, if jobs were evenly spread over
+        those that run at once."""
         pace = self._worked / self._foreseen if self._foreseen else 1.0
         return max(0.0, self._waiting) * pace / self._at_once
 
     def __str__(self) -> str:
-        """Such as "3 of 34 done, about 52 min left"."""
+        """Write it as in "3 of 34 done, about 52 min left"."""
         return f"{self.finished} of {self.total} done, about {self.left / 60:.0f} min left"

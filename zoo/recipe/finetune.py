@@ -118,8 +118,8 @@ def _round_to_fp16(model: Any) -> None:
 def finished_run(
     base: Path, base_ref: str, task: str, settings: Finetuning, out: Path
 ) -> dict[str, Any] | None:
-    """The record in `out` if it is of this very run, from this very base; None if the run is still
-    to do.
+    """Read the record in `out` if it is of this very run, from this very base; None if the run is
+    still to do.
 
     Raises:
         RecipeError: If the base has no weights.
@@ -133,7 +133,7 @@ def finished_run(
 
 
 def _run_key(base: Path, base_ref: str, task: str, settings: Finetuning) -> dict[str, Any]:
-    """What makes a run that run; entries of its record."""
+    """Return the entries of its record that identify a run."""
     return {
         "base": base_ref,
         "base_sha256": _digest(base),
@@ -143,7 +143,7 @@ def _run_key(base: Path, base_ref: str, task: str, settings: Finetuning) -> dict
 
 
 def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
-    """The base's body with a fresh head for the task's kind.
+    """Make the base's body with a fresh head for the task's kind.
 
     Raises:
         RecipeError: If weights of the body are missing from the file.
@@ -206,8 +206,8 @@ def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
 
 
 def freeze(model: Any, layers: int) -> None:
-    """Keep the embeddings and the lowest `layers` layers of a task model's body out of training; 0
-    keeps nothing out.
+    """Exclude the embeddings and the lowest `layers` layers of a task model's body from training; 0
+    excludes nothing.
 
     Raises:
         RecipeError: If the body has fewer layers, or keeps its embeddings or layers where we do not
@@ -244,8 +244,8 @@ def train(
     name: str,
     report: Report,
 ) -> tuple[int, int]:
-    """Train in place, what is not frozen; returns the number of steps and of tokens seen, padding
-    not counted.
+    """Train the parameters that are not frozen, in place; return the numbers of steps and of tokens
+    seen, padding not counted.
 
     Raises:
         RecipeError: If the loss stops being a number.
@@ -293,7 +293,8 @@ def train(
 
 
 def task_loss(model: Any, kind: Kind, tensors: dict[str, Tensor]) -> Tensor:
-    """Cross-entropy of a batch: of labels, of heads, or the mean over a span's two ends."""
+    """Compute the cross-entropy of a batch: of labels, of heads, or the mean over a span's two
+    ends."""
     output = forward(model, kind, tensors)
     if kind == "span":
         ends = ((output.start_logits, "start_positions"), (output.end_logits, "end_positions"))

@@ -36,7 +36,7 @@ def write_manifest(out: Path) -> list[dict[str, Any]]:
 
 
 def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
-    """One model's entry: its record, flattened to what a reader asks for first, and its files'
+    """Make one model's entry: its record, flattened to what a reader asks for first, and its files'
     hashes.
 
     `step` is a pretrained model's place on its way (None for a fine-tune). `frozen` and `dose` are
@@ -80,7 +80,7 @@ def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def count_parameters(path: Path) -> int:
-    """Numbers in a safetensors file, read from its header alone."""
+    """Count the numbers in a safetensors file, from its header alone."""
     with path.open("rb") as handle:
         (size,) = struct.unpack("<Q", handle.read(8))
         header = json.loads(handle.read(size))
@@ -90,8 +90,8 @@ def count_parameters(path: Path) -> int:
 
 
 def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
-    """Seeds, then steps of a seed in order, then fine-tunes by task: the plain runs, then what
-    differs from them."""
+    """Order seeds, then steps of a seed, then fine-tunes by task: first the standard runs, then
+    those with other settings."""
     task = ORDER.index(entry["task"]) if entry["task"] in ORDER else len(ORDER)
     if task == 0:
         early = "@" in entry["name"]

@@ -32,7 +32,7 @@ GENERATOR_SHARE = 4  # the model's width over the generator's
 
 
 def scored_places(flat: Tensor) -> Tensor:
-    """Which of the flat ids are text: neither [CLS], [SEP] nor padding."""
+    """Tell which of the flat ids are text: neither [CLS], [SEP] nor padding."""
     return (flat != CLS) & (flat != SEP) & (flat != PAD)
 
 
@@ -43,7 +43,7 @@ def mask_tokens(
     generator: torch.Generator,
     continues: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """BERT's corruption of `ids` (window, subword): (corrupted ids, flat positions, true ids
+    """Corrupt `ids` (window, subword) as BERT does: return (corrupted ids, flat positions, true ids
     there).
 
     Args:
@@ -70,7 +70,7 @@ def mask_tokens(
 
 
 def draw_words(ids: Tensor, continues: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Flat positions of all tokens of words drawn at random, `count` tokens at most.
+    """Draw the flat positions of all tokens of random words, `count` tokens at most.
 
     A word is a token and the continuations after it in the same window; a continuation that begins
     a window is a word of its own.
@@ -95,13 +95,14 @@ def draw_words(ids: Tensor, continues: Tensor, count: int, generator: torch.Gene
 def masked_logits(
     model: Any, encoder: Callable[..., Any], corrupted: Tensor, positions: Tensor
 ) -> Tensor:
-    """Logits at the masked positions only: a quarter of the vocabulary projections."""
+    """Compute logits at the masked positions only, which saves three quarters of the vocabulary
+    projections."""
     hidden = encoder(corrupted)[0].flatten(0, 1)[positions]
     return cast("Tensor", model.cls(hidden))
 
 
 def draw_tokens(logits: Tensor, generator: torch.Generator) -> Tensor:
-    """One token of each row's softmax.
+    """Draw one token from each row's softmax.
 
     Args:
         logits: Shape (position, vocabulary).
@@ -131,14 +132,14 @@ class ReplacedTokens(nn.Module):
         self.verdict = nn.Linear(d_model, 1)
 
     def detect(self, ids: Tensor) -> Tensor:
-        """Logit of each token having been replaced, shape (window, subword)."""
+        """Compute the logit of each token having been replaced, shape (window, subword)."""
         hidden = functional.gelu(self.dense(self.roformer(ids)[0]))
         return cast("Tensor", self.verdict(hidden)[..., 0].float())
 
     def replace_tokens(
         self, ids: Tensor, corrupted: Tensor, positions: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
-        """(ids with the generator's tokens at `positions`, the generator's logits there)."""
+        """Return (ids with the generator's tokens at `positions`, the generator's logits there)."""
         logits = masked_logits(self.generator, self.generator.roformer, corrupted, positions)
         replaced = ids.flatten().clone()
         replaced[positions] = draw_tokens(logits, generator).to(ids.device)
@@ -148,7 +149,7 @@ class ReplacedTokens(nn.Module):
 def masking_loss(
     model: Any, encoder: Callable[..., Any], ids: Tensor, corrupted: Tensor, positions: Tensor
 ) -> Tensor:
-    """Mean cross-entropy (nats) of the true tokens at the masked positions."""
+    """Compute the mean cross-entropy (nats) of the true tokens at the masked positions."""
     logits = masked_logits(model, encoder, corrupted, positions)
     return functional.cross_entropy(logits.float(), ids.flatten()[positions])
 
@@ -160,8 +161,8 @@ def replacement_loss(
     positions: Tensor,
     generator: torch.Generator,
 ) -> Tensor:
-    """The generator's masking loss plus 50 times the detection loss, which is a mean over all text
-    tokens.
+    """Add 50 times the detection loss, a mean over all text tokens, to the generator's masking
+    loss.
 
     A drawn token that is the true one counts as not replaced. The encoder's gradient does not reach
     the generator through the drawn tokens.
@@ -172,8 +173,8 @@ def replacement_loss(
 
 
 def detection_loss(verdicts: Tensor, ids: Tensor, replaced: Tensor) -> Tensor:
-    """Mean binary cross-entropy (nats a token) of `verdicts` on whether a token differs from the
-    text's."""
+    """Compute the mean binary cross-entropy (nats per token) of `verdicts` on whether a token
+    differs from the text's."""
     text = scored_places(ids)
     return functional.binary_cross_entropy_with_logits(
         verdicts[text], (replaced != ids)[text].float()

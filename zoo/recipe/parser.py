@@ -117,7 +117,7 @@ def train_parser(
 
 
 def _config(settings: ParserTraining) -> dict[str, Any]:
-    """spaCy's configuration of the pipeline; what is not named here is spaCy's default."""
+    """Write spaCy's configuration of the pipeline; what is not named here is spaCy's default."""
     listener = {
         "@architectures": "spacy.Tok2VecListener.v1",
         "width": settings.width,
@@ -172,7 +172,7 @@ def _train(
     settings: ParserTraining,
     report: Callable[[str], None],
 ) -> dict[str, Any]:
-    """The step loop; leaves `model-best` in `work` and returns its step and dev scores."""
+    """Run the step loop; leave `model-best` in `work` and return its step and dev scores."""
     from spacy.util import fix_random_seed, load_model
 
     fix_random_seed(settings.seed)
@@ -209,7 +209,7 @@ def _train(
 
 
 def _progress(work: Path, settings: ParserTraining) -> dict[str, Any]:
-    """Where an earlier run stopped; step 0 for a new one."""
+    """Find where an earlier run stopped; step 0 for a new one."""
     path = work / PROGRESS
     fresh = {"settings": json.loads(json.dumps(asdict(settings))), "step": 0, "best": {}}
     if not path.is_file():
@@ -227,7 +227,7 @@ def _progress(work: Path, settings: ParserTraining) -> dict[str, Any]:
 
 
 def _new_pipeline(learn: Sequence[Sentence], settings: ParserTraining) -> Language:
-    """An untrained pipeline with its labels and shapes set from the training sentences."""
+    """Make an untrained pipeline, with its labels and shapes set from the training sentences."""
     from spacy.util import load_model_from_config
 
     nlp = load_model_from_config(_config(settings), auto_fill=True)
@@ -236,7 +236,7 @@ def _new_pipeline(learn: Sequence[Sentence], settings: ParserTraining) -> Langua
 
 
 def _batches(learn: Sequence[Sentence], settings: ParserTraining) -> Iterator[list[Sentence]]:
-    """Batches without end, a function of the settings alone: shuffled each epoch, growing in
+    """Yield batches without end, a function of the settings alone: shuffled each epoch, growing in
     words."""
     step, epoch = 0, 0
     while True:
@@ -256,8 +256,8 @@ def _batches(learn: Sequence[Sentence], settings: ParserTraining) -> Iterator[li
 
 
 def _examples(nlp: Language, sentences: Sequence[Sentence]) -> list[Any]:
-    """spaCy's pairs of bare words and annotated words; one document a sentence, its one start
-    given."""
+    """Make spaCy's pairs of bare words and annotated words; one document per sentence, its one
+    start given."""
     from spacy.tokens import Doc
     from spacy.training import Example
 
@@ -280,7 +280,7 @@ def _examples(nlp: Language, sentences: Sequence[Sentence]) -> list[Any]:
 
 
 def _evaluate(nlp: Language, check: Sequence[Sentence]) -> dict[str, float]:
-    """Dev scores in percent."""
+    """Compute the dev scores in percent."""
     scores = nlp.evaluate(_examples(nlp, check))
     names = {"uas": "dep_uas", "las": "dep_las", "tag_accuracy": "tag_acc"}
     return {ours: round(100 * float(scores[theirs] or 0.0), 2) for ours, theirs in names.items()}
@@ -293,8 +293,8 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def main() -> int:
-    """`python -m zoo.recipe.parser --train FILE --dev FILE --work FOLDER --output FOLDER [--steps
-    N] [--quick]`."""
+    """Run `python -m zoo.recipe.parser --train FILE --dev FILE --work FOLDER --output FOLDER
+    [--steps N] [--quick]`."""
     parser = argparse.ArgumentParser(description="Train the included parser.")
     for name in ("train", "dev", "work", "output"):
         parser.add_argument(f"--{name}", required=True)

@@ -81,8 +81,8 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
 
 
 def prepare_text(plan: Plan, report: Report) -> None:
-    """Tokenizer and encoded windows in the work folder; left alone where they are of this very
-    text.
+    """Write the tokenizer and encoded windows to the work folder, unless those there are of this
+    very text.
 
     Raises:
         RecipeError: If the text is missing, unknown or too short, or the folder cannot be written.
@@ -131,7 +131,8 @@ def prepare_text(plan: Plan, report: Report) -> None:
 
 
 def pretraining(plan: Plan, seed: int) -> Any:
-    """One seed's settings: the recipe's, or the quick ones, with the plan's own number of steps."""
+    """Return one seed's settings: the recipe's, or the quick ones, with the plan's own number of
+    steps."""
     from zoo.recipe.pretrain import Pretraining
 
     settings = replace(QUICK_PRETRAINING if plan.quick else Pretraining(seed=seed), seed=seed)
@@ -218,7 +219,7 @@ def _finetune_steps(plan: Plan) -> int:
 
 
 def load_task(plan: Plan, task: str) -> TaskData:
-    """The task's examples from the plan's folders, or from the demo sentences when quick."""
+    """Load the task's examples from the plan's folders, or from the demo sentences when quick."""
     if plan.quick and plan.data is None:
         return quick_task(task, Path(str(plan.text)), Path(str(plan.treebank)))
     return read_task(task, plan.data, plan.treebank)
@@ -249,8 +250,8 @@ def _parser_settings(plan: Plan) -> Any:
 
 
 def _run_all(plan: Plan, jobs: Sequence[Job], countdown: Countdown, report: Report) -> None:
-    """One after another, or `plan.jobs` at once in processes of their own with a share of the cores
-    each."""
+    """Run the jobs one after another, or `plan.jobs` at once in processes of their own with a share
+    of the cores each."""
     import torch
 
     if plan.jobs <= 1 or len(jobs) <= 1:
@@ -274,7 +275,7 @@ def _run_all(plan: Plan, jobs: Sequence[Job], countdown: Countdown, report: Repo
 
 
 def _timed(function: Callable[..., bool], arguments: tuple[Any, ...]) -> float | None:
-    """Seconds that the job took, or None if there was nothing to do."""
+    """Return the seconds that the job took, or None if there was nothing to do."""
     began = time.monotonic()
     return time.monotonic() - began if function(*arguments) else None
 

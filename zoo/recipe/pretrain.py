@@ -104,7 +104,7 @@ class Pretraining:
 
 
 def new_model(settings: Pretraining) -> Any:
-    """A freshly initialised model, a function of the settings alone.
+    """Initialise a model, as a function of the settings alone.
 
     Returns:
         `RoFormerForMaskedLM`; for the objective "replaced" a `ReplacedTokens`.
@@ -119,7 +119,7 @@ def new_model(settings: Pretraining) -> Any:
 
 
 def _configuration(settings: Pretraining, share: int = 1) -> Any:
-    """The model's configuration, or that of one with 1 / `share` of its width and the same
+    """Make the model's configuration, or that of one with 1 / `share` of its width and the same
     embeddings."""
     from transformers import RoFormerConfig
 
@@ -139,14 +139,15 @@ def _configuration(settings: Pretraining, share: int = 1) -> Any:
 
 
 def autocast(settings: Pretraining, device: str) -> torch.autocast:
-    """The context of a forward pass in the settings' precision."""
+    """Return the context of a forward pass in the settings' precision."""
     return torch.autocast(device, torch.bfloat16, enabled=settings.precision == "bfloat16")
 
 
 def evaluate(
     model: Any, windows: np.ndarray, settings: Pretraining, device: str = "cpu"
 ) -> dict[str, float]:
-    """Held-out masked loss (nats a token) and masked-token accuracy; the same masks for every seed.
+    """Compute held-out masked loss (nats per token) and masked-token accuracy, with the same masks
+    for every seed.
 
     Of a model that detects replaced tokens these are its generator's, with the model's own
     `detection_loss` (nats a token) beside them, and `detection_chance`, the loss of one that knows
@@ -267,7 +268,8 @@ def _loss_function(
     continues: np.ndarray | None,
     device: str,
 ) -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """(ids, step) -> the objective's loss; what is drawn is a function of (seed, step)."""
+    """Make the function (ids, step) -> the objective's loss; its draws are a function of (seed,
+    step)."""
     encoder = (
         torch.compile(model.roformer)
         if compile_graph and settings.objective == "mask"
@@ -290,7 +292,7 @@ def _loss_function(
 
 
 def _batch(windows: np.ndarray, settings: Pretraining, step: int) -> np.ndarray:
-    """The `step`-th batch of a seed's own order: a fresh permutation every epoch."""
+    """Return the `step`-th batch of a seed's own order: a fresh permutation every epoch."""
     per_epoch = max(1, len(windows) // settings.batch)
     epoch, place = divmod(step, per_epoch)
     order = np.random.default_rng([settings.seed, epoch]).permutation(len(windows))

@@ -30,8 +30,8 @@ PARTS = {"train": range(0, 40), "dev": range(40, 50), "test": range(50, 60)}
 
 
 def write_quick_inputs(demo: Path, gold: Path, work: Path) -> tuple[Path, Path]:
-    """The demo's sentences without their genres, and its gold trees in three parts: (text, treebank
-    folder).
+    """Write the demo's sentences without their genres, and its gold trees in three parts: (text,
+    treebank folder).
 
     Raises:
         RecipeError: If either file is missing, or the work folder cannot be written.
@@ -65,8 +65,8 @@ def write_quick_inputs(demo: Path, gold: Path, work: Path) -> tuple[Path, Path]:
 
 
 def quick_task(name: str, text: Path, treebank: Path) -> TaskData:
-    """`genre`, the demo's first column from its sentence; or `pos` and `parse` from the demo's gold
-    trees."""
+    """Make the task `genre`, the demo's first column predicted from its sentence, or `pos` or
+    `parse` from the demo's gold trees."""
     if name != "genre":
         return read_task(name, None, treebank)
     lines = (text.parent / "demo-genres.txt").read_text(encoding="utf8").splitlines()

@@ -30,7 +30,7 @@ def score_model(
     batch: int = 64,
     device: str = "cpu",
 ) -> dict[str, float]:
-    """Scores of `model` on encoded examples; the first one is the kind's metric in `METRICS`."""
+    """Score `model` on encoded examples; the first score is the kind's metric in `METRICS`."""
     model.eval()
     hits, count, overlap = 0.0, 0, 0.0
     with torch.inference_mode():
@@ -57,7 +57,7 @@ def score_model(
 
 
 def forward(model: Any, kind: str, tensors: dict[str, Tensor]) -> Any:
-    """The model's output on a batch: arc scores, or transformers' output object."""
+    """Compute the model's output on a batch: arc scores, or transformers' output object."""
     inputs = {name: tensors[name] for name in ("input_ids", "attention_mask")}
     if kind == "arcs":
         return model(**inputs, word_starts=tensors["word_starts"])
@@ -97,7 +97,8 @@ def _relative(word: int, head: int) -> str:
 
 
 def _score_span(start: Tensor, end: Tensor, item: Encoded) -> tuple[float, float]:
-    """(exact match, token F1) of the best span in the context against the best of the answers."""
+    """Compute (exact match, token F1) of the best span in the context against the best of the
+    answers."""
     source, offsets = item.source, item.offsets or []
     text = ""
     inside = torch.tensor([pair is not None for pair in offsets])
@@ -118,7 +119,7 @@ def _score_span(start: Tensor, end: Tensor, item: Encoded) -> tuple[float, float
 
 
 def _normal(text: str) -> list[str]:
-    """SQuAD's normalisation: lower case, no punctuation, no articles."""
+    """Normalise as SQuAD does: lower case, no punctuation, no articles."""
     bare = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return re.sub(r"\b(a|an|the)\b", " ", bare).split()
 

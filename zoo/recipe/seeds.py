@@ -29,7 +29,7 @@ BLANKS = (
 
 
 def is_published(checkpoint: Path, out: Path) -> bool:
-    """Whether the model in `out` was made of this very checkpoint."""
+    """Tell whether the model in `out` was made of this very checkpoint."""
     from core.models.zoo import file_digest
 
     done = read_record(out)
@@ -103,7 +103,7 @@ def publish_seed(
 def fill_blanks(
     model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS, top: int = 5
 ) -> list[dict[str, Any]]:
-    """The model's `top` words for each sentence's [MASK], with probabilities."""
+    """Predict the model's `top` words for each sentence's [MASK], with probabilities."""
     filled = []
     for sentence in sentences:
         encoding = tokenizer(sentence, return_tensors="pt")

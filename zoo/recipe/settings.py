@@ -60,7 +60,7 @@ HUB_SETTINGS = {
 def run_settings(
     task: str, seed: int, quick: bool = False, *, frozen: int = 0, dose: float = 1.0
 ) -> Finetuning:
-    """One run's settings: the common ones, or a hub task's own; a few steps when quick."""
+    """Return one run's settings: the common ones, or a Hub task's own; a few steps when quick."""
     settings = replace(HUB_SETTINGS.get(task, COMMON), seed=seed, frozen=frozen, dose=dose)
     return (
         replace(settings, steps=None, epochs=1.0, train_limit=64, test_limit=32)

@@ -19,15 +19,15 @@ AVERAGE_DECAY = 8  # the average covers about 1 / (1 + this) of the additions so
 
 
 def weights_of(model: Any) -> dict[str, torch.Tensor]:
-    """Every parameter once, by its name, on the processor."""
+    """Return every parameter once, by its name, on the processor."""
     return {name: value.detach().cpu().contiguous() for name, value in model.named_parameters()}
 
 
 def state_of(
     model: Any, optimizer: torch.optim.Optimizer, average: Mapping[str, torch.Tensor] | None = None
 ) -> dict[str, torch.Tensor]:
-    """All that `resume` needs: `model.NAME`, `average.NAME`, and the optimizer's tensors of each
-    parameter."""
+    """Collect all that `resume` needs: `model.NAME`, `average.NAME`, and the optimizer's tensors of
+    each parameter."""
     state = {f"model.{name}": value for name, value in weights_of(model).items()}
     state |= {f"average.{name}": value for name, value in (average or {}).items()}
     for name, parameter in model.named_parameters():
@@ -39,8 +39,8 @@ def state_of(
 
 
 def add_to_average(average: dict[str, torch.Tensor], model: Any, count: int) -> None:
-    """The `count`-th addition (from 1) of the weights to their running average, in place; the first
-    is a copy.
+    """Add the weights to their running average, in place, as the `count`-th addition (from 1); the
+    first is a copy.
 
     Reference: Shamir & Zhang 2013, "Stochastic Gradient Descent for Non-smooth Optimization",
     polynomial-decay
@@ -52,7 +52,7 @@ def add_to_average(average: dict[str, torch.Tensor], model: Any, count: int) -> 
 
 
 def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], note: dict[str, Any]) -> None:
-    """Whole or not at all: written beside, then moved into place.
+    """Write tensors beside the file and move them into place, so that it is whole or not there.
 
     Raises:
         RecipeError: If it cannot be written.
@@ -69,7 +69,7 @@ def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], note: dict[str
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """(note, tensors) of a file that `save_tensors` wrote.
+    """Read (note, tensors) of a file that `save_tensors` wrote.
 
     Raises:
         RecipeError: If it is damaged.
@@ -122,8 +122,8 @@ def resume(
 
 
 def _comparable(noted: Mapping[str, Any], settings: Any) -> dict[str, Any]:
-    """Settings without what may change between two halves of a run; older checkpoints lack the
-    newer ones."""
+    """Return the settings without those that may change between two halves of a run; older
+    checkpoints lack the newer ones."""
     defaults = {field.name: field.default for field in fields(settings) if field.name != "seed"}
     free = {"keep_steps": None} | ({"steps": None} if settings.schedule == "constant" else {})
     return {**defaults, **noted, **free}

@@ -78,7 +78,7 @@ def static_window(
     lengths: Int[np.ndarray, " sentence"],
     reach: int = 1,
 ) -> Float[np.ndarray, "item wider"]:
-    """Each word's vector between those of its neighbours, zeros beyond the sentence's edges.
+    """Join each word's vector with those of its neighbours, zeros beyond the sentence's edges.
 
     Args:
         vectors: Word vectors of all sentences, one after another, centred.
@@ -158,7 +158,7 @@ def _trees(treebank: Path, part: str, count: int) -> list[Tree]:
 
 
 def _read(ref: str, parts: Sequence[Sequence[Tree]]) -> Iterator[np.ndarray]:
-    """Word vectors of each part's sentences, float32 (item, layer, d_model)."""
+    """Read word vectors of each part's sentences, float32 (item, layer, d_model)."""
     from core.models import load_model
     from core.vectors.forward import cut_sentences, read_sentences
 
@@ -177,7 +177,7 @@ def _hits(
     golds: dict[str, Gold],
     plan: ProbingPlan,
 ) -> tuple[Float[np.ndarray, "layer sentence"], Float[np.ndarray, " sentence"]]:
-    """Gold edges found in each test sentence, means over draws, and gold edges there are."""
+    """Count each test sentence's gold edges, and those predicted (means over draws)."""
     wide = {part: beside_positions(vectors[part], golds[part].lengths, *scale) for part in PARTS}
     data = {
         part: ProbeData(
@@ -197,7 +197,7 @@ def _hits(
 
 
 def _interval(difference: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
-    """95 % bootstrap interval of a difference of shares (in points), over sentences."""
+    """Compute the 95 % bootstrap interval of a difference of shares (in points), over sentences."""
     rng = np.random.default_rng(0)
     drawn = rng.integers(len(edges), size=(RESAMPLES, len(edges)))
     shares = 100 * difference[drawn].sum(axis=1) / edges[drawn].sum(axis=1)

@@ -52,7 +52,7 @@ class TaskData:
     licence: str
 
     def limited(self, train: int | None, test: int | None) -> TaskData:
-        """The first examples of both parts (files are already in random order)."""
+        """Return the first examples of both parts (files are already in random order)."""
         return replace(self, train=self.train[:train], test=self.test[:test])
 
 
@@ -130,7 +130,7 @@ def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
 
 
 def mnli_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, Any]]) -> TaskData:
-    """Rows of MNLI: `premise`, `hypothesis`, `label` 0/1/2; rows without a label (-1) are left
+    """Read rows of MNLI: `premise`, `hypothesis`, `label` 0/1/2; rows without a label (-1) are left
     out."""
     names = ("entailment", "neutral", "contradiction")
 
@@ -156,8 +156,8 @@ def mnli_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, An
 
 
 def squad_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, Any]]) -> TaskData:
-    """Rows of SQuAD: `question`, `context`, `answers` {text: [...], answer_start: [...]}; an empty
-    list: no answer."""
+    """Read rows of SQuAD: `question`, `context`, `answers` {text: [...], answer_start: [...]}; an
+    empty list means no answer."""
 
     def read(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
         examples = []
@@ -200,7 +200,7 @@ HUB_TASKS = {
 
 
 def read_hub_task(name: str, limit: int | None = None) -> TaskData:
-    """MNLI or SQuAD through `datasets`.
+    """Read MNLI or SQuAD through `datasets`.
 
     Raises:
         RecipeError: If the name is unknown or the data set cannot be read (no network, not found).
@@ -240,7 +240,7 @@ def _find(folder: Path, name: str) -> Path:
 
 
 def find_treebank(folder: Path, part: str) -> Path:
-    """The file `...-PART.conllu` (or .gz) of a treebank's folder.
+    """Find the file `...-PART.conllu` (or .gz) in a treebank's folder.
 
     Raises:
         RecipeError: If there is none, or more than one.

@@ -28,7 +28,8 @@ HELD_OUT_EVERY = 50  # one run in fifty is held out: two per cent
 def read_paragraphs(
     text: str | None = None, dataset: str | None = None, limit: int | None = None
 ) -> list[str]:
-    """Non-empty paragraphs of a text file (plain or .gz) or of a hub data set's `text` column.
+    """Read the non-empty paragraphs of a text file (plain or .gz) or of a Hub data set's `text`
+    column.
 
     Raises:
         RecipeError: If the file is missing or not UTF-8, the data set is unknown, or there is no
@@ -77,7 +78,8 @@ def _lines_of_dataset(name: str) -> Iterator[str]:
 
 
 def split_held_out(paragraphs: list[str]) -> tuple[list[str], list[str]]:
-    """(training, held-out) paragraphs; the last run of every `HELD_OUT_EVERY` is held out."""
+    """Split into (training, held-out) paragraphs; the last run of every `HELD_OUT_EVERY` is held
+    out."""
     training: list[str] = []
     held_out: list[str] = []
     runs = max(
@@ -90,7 +92,7 @@ def split_held_out(paragraphs: list[str]) -> tuple[list[str], list[str]]:
 
 
 def encode_windows(tokenizer: Tokenizer, paragraphs: Iterable[str], length: int) -> np.ndarray:
-    """Paragraphs as one stream, cut into rows `[CLS] ... [SEP]` of exactly `length` ids.
+    """Encode paragraphs as one stream, cut into rows `[CLS] ... [SEP]` of exactly `length` ids.
 
     Returns:
         uint16 array, shape (window, subword). Paragraphs are joined by [SEP]; the ragged end is
@@ -115,7 +117,7 @@ def encode_windows(tokenizer: Tokenizer, paragraphs: Iterable[str], length: int)
 
 
 def text_digest(paragraphs: Iterable[str]) -> str:
-    """sha256 over the paragraphs, so that a cached encoding is never used for another text."""
+    """Compute sha256 over the paragraphs, so that no encoding is used for another text."""
     digest = hashlib.sha256()
     for paragraph in paragraphs:
         digest.update(paragraph.encode("utf8") + b"\n")

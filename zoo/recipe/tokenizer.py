@@ -26,7 +26,7 @@ MODEL_MAX_LENGTH = 512
 
 
 def train_tokenizer(paragraphs: Iterable[str], vocabulary: int) -> Tokenizer:
-    """A BERT-style WordPiece tokenizer with `vocabulary` entries, special tokens first."""
+    """Train a BERT-style WordPiece tokenizer with `vocabulary` entries, special tokens first."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -13,8 +13,8 @@ from core.text.conllu import Sentence, read_conllu
 
 
 def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
-    """Sentences with heads, labels and XPOS of a CoNLL-U file, the first `limit` of them (0 for
-    all).
+    """Read sentences with heads, labels and XPOS of a CoNLL-U file, the first `limit` of them (0
+    for all).
 
     Raises:
         RecipeError: If the file is missing, is not CoNLL-U, or lacks what the parser learns.
@@ -43,8 +43,8 @@ def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
 
 
 def upos_table(sentences: Sequence[Sentence]) -> dict[str, str]:
-    """Commonest UPOS by XPOS (`RB`), by XPOS and label (`RB advmod`), and by both and the word (`RB
-    advmod not`).
+    """Tabulate the most frequent UPOS by XPOS (`RB`), by XPOS and label (`RB advmod`), and by both
+    and the word (`RB advmod not`).
 
     A finer key is there only where it says something else than the coarser one; words count from
     three times on.

@@ -23,7 +23,7 @@ from zoo.recipe.tasks import BOX_TASKS, TaskData, read_task
 
 
 def development_split(task: TaskData, share: int = 10) -> TaskData:
-    """The training part alone, one example in `share` of it set apart for choosing."""
+    """Split off one training example in `share` for choosing settings."""
     return replace(
         task,
         train=tuple(example for place, example in enumerate(task.train) if place % share),
@@ -32,7 +32,7 @@ def development_split(task: TaskData, share: int = 10) -> TaskData:
 
 
 def parse_settings(text: str, start: Finetuning) -> Finetuning:
-    """`steps=600,learning_rate=5e-4` over `start`.
+    """Read `steps=600,learning_rate=5e-4` over `start`.
 
     Raises:
         RecipeError: If a name is not a setting.

@@ -24,6 +24,7 @@ import numpy as np
 from core.alignment.attention import PURPOSE
 from core.alignment.attention.spec import AttentionSpec
 from core.alignment.attention.text import (
+    CAVEATS,
     HOW_TO_READ,
     REASON,
     make_headline,
@@ -35,7 +36,7 @@ from core.alignment.prices import attention_price
 from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_each
-from core.alignment.seeds.text import CAVEATS, FORMULAS
+from core.alignment.seeds.text import ERROR_FORMULA
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.identity import as_identified, contents, identity_tasks
@@ -335,7 +336,7 @@ STUDY = Study(
     figures=figures,
     price=attention_price,
     caveats=CAVEATS,
-    formulas=FORMULAS,
+    formulas=ERROR_FORMULA,
     reason=REASON,
     views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
 )

@@ -34,6 +34,20 @@ HOW_TO_READ = (
     "First figure: each point is a matched pair of heads; 1 is the same attention, 0 "
     "unrelated; the grey band is random matching."
 )
+CAVEATS = {
+    "The best of few matchings is high by chance.": (
+        "With 4 heads per layer there are 24 ways to match them, and the best one is chosen. "
+        "Compare correlations with the grey band, not with 0."
+    ),
+    "Heads that look at the same words need not do the same.": (
+        "The correlation compares where two heads attend, not what they take from there. The "
+        "errors of the maps between attention outputs show the latter."
+    ),
+    "Attention outputs depend on the word, too.": (
+        "A per-subword average, which ignores the source model, predicts part of every output. "
+        "Only what a map predicts beyond it is shared by the two models."
+    ),
+}
 
 
 def statements_of(

@@ -40,7 +40,7 @@ class CheckSpec(options.Spec):
         "Forms of the bijection",
         DEFAULT_TRUTHS,
         TRUTHS,
-        help="The forms of the known bijection; each takes as long as the others.",
+        help="The forms of the known bijection; each one added takes as long as the first.",
     )
     methods: tuple[str, ...] = methods_option(DEFAULT, "The maps fitted to undo the bijection.")
     split: str = split_option()

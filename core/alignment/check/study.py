@@ -21,6 +21,7 @@ from core.alignment.check import PURPOSE
 from core.alignment.check.drawings import check_chart
 from core.alignment.check.spec import TRUTHS, CheckSpec
 from core.alignment.check.text import (
+    CAVEATS,
     HOW_TO_READ,
     REASON,
     make_headline,
@@ -33,7 +34,7 @@ from core.alignment.prices import check_price
 from core.alignment.seeds.protocol import TINY, rows_for, split_rows
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_each
-from core.alignment.seeds.text import CAVEATS, FORMULAS
+from core.alignment.seeds.text import FORMULAS, OF_MAPS
 from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks
 from core.results.drawing.context import PAGE, Context
@@ -200,7 +201,7 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=check_price,
-    caveats=CAVEATS,
+    caveats={**CAVEATS, **OF_MAPS},
     formulas=FORMULAS,
     reason=REASON,
     views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),

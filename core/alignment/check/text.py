@@ -26,9 +26,23 @@ REASON = (
     "maps' own."
 )
 HOW_TO_READ = (
-    "Height is the error (logarithmic): 0 is perfect, 1 no better than the mean. Across are "
-    "the bijection's steps; 0 is only a rotation."
+    "Height is the error (log scale): 0 is perfect, 1 no better than the mean. Across is the "
+    "bijection's number of blocks; 0: a rotation."
 )
+CAVEATS = {
+    "The check speaks of these forms only.": (
+        "The relation of two trained models need not have any of them. A map that fails here would "
+        "fail on some bijections; one that succeeds may still fail on others."
+    ),
+    "The errors are those of so many words.": (
+        "With more training rows most maps are fitted better. An error that remains shows what the "
+        "map cannot find from this text, not that it never could."
+    ),
+    "Each form is drawn once.": (
+        "No intervals are computed. Repeat the check with another seed before you rank maps whose "
+        "errors are close."
+    ),
+}
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:

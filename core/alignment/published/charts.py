@@ -21,7 +21,7 @@ from core.results.drawing.style import (
     heading,
     legend,
 )
-from core.results.drawing.vega import Chart, channel, layered
+from core.results.drawing.vega import Chart, OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of, told
 
@@ -35,6 +35,7 @@ DRAWN = {
     "cca": ("CCA", METHODS["cca"].colour),
     "start": ("invertible network, untrained", BROWN),
 }
+NARROW = 300  # pixels of a plot under which two columns of its legend are cut off
 VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
 
 
@@ -66,9 +67,10 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     scale = {"type": "log", "domain": ends, "nice": False}
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
-    # On a page two columns keep the legend on the first screen; one column of a paper may have room
-    # for one.
-    below = legend(columns_for(names, context=context) if context.across == 1 else 2, 170)
+    # On a page two columns keep the legend on the first screen; a telephone has room for one, and
+    # one column of a paper may, too.
+    two = OfWidth(f"width < {NARROW} ? 1 : 2", lambda width: 1 if width < NARROW else 2, early=True)
+    below = legend(columns_for(names, context=context) if context.across == 1 else two, 200)
     base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [

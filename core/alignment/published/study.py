@@ -50,8 +50,7 @@ from core.alignment.published.text import (
 )
 from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.text import CAVEATS as OF_SEEDS
-from core.alignment.seeds.text import FORMULAS
+from core.alignment.seeds.text import FORMULAS, OF_PAIRS, OF_WORDS
 from core.models.identity import contents, identity_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
@@ -191,7 +190,7 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=protocol_price,
-    caveats={**CAVEATS, **OF_SEEDS},
+    caveats={**CAVEATS, **OF_WORDS, **OF_PAIRS},
     formulas=FORMULAS,
     reason=REASON,
     views=(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.alignment.published.rows import RATE
 from core.results.estimates import Estimate, estimate_of
+from core.results.names import listed
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -148,12 +149,12 @@ def make_headline(facts: Sequence[Statement]) -> str:
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     text = (
-        f"With the published protocol, the invertible network is {theirs.verdict} than the mean"
-        f"{_error(theirs)}"
+        f"By the published protocol, the invertible network predicts {theirs.verdict} than the "
+        f"mean{_error(theirs)}"
     )
     if OURS in by_protocol:
         ours = by_protocol[OURS]
-        text += f"; with ours, on unseen words, it is {ours.verdict}{_error(ours)}"
+        text += f"; by ours, on unseen words, {ours.verdict}{_error(ours)}"
     sentences = [text]
     for verdict, words in SURVIVES.items():
         said = [
@@ -162,7 +163,8 @@ def make_headline(facts: Sequence[Statement]) -> str:
             if fact.verdict == verdict and fact.subject in CLAIMS
         ]
         if said:
-            sentences.append(f"{words} {'; '.join(said)}")
+            rest = [f"that {finding}" for finding in said[1:]]
+            sentences.append(f"{words} {listed([said[0], *rest])}")
     return ". ".join(sentences) + "."
 
 

@@ -31,8 +31,8 @@ REASON = (
     "predicts one from the other as well as any linear map does."
 )
 HOW_TO_READ = (
-    "First figure: if the spaces are rotations, both maps coincide. Second figure: singular "
-    "values, all 1 for a rotation."
+    "First figure: height is the error; between rotations, both maps would have the same. "
+    "Second: singular values, all 1 for a rotation."
 )
 CAVEATS = {
     "A rotation with noise does not have equal singular values.": (
@@ -133,11 +133,11 @@ def make_headline(
     return (
         f"{answer}: on {rows}, a scaled rotation leaves {rotation.value_text} of the variance "
         f"unexplained, a linear map {linear.value_text}. The linear map (ridge: {linear.text}; "
-        f"rotation: {rotation.text}) leaves {gap.direction('less', 'more')}; where a rotation was "
-        f"planted, the difference is {planted.value_text}. In-sample the "
+        f"rotation: {rotation.text}) leaves {gap.direction('less', 'more')}. In a control, where "
+        "one space is a noisy rotation of the other by construction, it leaves "
+        f"{planted.direction('less', 'more')}. On training rows the "
         f"rotation leaves {learnt}. The 90th percentile of the linear map's singular values is "
-        f"{seen.value_text} times the 10th, {control.value_text} times where a rotation was "
-        "planted."
+        f"{seen.value_text} times the 10th, {control.value_text} times in the control."
     )
 
 

@@ -280,7 +280,7 @@ METHOD_NOTE = (
     "map, every network is trained until it converges, and every reported number is from held-out "
     "data."
 )
-CAVEATS = {
+OF_WORDS = {
     "Words alone carry most of it.": (
         "The static window is the source model's embedding table, read for a word and up to two "
         "neighbours on either side, with no layer run. What it predicts, two models share because "
@@ -291,6 +291,8 @@ CAVEATS = {
         "per-word average, which ignores the source model, does as well as many maps. Read the "
         "errors on unseen words; a split by word holds out whole word types."
     ),
+}
+OF_MAPS = {
     "Training error says little.": (
         "With as many dimensions as training rows, least squares fits any data exactly. Only "
         "held-out error is shown."
@@ -299,22 +301,32 @@ CAVEATS = {
         "Kernel ridge and the MLP may discard information. For the maps with an inverse, the table "
         "gives the round-trip error (`inverse_error`)."
     ),
-    "Retrieval is easier than prediction.": (
-        "A map with an error of .5 can still rank the right word first among a thousand for most "
-        "words."
-    ),
+}
+OF_PAIRS = {
     "Pairs of models are not independent.": (
         "Five seeds give twenty directed pairs but are five models. Intervals therefore come from "
         "leaving out one model at a time, and one held-out word or sentence at a time. With two "
         "models only words or sentences are left out, so the interval describes this pair."
     ),
+}
+CAVEATS = {
+    **OF_WORDS,
+    **OF_MAPS,
+    "Retrieval is easier than prediction.": (
+        "A map with an error of .5 can still rank the right word first among a thousand for most "
+        "words."
+    ),
+    **OF_PAIRS,
     "How this differs from the published code.": METHOD_NOTE,
 }
-FORMULAS = {
+ERROR_FORMULA = {
     "Normalised held-out error of a map f (fraction of variance unexplained)": (
         r"\mathrm{NMSE} = \frac{\sum_i \lVert f(x_i) - y_i \rVert^2}"
         r"{\sum_i \lVert y_i - \bar y_{\mathrm{train}} \rVert^2}"
     ),
+}
+FORMULAS = {
+    **ERROR_FORMULA,
     "An affine coupling block, whose inverse costs the same": (
         r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
     ),

@@ -113,7 +113,7 @@ def grid_sentence(result: Result) -> str:
     source, target = list(short_names(result.spec["models"]).values())[:2]
     away = best[best["source_layer"] != best["target_layer"]]
     text = (
-        f"By {METHODS[str(result.spec['grid'])].label}, {len(best) - len(away)} of {len(best)} "
+        f"With {METHODS[str(result.spec['grid'])].label}, {len(best) - len(away)} of {len(best)} "
         f"layers of {target} are predicted best from the same layer of {source}"
     )
     if away.empty:
@@ -142,6 +142,12 @@ def pairs_sentence(result: Result) -> str:
     if len(means) < 2:
         return ""
     low, high = means.idxmin(), means.idxmax()
+    if len(means) == 2:
+        return (
+            f"From {_arrow(low)}, {named(best)} leaves {text_of(means[low], 'per cent')} of the "
+            f"variance unexplained, averaged over layers; in the other direction "
+            f"{text_of(means[high], 'per cent')}."
+        )
     return (
         f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error "
         f"({text_of(means[low])}) and {_arrow(high)} the highest ({text_of(means[high])}), "

@@ -31,7 +31,7 @@ class StitchSpec(options.Spec):
     sentences: int = options.sentences(250)
     labelled: str = options.line(
         "Labelled sentences",
-        help="A file of lines `label<TAB>sentence`; the included sentiment sentences where empty.",
+        help="A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences.",
         shown=False,
     )
     draws: int = options.draws(help="Resamples of the labelled sentences for the intervals.")

@@ -24,10 +24,10 @@ from core.alignment.prices import stitching_price
 from core.alignment.seeds.protocol import part_of, parts_from
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_each
-from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
 from core.alignment.stitching.text import (
+    CAVEATS,
     HOW_TO_READ,
     REASON,
     make_headline,
@@ -302,7 +302,6 @@ STUDY = Study(
     figures=figures,
     price=stitching_price,
     caveats=CAVEATS,
-    formulas=FORMULAS,
     reason=REASON,
     views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
 )

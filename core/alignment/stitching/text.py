@@ -25,9 +25,23 @@ REASON = (
     "and head of one still work on the mapped states of the other."
 )
 HOW_TO_READ = (
-    "Height is accuracy when the lower layers are one model's and the upper another's; "
-    "across, the layer of the seam. Grey: controls."
+    "Height is accuracy with one model's lower and another's upper layers; across is the layer "
+    "where they join. Grey lines are controls."
 )
+CAVEATS = {
+    "Accuracy can survive a poor map.": (
+        "The upper layers and the head may use a few directions only; a map that loses the others "
+        "costs no accuracy. The main study measures the error over all directions."
+    ),
+    "A task may need little of the source model.": (
+        "Stitching without a map, and with a per-subword average that ignores the source model, "
+        "shows what the upper layers reach on their own. Compare with these before you call two "
+        "models alike."
+    ),
+    "Intervals cover sentences, not models.": (
+        "Other pairs of models, or another task, may lie outside them."
+    ),
+}
 
 
 def statements_of(

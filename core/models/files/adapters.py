@@ -222,8 +222,8 @@ def _patterns(config: Mapping[str, Any], field: str, source: object) -> list[tup
     for key in given:
         if len(key) > LONGEST_PATTERN or not PLAIN_PATTERN.fullmatch(key):
             raise ModelError(
-                f"{source} names modules by {key[:80]!r} in {field}, which is no plain name: merge "
-                f"it."
+                f"{source} names modules by {key[:80]!r} in {field}, which is no plain name: "
+                "merge the adapter into its base."
             )
     return list(given.items())
 

@@ -56,7 +56,7 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
     pairs = walk(config)
     if len(pairs) > MOST_ITEMS:
         raise ModelError(
-            f"{source} has {len(pairs):,} entries, which no configuration has: is it damaged?"
+            f"{source} has {len(pairs):,} entries, which no configuration has: get it again."
         )
     for key, value in pairs:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -70,7 +70,7 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
                 else "a number of many digits"
             )
             raise ModelError(
-                f"{source} claims {key[:100]} = {shown}, which no model has: is it damaged?"
+                f"{source} claims {key[:100]} = {shown}, which no model has: get it again."
             )
         if value <= 0 and key.endswith(_POSITIVE):
             raise ModelError(
@@ -81,10 +81,10 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
     if names is not None and not (
         isinstance(names, list) and all(isinstance(name, str) for name in names)
     ):
-        raise ModelError(f"{source} gives no names in its architectures: is it damaged?")
+        raise ModelError(f"{source} gives no names in its architectures: get it again.")
     vocabulary = config.get("vocab_size", 0)
     if isinstance(vocabulary, bool) or not isinstance(vocabulary, int):
-        raise ModelError(f"{source} does not say vocab_size in a whole number: is it damaged?")
+        raise ModelError(f"{source} does not say vocab_size in a whole number: get it again.")
 
 
 def refuse_redirection(settings: dict[str, Any], source: object) -> None:

@@ -131,8 +131,8 @@ def check_config(config: dict[str, Any], source: object) -> None:
     sizes = [_size(config, name, source) for name in _size_names(architecture)]
     if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
         raise ModelError(
-            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: is "
-            f"it damaged?"
+            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: get "
+            "it again."
         )
     check_bounds(config, source)
     _check_positions(config, architecture, source)
@@ -305,7 +305,7 @@ def _check_positions(config: dict[str, Any], architecture: Architecture, source:
         return
     if positions * _size(config, architecture.width, source) > MOST_SINES:
         raise ModelError(
-            f"{source} claims {positions:,} positions, too many for its type: is it damaged?"
+            f"{source} claims {positions:,} positions, too many for its type: get it again."
         )
 
 

@@ -77,7 +77,7 @@ def list_folders(folder: Path, tops: Sequence[Path] | None = None) -> Listing:
     """
     if current_limits().shared:
         raise ModelError(
-            "Folders of its computer are off on a shared instance: use zoo: or hub: models."
+            "A shared instance does not show folders of its computer: use zoo: or hub: models."
         )
     tops = top_folders() if tops is None else tops
     try:

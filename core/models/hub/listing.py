@@ -140,7 +140,9 @@ def list_fine_tunes(
         asked.add(url)
         try:
             if time.monotonic() > until:
-                raise ModelError(f"The Hub took more than {LISTING_SECONDS:g} seconds.")
+                raise ModelError(
+                    f"The Hub took more than {LISTING_SECONDS:g} seconds to list models: try again."
+                )
             page, url = _ask_page(url, question, base)
         except ModelError as error:
             if not listed:

@@ -42,7 +42,7 @@ class BehaviourSpec(Spec):
         low=10,
         high=MOST,
         help="Minimal pairs of each kind; more of them narrow the intervals and take longer.",
-        said=", {} pairs of a kind",
+        said=", {} pairs of each kind",
     )
     probes: bool = options.flag(
         "Probes beside",
@@ -54,7 +54,7 @@ class BehaviourSpec(Spec):
         ("pos",),
         TARGETS,
         least=0,
-        help="Labels that linear classifiers predict, beside the structural probe; none is fine.",
+        help="Labels that linear classifiers predict, beside the structural probe; may be empty.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

@@ -17,9 +17,8 @@ from core.probes.behaviour.statements import (
 from core.probes.behaviour.tables import BIGRAM
 from core.probes.minimal_pairs.templates import KINDS
 from core.probes.trees.statements import SIMILAR
-from core.probes.trees.text import TWO_LINES
 from core.results.names import short_name, short_names
-from core.results.statements import Statement, leading
+from core.results.statements import TWO_LINES, Statement, leading
 
 if TYPE_CHECKING:
     from core.probes.behaviour.spec import BehaviourSpec
@@ -80,7 +79,10 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     ]
     by_kind = f" ({', '.join(ends)})" if ends else ""
     share = first.number.value_text if ends else first.number.text
-    yield (f"{names[model]} prefers the grammatical sentence in {share} of minimal pairs{by_kind}.")
+    yield (
+        f"{names[model]} prefers the grammatical sentence in {share} of minimal pairs{by_kind}; "
+        "guessing would be right in half of them."
+    )
     clauses = [_compared(each, names[each.baseline]) for each in margins]
     if clauses:
         yield f"Its accuracy is {' and '.join(clauses)}."

@@ -17,7 +17,7 @@ class EdgeSpec(Spec):
     models: tuple[str, ...] = options.models(
         "Models (the first is the base)",
         ("zoo:seed-0", "zoo:parse-0"),
-        help="The first is the base with which the others are compared.",
+        help="Models that are probed; the others are compared with the first, the base.",
     )
     targets: tuple[str, ...] = options.choices(
         "Targets", TARGETS, TARGETS, help="Labels that the classifiers predict."

@@ -63,7 +63,7 @@ SHOWN = {
     PLACES: "position-only baseline",
     WINDOW: "static window",
     TAGS[0]: "parts of speech",
-    TAGS[1]: "parts of speech, three words",
+    TAGS[1]: "parts of speech of three words",
     EMBEDDINGS: "embeddings (layer 0)",
 }  # what a reader sees for a cell
 Groups = dict[str, Group]

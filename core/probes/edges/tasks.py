@@ -109,7 +109,7 @@ def probe_window(
     sizes: Sizes,
     penalty: float,
 ) -> Value:
-    """Fit a linear classifier to the model's static window: what a score owes to no layer.
+    """Fit a linear classifier to the model's static window: the score that no layer is needed for.
 
     Args: as in `probe_edges`.
 
@@ -132,7 +132,7 @@ def probe_window(
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: Sizes, classes: Tags, penalty: float
 ) -> Value:
-    """Fit a linear classifier to parts of speech: what a score owes to word classes.
+    """Fit a linear classifier to parts of speech: the score that word classes reach.
 
     Args: as in `probe_edges`; `classes` are the parts of speech of all words.
 

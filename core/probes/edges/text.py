@@ -10,7 +10,8 @@ from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
 from core.probes.trees.statements import BEST, SIMILAR, TIED
-from core.results.names import layers_in_words, listed, short_name, short_names
+from core.probes.trees.tables import TAGS
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -37,15 +38,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     models = dict.fromkeys((first, *(parts_of(each)[1] for each in rest)))
     names = short_names(models)
     margins = {parts_of(each)[0]: each for each in rest if parts_of(each)[1] == first}
-    clauses, named = [], ""
-    for target, statement in leading.items():
-        assert statement.estimate is not None
-        clause = f"{statement.estimate.value_text} of {PLURALS[target]}"
-        if target in scores:
-            baseline = parts_of(scores[target])[1]
-            clause += f" ({_baseline_clause(scores[target], margins[target], baseline == named)})"
-            named = baseline
-        clauses.append(clause)
+    clauses = [f"{each.number.value_text} of {PLURALS[name]}" for name, each in leading.items()]
     places = {target: tied.get(each.subject, each.layers) for target, each in leading.items()}
     layers = [
         f"{layers_in_words(place).partition(' ')[2]} for {PLURALS[target]}"
@@ -55,7 +48,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
         layers = [f"{layers[0].partition(' for ')[0]} for all of them"]
     verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
-        f"On {names[first]}, linear probes predict {listed(clauses)}.",
+        f"On {names[first]}, linear probes predict {listed(clauses)}{_baselines(scores)}.",
+        *_similar(scores, margins),
         f"The best {verb} {listed(layers)}.",
     ]
     for ref in models:
@@ -65,12 +59,25 @@ def make_headline(statements: Sequence[Statement]) -> str:
     return " ".join(sentences)
 
 
-def _baseline_clause(score: Statement, margin: Statement, known: bool) -> str:
-    """ "word-lookup baseline: 84 %"; the number alone where the baseline has been named."""
-    assert score.estimate is not None
-    name = "" if known else f"{baseline_name(parts_of(score)[1])}: "
-    doubt = ", similar" if margin.verdict == SIMILAR else ""
-    return f"{name}{score.estimate.value_text}{doubt}"
+def _baselines(scores: Mapping[str, Statement]) -> str:
+    """ "; the static window predicts 92 %, 81 % and 65 %", in the order of the targets."""
+    by_name: dict[str, list[str]] = {}
+    for target, score in scores.items():
+        name = baseline_name(parts_of(score)[1])
+        by_name.setdefault(name, []).append(f"{score.number.value_text} of {PLURALS[target]}")
+    if len(by_name) == 1:
+        values = [score.number.value_text for score in scores.values()]
+        return f"; the {next(iter(by_name))} predicts {listed(values)}"
+    clauses = [f"the {name} predicts {listed(values)}" for name, values in by_name.items()]
+    return f"; {listed(clauses)}" if clauses else ""
+
+
+def _similar(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> Iterator[str]:
+    """Say for which targets the difference from the baseline is not detectable."""
+    alike = [name for name in scores if margins[name].verdict == SIMILAR]
+    if alike:
+        targets = listed([PLURALS[name] for name in alike])
+        yield f"For {targets}, this difference is not detectable."
 
 
 def _gap(statement: Statement, tied: Mapping[str, tuple[int, ...]]) -> str:
@@ -94,12 +101,17 @@ def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
         if doubt.verdict == NO_UNSEEN:
             yield f"All test words of {PLURALS[target]} occur in the training text; none is unseen."
             continue
-        which = f"{short_name(model)}, {NAMES[target]}"
         assert doubt.estimate is not None
-        yield (
-            f"{which}: accuracy at the best layer ({doubt.layers[0]}) is not detectably above "
-            f"the {baseline_name(doubt.baseline)} (difference {doubt.estimate.text})."
+        accuracy = (
+            f"{short_name(model)}, {NAMES[target]}: accuracy at the best layer ({doubt.layers[0]})"
         )
+        baseline = f"the {baseline_name(doubt.baseline)}"
+        if doubt.baseline in TAGS.values():
+            baseline = f"a classifier of the {baseline_name(doubt.baseline)}"
+        if doubt.estimate.high < 0:
+            yield f"{accuracy} is {doubt.estimate.direction('above', 'below')} {baseline}."
+            continue
+        yield f"{accuracy} is not detectably above {baseline} (difference {doubt.estimate.text})."
 
 
 def baseline_name(baseline: str) -> str:
@@ -168,8 +180,8 @@ REASON = (
     "adds to knowing the words."
 )
 HOW_TO_READ = (
-    "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted: "
-    "trained on random labels; grey: baselines."
+    "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted curves "
+    "are probes of random labels, grey lines baselines."
 )
 CAVEATS = {
     "The word alone gives most of its tag.": (

@@ -10,12 +10,12 @@ from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
 from core.probes.trees.tables import CONTROL, POSITION
 from core.probes.trees.text import CITATIONS as PROBES
-from core.probes.trees.text import TWO_LINES, compared_with
+from core.probes.trees.text import compared_with
 from core.probes.trees.text import make_methods as probes_methods
 from core.results.drawing.training import progress_notices
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
-from core.results.statements import Statement, leading
+from core.results.statements import TWO_LINES, Statement, leading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +142,7 @@ def _change(
         return f"{quantity} goes {ends}."
     if margin.verdict == SIMILAR:
         gap = margin.estimate.direction("higher", "lower")
-        return f"{quantity} does not change detectably {ends} ({gap})."
+        return f"{quantity} does not change detectably: it goes {ends} ({gap})."
     verb = "rises" if margin.estimate.value > 0 else "falls"
     return f"{quantity} {verb} {ends}, by {margin.estimate.size}."
 

@@ -61,8 +61,8 @@ def score_window(
     seed: int,
     epochs: int,
 ) -> Value:
-    """Train probes on the model's embedding table read through a window of words: what a score owes
-    to no layer.
+    """Train probes on the model's embedding table, read through a window of words: the score that
+    no layer is needed for.
 
     Args: as in `train_probes`; `rank` is lowered to the width of the window.
 
@@ -96,7 +96,7 @@ def score_tags(
     seed: int,
     epochs: int,
 ) -> Value:
-    """Train probes on parts of speech beside position codes: what a score owes to word classes.
+    """Train probes on parts of speech beside position codes: the score that word classes reach.
 
     Args: as in `train_probes`; `tags` are the parts of speech of the words, `reach` how many words
         on either side are read with a word; `rank` is lowered to the numbers of a word.
@@ -219,7 +219,7 @@ def _scaled(vectors: np.ndarray, training: int) -> np.ndarray:
 
 @pure("probes.baselines")
 def score_baselines(trees: Trees, seed: int) -> Value:
-    """Scores of the linear chain and of random trees on the test sentences.
+    """Score the linear chain and random trees on the test sentences.
 
     Returns:
         `edges` (sentence,), and for "chain" and "random" `..._hits`, `..._dspr`, `..._nspr`,
@@ -233,7 +233,7 @@ def score_baselines(trees: Trees, seed: int) -> Value:
 
 @pure("probes.parser")
 def score_parser(trees: Trees, pipeline: str, pipeline_identity: str) -> Value:
-    """Scores of a parser's trees against gold heads.
+    """Score a parser's trees against gold heads.
 
     Args:
         trees: The gold trees.

@@ -31,9 +31,9 @@ POSITIONS = {
 
 def parsers() -> Mapping[str, str]:
     """The installed parsers, for an option."""
-    from core.text.pipelines import available_pipelines
+    from core.text.pipelines import BOX, available_pipelines
 
-    return dict.fromkeys(available_pipelines(), "")
+    return dict.fromkeys(available_pipelines(), "") | {BOX: "the included parser"}
 
 
 def heads_option() -> str:
@@ -105,7 +105,7 @@ class ProbeSpec(Spec):
     models: tuple[str, ...] = options.models(
         "Models (the first is the base)",
         ("zoo:seed-0", "zoo:parse-0"),
-        help="The first is the base with which the others are compared.",
+        help="Models that are probed; the others are compared with the first, the base.",
     )
     rank: int = options.whole(
         "Rank",
@@ -161,7 +161,8 @@ class ProbeSpec(Spec):
     conditional: bool = options.flag(
         "What layers add",
         False,
-        help="Adds probes of each layer beside the static window, which takes twice as long.",
+        help="Adds probes of each layer beside the static window, to see what the layers add; it "
+        "takes twice as long.",
     )
     sinks: str = options.sinks()
     epochs: int = epochs_option()

@@ -155,9 +155,9 @@ def sweep_headline(statements: Sequence[Statement]) -> str:
         assert near.estimate is not None
         assert best.estimate is not None
         clauses.append(
-            f"{short_name(near.subject)} comes within 1 point of its best UUAS "
-            f"({best.estimate.value_text}) at rank {near.estimate.value_text} "
-            f"of {near.baseline.removeprefix('rank ')} (layer {near.layers[0]})"
+            f"{short_name(near.subject)} needs rank {near.estimate.value_text} of "
+            f"{near.baseline.removeprefix('rank ')} to come within 1 point of its best UUAS "
+            f"({best.estimate.value_text}, layer {near.layers[0]})"
         )
     return f"{'; '.join(clauses)}." if clauses else NO_RANK
 

@@ -117,7 +117,8 @@ def train_probes(
 
 @pure("probes.scored", guard=as_identified)
 def score_probes(**arguments: Any) -> Value:
-    """What `train_probes` returns without the maps, for studies that apply them to no sentence."""
+    """Train probes and return what `train_probes` does without the maps, for studies that apply
+    them to no sentence."""
     return without_maps(train_probes(**arguments))
 
 

@@ -27,7 +27,7 @@ from core.probes.trees.statements import (
 from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, TAGS, WINDOW
 from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
-from core.results.statements import Statement, leading
+from core.results.statements import TWO_LINES, Statement, leading
 
 if TYPE_CHECKING:
     from core.probes.trees.data import Treebank
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from core.probes.trees.spec import ProbeSpec
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
-TWO_LINES = 160  # letters above a figure
 MOST_NAMED = 3  # models that a headline compares with the first
 NOTHING = "No model could be probed; the reasons are below."
 LEADS = {
@@ -64,7 +63,7 @@ def scores_sentence(result: ProbeResult, metric: str) -> str:
 
 
 def arcs_sentence(result: ProbeResult) -> str:
-    """As many of two sentences, on far and on adjacent arcs, as two lines hold; "" without them."""
+    """As many of two sentences, on long and on adjacent edges, as two lines hold; "" without."""
     sentences: list[str] = []
     for each in arc_statements(result.tables, list(result.probes)):
         assert each.estimate is not None
@@ -72,11 +71,13 @@ def arcs_sentence(result: ProbeResult) -> str:
             sentences[-1] += f", {compared_with(each)}"
         elif each.baseline == FAR:
             sentences.append(
-                f"Without adjacent arcs, {short_name(each.subject)} predicts "
-                f"{each.estimate.value_text} of parse edges at layer {each.layers[0]}"
+                f"Of parse edges between non-adjacent words, {short_name(each.subject)} predicts "
+                f"{each.estimate.value_text} at layer {each.layers[0]}"
             )
         else:
-            sentences.append(f"Of adjacent arcs, it predicts {each.estimate.value_text}")
+            sentences.append(
+                f"Of those between adjacent words, it predicts {each.estimate.value_text}"
+            )
     return leading((f"{sentence}." for sentence in sentences), TWO_LINES)
 
 
@@ -176,10 +177,11 @@ def _notice(doubt: Statement) -> str:
     assert doubt.estimate is not None
     score = doubt.estimate.text
     if doubt.verdict == SIMILAR:
-        return (
-            f"{name}: UUAS at {best} is not detectably above {baseline_name(doubt.baseline)} "
-            f"(difference {score})."
-        )
+        baseline = baseline_name(doubt.baseline)
+        if doubt.estimate.high < 0:
+            gap = doubt.estimate.direction("above", "below")
+            return f"{name}: UUAS at {best} is {gap} {baseline}."
+        return f"{name}: UUAS at {best} is not detectably above {baseline} (difference {score})."
     how = "is below" if doubt.verdict == BELOW else "has a 95 % interval that overlaps"
     return (
         f"{name}: UUAS at {best}, {score}, {how} that of the linear chain, which links adjacent "
@@ -265,12 +267,12 @@ REASON = (
 SCORES, ARCS, SENTENCE, RANKS = "By layer", "By arc length", "Sentence", "Rank"  # views
 HOW_TO_READ = {
     SCORES: (
-        "Height is the score: 100 % (or 1) is perfect. Dotted curves are trained on random trees; "
+        "Height is the score: 100 % (or 1) is perfect. Dotted curves are probes of random trees; "
         "grey lines are baselines, bands 95 % intervals."
     ),
     ARCS: (
-        "Height is the share of edges predicted, by the distance of their words (right: without "
-        "adjacent ones). Grey: baselines; bands: 95 %."
+        "Height is the share of edges predicted, by the distance of their words (right: no "
+        "adjacent ones). Grey lines are baselines, bands 95 %."
     ),
     SENTENCE: (
         "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "

@@ -9,7 +9,14 @@ TARGET = (
     "head)"
 )
 
+MODEL_OR_BASELINE = (
+    "reference of the model; or a baseline without a model: position only, static window, parts of "
+    "speech (alone, or with those of the words on either side: three words), identity of the word "
+    "(word-lookup baseline), majority, linear chain, random tree, or parser"
+)
+
 COLUMNS: Mapping[str, str] = {
+    **{f"{table}.model": MODEL_OR_BASELINE for table in ("scores", "edges", "codes", "arcs")},
     "best_layers.metric": "the score: uuas, root and accuracy (per cent); dspr and nspr (rank "
     "correlations)",
     "best_layers.probe": TARGET,

@@ -100,7 +100,7 @@ class Plane:
 
 
 def _beside_names(room: int) -> OfWidth:
-    """The right end of lines, with room for their names."""
+    """Compute the right end of the lines, with room for their names."""
     return OfWidth(
         f"max(width - {room}, {NARROWEST} * width)",
         lambda width: round(max(width - room, NARROWEST * width), 1),

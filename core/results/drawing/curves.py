@@ -46,8 +46,8 @@ class Look:
 
 
 def graded(names: Sequence[str], **more: Any) -> dict[str, Look]:
-    """Looks of lines in an order, such as layers: from blue to orange, and a dash of its own for
-    neighbours.
+    """Make looks for lines in an order, such as layers: from blue to orange, neighbours with
+    different dashes.
 
     Args:
         names: In their order.
@@ -71,7 +71,7 @@ def curves(
     named: Sequence[tuple[str, float]] = (),
     opacity: float = 0.18,
 ) -> Chart:
-    """Lines by name, with bands where the table has `low` and `high`.
+    """Draw lines by name, with bands where the table has `low` and `high`.
 
     Args:
         table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines
@@ -132,7 +132,7 @@ def finished(
     chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str = "",
     names: Sequence[str] = (), *, said: str = "", **axes: Any,
 ) -> Chart:  # fmt: skip
-    """The chart of `curves` with its size, its title, and what it shows in words.
+    """Give the chart of `curves` its size, its title and its description in words.
 
     Args:
         chart: The lines.
@@ -154,7 +154,7 @@ def finished(
 
 
 def owners(table: pd.DataFrame) -> list[str]:
-    """Whose each row is: its name, and its `who` on a line below where it has another."""
+    """Name whose row each one is, with its `who` on a second line where it has one."""
     if "who" not in table.columns:
         return [str(name) for name in table["name"]]
     pairs = zip(table["who"], table["name"], strict=True)
@@ -165,7 +165,7 @@ def owners(table: pd.DataFrame) -> list[str]:
 
 
 def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str) -> Any:
-    """A grey band with its edges, for `under`: what chance gives."""
+    """Draw the range of chance as a grey band with its edges, for `under`."""
     rows = table.assign(low=table[low], high=table[high])
     rows, tooltip = told(rows, (Tip("low", title, plane.kind),))
 
@@ -186,7 +186,7 @@ def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str
 def _styled(
     rows: pd.DataFrame, plane: Plane, looks: Mapping[str, Look], twins: Mapping[str, str]
 ) -> pd.DataFrame:
-    """The rows with their lines' looks, which marks are chosen by."""
+    """Add each line's look to its rows; marks are chosen by it."""
     return rows.assign(
         out=rows[plane.y] > plane.high,
         pointed=[looks[name].point for name in rows["name"]],
@@ -197,7 +197,7 @@ def _styled(
 
 
 def _dashed(looks: Mapping[str, Look]) -> dict[str, Look]:
-    """The looks, in which every line that is not dashed yet gets a dash of its own."""
+    """Give every line that is not dashed yet a dash of its own."""
     dashed, number = {}, 0
     for name, look in looks.items():
         dash = look.dash
@@ -208,7 +208,7 @@ def _dashed(looks: Mapping[str, Look]) -> dict[str, Look]:
 
 
 def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str, str]:
-    """Each name with that of the first line which it lies on."""
+    """Map each name to that of the first line with which its line coincides."""
     if not shown:
         return {}
     wide = table.drop_duplicates(["name", plane.x]).pivot(
@@ -226,7 +226,7 @@ def _end_names(
     twins: Mapping[str, str],
     named: Sequence[tuple[str, float]],
 ) -> list[dict[str, Any]]:
-    """One row a name: where its line ends, where the name stands, what it says."""
+    """Make one row per name: where its line ends, where the name is placed, and its text."""
     rows: list[dict[str, Any]] = []
     for name in dict.fromkeys(twins.values()):
         line = table[table["name"] == name].sort_values(plane.x)
@@ -266,8 +266,8 @@ def _names(
     looks: Mapping[str, Look],
     shown: Sequence[str],
 ) -> list[Any]:
-    """Names at the right ends of their lines, in ink, each joined to its line by a stroke of its
-    colour."""
+    """Draw names at the right ends of their lines, in ink, each joined to its line by a stroke of
+    its colour."""
     import pandas as pd
 
     if not rows:
@@ -296,7 +296,7 @@ def _names(
 def _breaks(
     table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]
 ) -> list[Any]:
-    """Two strokes across a line where it leaves the axis at the top."""
+    """Draw two strokes across a line where it leaves the plot at the top."""
     import pandas as pd
 
     marks = []
@@ -330,8 +330,8 @@ def _breaks(
 
 
 def _scale(kind: str, shown: Sequence[str], looks: Mapping[str, Look], direct: bool) -> Any:
-    """Colour, dash or shape by name; one legend for all three where names do not stand at the
-    lines."""
+    """Make a scale of colour, dash or shape by name; one legend serves all three where lines have
+    no names at their ends."""
     below = None if direct else legend()
     values: list[Any] = [
         looks[name].colour

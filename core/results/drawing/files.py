@@ -91,7 +91,7 @@ def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
 
 @lru_cache(maxsize=4)
 def _svg_text(spec: str) -> str:
-    """The SVG of a specification; cached, because a sheet of panels is drawn before to be
+    """Draw a specification as SVG; cached, because a sheet of panels is drawn once before to be
     measured."""
     import vl_convert
 
@@ -161,7 +161,7 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
 
 
 def _deep(spec: dict[str, Any]) -> set[str]:
-    """The ways in which the sheet's panels are joined."""
+    """Find the ways in which the sheet's panels are joined."""
     ways: set[str] = {way for way in JOINED if way in spec}
     for way in list(ways):
         for each in spec[way]:
@@ -213,7 +213,7 @@ def _thinned(node: Any, thin: float) -> None:
 
 
 def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]:
-    """The sheet with its panels resized until the figure has the given width.
+    """Resize the sheet's panels until the figure has the given width.
 
     The axes keep their size, so the second drawing usually fits, and `svg` reuses it; names that
     extend beyond a narrow plot need further drawings.
@@ -231,8 +231,8 @@ def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]
 
 
 def _at_widths(spec: dict[str, Any], more: float, strip: float, letter: float) -> dict[str, Any]:
-    """The sheet with its panels wider by `more` and the strip above them by `strip`; open widths
-    are resolved."""
+    """Make the sheet's panels wider by `more` and the strip above them by `strip`, and resolve open
+    widths."""
     made = {name: each for name, each in spec.items() if name not in JOINED}
     for way in JOINED:
         for each in spec.get(way, ()):

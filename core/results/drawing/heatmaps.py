@@ -35,7 +35,7 @@ def heatmap(
     limit: int = 130,
     context: Context,
 ) -> Chart:
-    """A heatmap that stretches to its container.
+    """Draw a heatmap that stretches to its container.
 
     Args:
         table: One row a cell.

@@ -72,7 +72,7 @@ class Place:
 def beside(
     charts: Sequence[Chart], across: int = 2, strip: Chart | None = None, *, context: Context
 ) -> Chart:
-    """The charts as panels of one figure.
+    """Join the charts as panels of one figure.
 
     Args:
         charts: Each stretches to its container.
@@ -95,8 +95,8 @@ def beside(
 
 
 def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
-    """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches,
-    in two where long."""
+    """Draw a legend as a chart of its own: a stroke and a name for each look, in one row that
+    stretches, or in two where it is long."""
     import pandas as pd
 
     letter = context.letter
@@ -139,5 +139,6 @@ def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
 
 
 def share_of_variance(name: str, share: float) -> str:
-    """Title of an axis of a projection: what it is and how much of the variance it holds."""
+    """Write the title of an axis of a projection: its name and the share of the variance that it
+    holds."""
     return f"{name} ({text_of(share, 'per cent')} of variance)" if share == share else name

@@ -68,7 +68,7 @@ class Paper:
 
 
 def one_chart(draw: Drawing, context: Context = PAGE) -> Chart:
-    """What a view draws, as one figure."""
+    """Join what a view draws into one figure."""
     return _panels(draw(context=context)).figure(context)
 
 
@@ -89,7 +89,7 @@ def _panels(made: Drawn) -> Panels:
 
 
 def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
-    """The figure as "pdf", "svg" or "png" (300 dots an inch), at its width in print.
+    """Draw the figure as "pdf", "svg" or "png" (300 dots per inch), at its width in print.
 
     Raises:
         ValueError: If it is none of these.

@@ -45,8 +45,8 @@ def task_of(ref: str) -> str:
 
 
 def colours_of(refs: Iterable[str]) -> dict[str, str]:
-    """A colour for each model: its task's, ink for a base model of the box, else one that no task
-    here has."""
+    """Choose a colour for each model: its task's; ink for an included base model; otherwise one
+    that no task here has."""
     colours: dict[str, str] = {}
     wanted = list(dict.fromkeys(refs))
     taken = {TASK_COLOURS[task_of(ref)] for ref in wanted if task_of(ref)}
@@ -69,19 +69,18 @@ def colour_between(share: float) -> str:
 
 
 def shapes_of(refs: Iterable[str]) -> dict[str, str]:
-    """A point shape for each model, in turn: models of one task have one colour and are told apart
-    by it."""
+    """Choose a point shape for each model in turn, because models of one task share a colour."""
     return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
 
 
 def heading(text: str, subtitle: str | list[str] = "") -> dict[str, Any]:
-    """A chart's title, at its left edge, with a line below it, or several."""
+    """Write a chart's title at its left edge, with one or several lines below it."""
     return {"text": text, "anchor": "start", **({"subtitle": subtitle} if subtitle else {})}
 
 
 def columns_for(names: Iterable[str], *, context: Context) -> OfWidth:
-    """As many columns of a legend as the chart's width has room for, all in one row where that is
-    wide enough."""
+    """Count the columns of a legend for which the chart's width has room; all in one row where that
+    is wide enough."""
     listed = [str(name) for name in names]
     longest = max(map(len, listed), default=1)
     each = 0.58 * context.letter * longest + 28  # letters, the symbol and the gap
@@ -96,7 +95,7 @@ def columns_for(names: Iterable[str], *, context: Context) -> OfWidth:
 def legend(
     columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Below the chart; several legends of one chart stand below each other.
+    """Place a legend below the chart; several legends of one chart are stacked.
 
     Args:
         columns: Entries beside each other; `columns_for` gives as many as there is room for.
@@ -118,7 +117,7 @@ def legend(
 
 
 def gradient(title: str | None = None, *, context: Context, **more: Any) -> dict[str, Any]:
-    """The legend of a heatmap, in one line below it; `more` as Vega-Lite names it."""
+    """Place a heatmap's legend in one line below it; `more` is as Vega-Lite names it."""
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
     length = 160 * context.letter / PAGE.letter
     return {"orient": "bottom", "gradientLength": length, "tickCount": 5, **{**about, **more}}

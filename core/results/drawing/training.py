@@ -29,8 +29,8 @@ APART = 4.0
 
 
 def with_progress(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with `steps` and `tokens` after its column `model`; missing where no card and no
-    name says them."""
+    """Add `steps` and `tokens` to the table, after its column `model`; missing where no card and no
+    name has them."""
     progress = {ref: progress_of(str(ref)) for ref in dict.fromkeys(table["model"])}
     made = table.copy()
     at = list(made.columns).index("model") + 1
@@ -42,7 +42,7 @@ def with_progress(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def loss_table(refs: Iterable[str]) -> pd.DataFrame:
-    """The losses that the models' cards have: LOSS."""
+    """Collect the losses on the models' cards: LOSS."""
     import pandas as pd
 
     steps = [(ref, *progress_of(ref)) for ref in refs]
@@ -51,7 +51,7 @@ def loss_table(refs: Iterable[str]) -> pd.DataFrame:
 
 
 def progress_notices(table: pd.DataFrame) -> list[str]:
-    """What is to be said of the axis, where cards and names say too little.
+    """Say what a reader must know of the axis, where cards and names say too little.
 
     Args:
         table: Columns `model`, `steps` and `tokens`, rows of models only.
@@ -87,8 +87,8 @@ def along_training(
     height: float = LOW,
     context: Context,
 ) -> tuple[pd.DataFrame, Plane]:
-    """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or
-    else names.
+    """Add a column `place` to the rows, and make the plane whose x axis it is: tokens, or else
+    steps, or else names.
 
     Args:
         table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
@@ -151,7 +151,7 @@ def along_training(
 
 
 def step_tips(value: str, title: str, kind: Kind) -> tuple[Tip, ...]:
-    """What a tooltip says of a step."""
+    """List the rows of a step's tooltip."""
     return (
         *(Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole")),
         *(Tip("layer", "Layer", "whole"), Tip(value, title, kind)),
@@ -160,12 +160,12 @@ def step_tips(value: str, title: str, kind: Kind) -> tuple[Tip, ...]:
 
 
 def named_steps(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with each model's short name as `step`."""
+    """Add each model's short name to the table as `step`."""
     return table.assign(step=table["model"].map(short_names(dict.fromkeys(table["model"]))))
 
 
 def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
-    """Held-out loss by tokens seen, the end of training included.
+    """Draw the held-out loss by tokens seen, the end of training included.
 
     Args:
         table: Of `loss_table`.
@@ -191,7 +191,7 @@ def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
 def stepped(
     chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
 ) -> Chart:
-    """The chart with its size, its title and its words, which count tokens (or steps) from 0."""
+    """Give the chart its size, title and description, which count tokens (or steps) from 0."""
     field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
     counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))
     return finished(chart, counted, plane, what, below, names)

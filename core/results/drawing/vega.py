@@ -278,7 +278,7 @@ def _channel(name: str, given: Any) -> Any:
 
 
 def _plain(part: Any) -> Any:
-    """A deep copy, with numpy numbers converted to Python's."""
+    """Copy deeply, with numpy numbers converted to Python's."""
     if isinstance(part, Mapping):
         return {name: _plain(each) for name, each in part.items()}
     if isinstance(part, (list, tuple)):

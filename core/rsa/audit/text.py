@@ -92,7 +92,7 @@ REASON = (
 )
 HOW_TO_READ = (
     "Each cell is the cosine of two checkpoints' weights: 1 is the same direction, 0 "
-    "unrelated. Along a run, cells darken from the diagonal."
+    "unrelated. Along a run, it falls away from the diagonal."
 )
 CAVEATS = {
     "A sample of the weights is read.": (

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from core.vectors.forward import Subwords
 
 MASKING = {
-    "masked": "each word masked: one pass a word",
-    "unmasked": "unmasked text: one pass a sentence, in which the model sees the word",
+    "masked": "each word masked: one pass per word",
+    "unmasked": "unmasked text: one pass per sentence, in which the model sees the word",
 }
 COLUMNS = {
     "js": "js",

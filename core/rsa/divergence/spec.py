@@ -15,7 +15,7 @@ class DivergenceSpec(options.Spec):
     base: str = options.model(
         "Base model",
         "zoo:seed-0",
-        help="The language model with whose predictions the others' are compared.",
+        help="The language model; the predictions of the others are compared with its own.",
     )
     compare: tuple[str, ...] = options.models(
         "Compared with",
@@ -37,8 +37,8 @@ class DivergenceSpec(options.Spec):
         "Words are read",
         "masked",
         MASKING,
-        help="A masked model predicts each word with the word masked, one pass a word, or from the "
-        "unmasked text in one pass a sentence; causal models always predict the next token.",
+        help="How a masked model reads a word: masked, with one pass per word, or unmasked, with "
+        "one pass per sentence. Causal models always predict the next token.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

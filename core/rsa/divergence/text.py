@@ -101,8 +101,8 @@ def _gap(statement: Statement, names: Mapping[str, str]) -> str:
     gap, baseline = statement.estimate, names[statement.baseline]
     assert gap is not None
     if not gap.clear:
-        return f"not detectably different from those of {baseline}, another run"
-    return f"{gap.direction('more', 'less')} than those of {baseline}, another run"
+        return f"not detectably different from those of another run ({baseline})"
+    return f"{gap.direction('more', 'less')} than those of another run ({baseline})"
 
 
 def _states(facts: Mapping[str, Statement]) -> str:

@@ -121,7 +121,7 @@ class RsaSpec(Spec):
         "Layer functions",
         True,
         help="Also compare what each layer computes from the base's own input, to see which layers "
-        "changed rather than which states differ; turn it off to save a forward pass a model.",
+        "changed rather than which states differ; turn it off to save one forward pass per model.",
     )
     grid: bool = options.flag(
         "Layer against layer",

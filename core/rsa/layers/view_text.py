@@ -70,9 +70,8 @@ def grid_sentence(result: Result) -> str:
     if same:
         shown = same if len(same) <= NAMED else [*same[:NAMED], f"{len(same) - NAMED} more"]
         alone = f"Every layer of {listed(shown)} is most similar to the same layer of the base."
-        parts.append(
-            f"{listed(shown)} match{'es' * (len(same) == 1)} layer by layer." if moved else alone
-        )
+        verb = "has" if len(same) == 1 else "have"
+        parts.append(f"{listed(shown)} {verb} no such layer." if moved else alone)
     return " ".join(parts)
 
 
@@ -87,8 +86,8 @@ def _moved(statement: Statement, grid: pd.DataFrame) -> str:
         "layer"
     ].nunique()
     return (
-        f"In {short_name(statement.subject)}, {len(statement.layers)} of {layers} layers are most "
-        f"similar to another layer of the base (layer {layer} to layer "
+        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most "
+        f"similar to a different layer of the base (layer {layer} to layer "
         f"{int(best['base_layer'])}: {statement.number.value_text}{against})."
     )
 

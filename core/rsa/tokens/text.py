@@ -71,12 +71,12 @@ def _answers(facts: Facts, spans: pd.DataFrame, names: Mapping[str, str]) -> lis
 
 def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
     """Say in which models the question is closer to its answer than to other spans of the passage,
-    and with which p-value and how many spans this is undecided in the others."""
+    and with which p-value and how many spans this cannot be detected in the others."""
     than = "closer to its answer than to other spans"
     sentences = []
     for verdict, claim in (
         (CLOSER, f"The question is {than}"),
-        (UNDECIDED, f"It is undecided whether the question is {than}"),
+        (UNDECIDED, f"The question is not detectably {than}"),
     ):
         there = [ref for ref in names if (ref, verdict) in facts]
         clauses = [
@@ -90,6 +90,8 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
             note = f"smallest {least.number.text}" if len(there) > 1 else least.number.text
             where = "" if len(there) == len(names) else f" in {listed([names[r] for r in there])}"
             sentences += [f"{claim}{where} ({note}).", f"It is closest at {listed(clauses)}."]
+    if sentences:
+        sentences.append("A distance ratio below 1 means closer to the answer than to other words.")
     return sentences
 
 

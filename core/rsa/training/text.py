@@ -126,12 +126,13 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
             "every other layer."
         )
     clauses = [
-        f"{layers_in_words(statement.layers)} at {statement.number.text} of {steps} checkpoints"
+        f"at {statement.number.text} of {steps} checkpoints {layers_in_words(statement.layers)}"
         for statement in nearest
     ]
+    text = ", ".join(clauses)
     return (
-        f"The layer that is significantly the most similar to the final model is "
-        f"{', '.join(clauses)}."
+        f"{text[0].upper()}{text[1:]} is significantly more similar to the final model than every "
+        "other layer."
     )
 
 

@@ -226,7 +226,7 @@ REASON = (
 )
 HOW_TO_READ = (
     "Each cell is how often a measure ranks a changed layer above an unchanged one (AUC): 1 "
-    "is always, .5 is guessing. Bottom: baselines."
+    "is always, .5 guessing. Bottom rows are baselines."
 )
 CAVEATS = {
     "Bit-for-bit equality tests no measure.": (

@@ -42,7 +42,8 @@ class WeightsSpec(Spec):
         most=MOST_MODELS,
         patterns=True,
         said=" and its fine-tunes {}",
-        help=f"{EVERY} stands for all included fine-tunes of the base with common settings, "
+        help="The fine-tunes whose weights are compared; "
+        f"{EVERY} stands for all included fine-tunes of the base with common settings, "
         "path:/runs/* for all models in a folder.",
     )
     tree: int = options.whole(
@@ -51,7 +52,8 @@ class WeightsSpec(Spec):
         low=0,
         high=MOST_MODELS,
         shown=False,
-        help="How many fine-tunes to take from the Hub's list of a hub: base, if any.",
+        help="Adds as many fine-tunes of the base from the Hub's list of them; the base has to be "
+        "a hub: model.",
     )
     vector: str = options.choice(
         "Vector",
@@ -74,7 +76,11 @@ class WeightsSpec(Spec):
         help="Matrix families to include, such as query, ff1 or decoder key; leave empty for all.",
     )
     label: str = options.choice(
-        "Label by", "task", BY, said="; label: {}", help="What neighbours are tested to share."
+        "Label by",
+        "task",
+        BY,
+        said="; label: {}",
+        help="The label that neighbours are tested to have in common.",
     )
     labels: str = options.line(
         "Label table",
@@ -89,7 +95,7 @@ class WeightsSpec(Spec):
         0,
         low=0,
         high=MOST_MODELS,
-        help="Nearest neighbours k per model; 0 takes one less than the smallest group has models.",
+        help="Nearest neighbours k per model; 0 sets it to the size of the smallest group minus 1.",
     )
     method: str = options.choice(
         "Clusters", "agglomerative", clustering.METHODS, help="Method that finds the clusters."

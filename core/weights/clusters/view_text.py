@@ -111,11 +111,13 @@ def distances_sentence(result: Result) -> str:
         return ""
     within, between, nearer = (each.number for each in stated)
     word, verb = _word(result), "are" if within.value < between.value else "are not"
+    pairs = f"{nearer.value_text} of {stated[2].baseline}"
+    if nearer.value_text == stated[2].baseline:
+        pairs = f"All {nearer.value_text}"
     return (
-        f"Models with the same {word} {verb} closer together: mean distance {within.value_text}, "
-        f"compared with {between.value_text} otherwise. "
-        f"{nearer.value_text} of {stated[2].baseline} such pairs "
-        "are closer than all others."
+        f"Models with the same {word} {verb} closer together (mean distance {within.value_text}) "
+        f"than others ({between.value_text}). {pairs} pairs that share a {word} are closer than "
+        "every pair that does not."
     )
 
 
@@ -146,12 +148,12 @@ def depth_sentence(result: Result) -> str:
     stated = state_ranks(of, float(result.spec["threshold"]), result.tables["ranks"])
     if not stated:
         return ""
-    rank, ratio = (each.number for each in stated)
-    what = "Updates" if of == "delta" else "Weights"
-    lower = "lower" if stated[1].verdict == LOWER else "no lower"
+    rank, ratio = map(number_of, stated)
+    what = "update" if of == "delta" else "matrix"
+    lower = "" if stated[1].verdict == LOWER else "no lower than noise: "
     text = (
-        f"{what} have {lower} rank than noise: {rank.value_text} directions, {ratio.value_text} of "
-        "a Gaussian matrix's."
+        f"The median {what} has effective rank {rank.value_text}, {lower}{ratio.value_text} of a "
+        "Gaussian matrix's."
     )
     trends = state_trends(result.tables["trends"], of)
     moving = sorted(
@@ -172,7 +174,7 @@ def depth_sentence(result: Result) -> str:
     ]
     most = text_of(max(each.number.value for each in moving), "p")
     largest = most.replace("=", "≤") if len(moving) > 1 else most
-    of = f"{len(moving)} of {len(trends)}"
+    of = f"{len(moving)} of {len(trends)} families"
     return f"{text} Rank {listed(clauses)} ({of}; {largest})."
 
 

@@ -30,7 +30,7 @@ REASON = (
 )
 HOW_TO_READ = (
     "Height counts a matrix's leading directions that resemble none of the base's (0: all "
-    "resemble one). The dashed grey line is chance."
+    "resemble some). The dashed grey line is chance."
 )
 
 

@@ -32,7 +32,7 @@ Place = tuple[str, int]
 def multiply_weights(
     models: tuple[str, ...], identities: tuple[str, ...], families: tuple[str, ...], seed: int
 ) -> Value:
-    """Multiply the weights of models of one architecture with each other.
+    """Compute the inner products of the weights of all pairs of models of one architecture.
 
     Models whose matrices differ from those of most in number or shape are left out, and models that
     cannot be read.

@@ -75,12 +75,12 @@ def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: p
         share = said.number.value_text
         if place == 0:
             parts.append(
-                f"By their weights, {counts} ({share}) have the parent on record; from random "
-                f"roots {text_of(float(chance['share']), 'per cent')} would "
-                f"({text_of(float(row['p_value']), 'p')})."
+                f"Trees built from the weights give {counts} ({share}) their recorded parent; "
+                f"with random roots, {text_of(float(chance['share']), 'per cent')} would get "
+                f"theirs ({text_of(float(row['p_value']), 'p')})."
             )
         else:
-            parts.append(f"So do {counts} ({share}).")
+            parts.append(f"They do so for {counts} ({share}).")
     for verdict, words in (
         (IDENTICAL, "has the same weights as"), (UNCHANGED, "has the same matrices as")
     ):  # fmt: skip
@@ -118,7 +118,7 @@ def _some(words: Sequence[str]) -> str:
 
 
 def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str, ...]:
-    """Say how similar the changes of the chosen pair are, beside all pairs and permuted rows.
+    """Say how similar the updates of the chosen pair are, beside all pairs and permuted rows.
 
     Args:
         siblings, changes: Tables of the result.
@@ -129,14 +129,14 @@ def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str
     names = short_names((first, second, base))
     row = siblings[(siblings["model"] == first) & (siblings["other"] == second)].iloc[0]
     text = (
-        f"Changes of {names[first]} and {names[second]} from {names[base]} have a cosine of "
-        f"{text_of(float(row['cosine']), 'share')} (with rows permuted "
+        f"The updates of {names[first]} and {names[second]}, both from {names[base]}, have cosine "
+        f"{text_of(float(row['cosine']), 'share')}. With the rows of one of them permuted it is "
         f"{text_of(float(row['permuted_cosine']), 'share')}"
     )
     if len(siblings) > 1:
         median = text_of(float(siblings["cosine"].median()), "share")
-        text += f"; median of {len(siblings)} pairs with a common base {median}"
-    return (f"{text}).",)
+        text += f"; the median over {len(siblings)} pairs with a common base is {median}"
+    return (f"{text}.",)
 
 
 def make_methods(spec: LineageSpec) -> str:

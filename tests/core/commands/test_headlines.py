@@ -14,8 +14,8 @@ from core.commands.precomputed import Request, requests
 from core.errors import NotStoredError
 from core.probes.trees.tables import NAMES
 from core.probes.trees.text import scores_sentence
+from core.results.statements import TWO_LINES, lead_of
 from core.runs.tasks import Signal
-from ui.study.results import LONGEST, lead_of
 
 # 0.47 for .47, 47% for 47 %; differences of percentages have their zero: 0.6 points
 ODD = re.compile(r"(?<![\d.,])0\.\d+(?!\d| points)|\d%")
@@ -41,7 +41,7 @@ def test_headlines_in_the_box_are_short_and_their_numbers_are_written_alike() ->
             continue
         said += filter(None, shown(request, result))
     assert len(set(said)) >= FEWEST
-    assert [text for text in said if len(text) > LONGEST] == []
+    assert [text for text in said if len(text) > TWO_LINES] == []
     assert [text for text in said if ODD.search(text)] == []
 
 

@@ -69,7 +69,6 @@ from core.probes.trees.tables import (
 )
 from core.probes.trees.text import (
     NOTHING,
-    TWO_LINES,
     arcs_sentence,
     make_headline,
     make_notices,
@@ -77,7 +76,7 @@ from core.probes.trees.text import (
 )
 from core.probes.trees.views import figures
 from core.results.estimates import estimate_of
-from core.results.statements import Statement
+from core.results.statements import TWO_LINES, Statement
 from core.runs.runner import run
 from core.runs.tasks import Task
 from core.text.conllu import read_conllu
