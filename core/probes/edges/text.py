@@ -11,7 +11,7 @@ from core.probes.edges.statements import BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
 from core.probes.trees.statements import BEST, SIMILAR, TIED
 from core.probes.trees.tables import TAGS
-from core.results.names import layers_in_words, short_name, short_names
+from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.statements import Statement
 
 if TYPE_CHECKING:

@@ -148,7 +148,7 @@ def depth_sentence(result: Result) -> str:
     stated = state_ranks(of, float(result.spec["threshold"]), result.tables["ranks"])
     if not stated:
         return ""
-    rank, ratio = map(number_of, stated)
+    rank, ratio = (each.number for each in stated)
     what = "update" if of == "delta" else "matrix"
     lower = "" if stated[1].verdict == LOWER else "no lower than noise: "
     text = (
