@@ -35,7 +35,7 @@ DRAWN = {
     "cca": ("CCA", METHODS["cca"].colour),
     "start": ("invertible network, untrained", BROWN),
 }
-NARROW = 300  # pixels of a plot under which two columns of its legend are cut off
+NARROW = 262  # pixels of a plot under which two columns of its legend are cut off
 VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
 
 
