@@ -8,6 +8,7 @@ import re
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from core.limits import MODE
 from core.models import zoo_models
 from core.results.export import table_csv
 from tests import ROOT
-from ui.study import downloads, figures, results
+from ui.frame import identity
+from ui.study import downloads, figures, price, results
 from ui.study.figures import themed
 
 TIMEOUT = 120  # seconds; a slow machine is no fault of the app
@@ -49,8 +51,11 @@ def private_store(private_store: Path, pages_store: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture(autouse=True)
-def fresh_registry() -> Iterator[None]:
-    """No study of one test is known to the next."""
+def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No study of one test is known to the next, nor what a page remembers for a second: the next
+    test may have a box of its own, with other models of the same names."""
+    monkeypatch.setattr(identity, "_content", unwrap(identity._content))
+    monkeypatch.setattr(price, "_said", unwrap(price._said))
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
