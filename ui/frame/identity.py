@@ -13,6 +13,7 @@ from core.models.hub.client import changes
 from ui.frame.links import Address
 from ui.frame.shared import for_a_second
 from ui.frame.text import plain
+from ui.frame.uploads import uploaded, uploader
 
 UPLOAD = "upload"
 LONGEST_NAME = 24  # letters of a file's name on its button
@@ -33,26 +34,31 @@ class Upload:
 
 def upload_of(address: Address) -> Upload | None:
     """Return the uploaded file if it is the text chosen on the page."""
-    file = st.session_state.get(address.key("upload"))
+    file = uploaded(address) if "corpus" in address.options else None
     if file is None or address["corpus"] != f"{UPLOAD}:{file.name}":
         return None
     return Upload(f"{UPLOAD}:{file.name}", file.getvalue())
 
 
-def upload_control(address: Address) -> None:
-    """Draw the upload control; a new file becomes the text, and the button shows its name."""
-    key, seen = address.key("upload"), address.key("upload seen")
-    file = st.session_state.get(key)
+def take_upload(address: Address) -> None:
+    """Make a new upload the page's text, before any widget shows which text that is."""
+    file = uploaded(address) if "corpus" in address.options else None
+    seen = address.key("upload seen")
     if file is not None and st.session_state.get(seen) != file.file_id:
         st.session_state[seen] = file.file_id
         address.set("corpus", f"{UPLOAD}:{file.name}")
+
+
+def upload_control(address: Address) -> None:
+    """Draw the upload control, whose button shows the file's name."""
+    file = uploaded(address)
     name = file.name if file is not None else "Upload"
     label = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 9]}…{name[-8:]}"
     with st.popover(plain(label), icon=":material/upload_file:", width="stretch"):
-        st.file_uploader(
+        uploader(
+            address,
             "A .txt file with running text, or a .conllu file with words and dependency trees",
             type=["txt", "conllu", "gz"],
-            key=key,
             help="The file is kept for this session only; its words and the results stay in the "
             "store.",
         )

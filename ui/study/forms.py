@@ -19,10 +19,11 @@ from core.options import Option, Spec, options_of
 from core.options.summary import summary
 from ui import lessons
 from ui.frame import presenting, shell
-from ui.frame.identity import UPLOAD, Upload, upload_control, upload_of
+from ui.frame.identity import UPLOAD, Upload, take_upload, upload_control, upload_of
 from ui.frame.links import Address, Manner
 from ui.frame.reading import show_reading
 from ui.frame.text import plain
+from ui.frame.uploads import awaits_upload, submit_upload
 from ui.study.controls import draw_control
 from ui.study.experiment import Experiment, reason_of
 from ui.study.run_panel import ENDED_WITHOUT
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 WRONG = ":material/error:"
 NO_STUDY = "These settings are not complete yet"
 NO_FILE = "This link needs an uploaded file. Choose it under “Upload”, or choose another text."
+TEXT = ("corpus", "genres", "sentences")  # options that decide which sentences are read
 ACROSS = 3  # columns of controls in the folded options
 # A browser ignores a second "closed" for an expander opened in between, unless the label differs.
 WORD_JOINER = "\u2060"
@@ -78,6 +80,7 @@ class Form(Generic[S]):
             shell.enter()
         first_line = st.container()
         self.address.open()
+        take_upload(self.address)
         self.experiment = experiments.get(str(self.address["view"])) if experiments else None
         self.aside: DeltaGenerator = first_line
         if title:
@@ -169,6 +172,7 @@ class Form(Generic[S]):
     def _chosen(self) -> None:
         """Forget the link's refused values and fold the form, after its button was pressed."""
         self.address.forget_refused()
+        submit_upload(self.address)
         st.session_state[self._open] = False
         st.session_state[self._presses] = st.session_state.get(self._presses, 0) + 1
         st.session_state.pop(self.address.key("unfolded for"), None)
@@ -207,21 +211,17 @@ class Form(Generic[S]):
 
     def text(self) -> None:
         """Draw the controls of the text: corpus, genres, number of sentences, upload."""
-        source, genres, amount, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
+        *places, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
         with upload:
             upload_control(self.address)
-        with source:
-            self.control("corpus")
-        with genres:
-            self.control("genres")
-        with amount:
-            self.control("sentences")
+        for place, name in zip(places, TEXT, strict=True):
+            with place:
+                self.control(name)
 
     def rest(self, label: str = "Options") -> None:
         """Draw all remaining options in an expander; a popover would show lowest values."""
-        applying = [name for name in self._names if self._applies(name)]
-        shown = [name for name in applying if self.address.options[name].shown]
-        left = [name for name in shown if name not in self._drawn]
+        shown = [name for name in self._names if self.address.options[name].shown]
+        left = [name for name in shown if self._applies(name) and name not in self._drawn]
         if left:
             with st.expander(label, icon=":material/tune:"):
                 places = st.columns(ACROSS, gap="medium")
@@ -231,7 +231,7 @@ class Form(Generic[S]):
 
     def button(self, label: str = "Run") -> None:
         """Draw the form's button."""
-        pressed = st.form_submit_button(
+        self.pressed |= st.form_submit_button(
             label,
             type="primary",
             icon=":material/play_arrow:",
@@ -239,7 +239,6 @@ class Form(Generic[S]):
             help="Runs the study with these settings. Stored results are used again; only what is "
             "new is computed.",
         )
-        self.pressed = self.pressed or pressed
 
     def spec(self, **fixed: Any) -> S | None:
         """Make the spec of the controls' values; if they are invalid, show why and return the last
@@ -258,7 +257,7 @@ class Form(Generic[S]):
         for name, problem in problems:
             if name not in self._drawn:
                 st.error(plain(problem), icon=WRONG)
-        if problems:
+        if awaits_upload(self.address) or problems:
             return self._last()
         if values.get("corpus", "").startswith(f"{UPLOAD}:") and self.upload is None:
             st.error(NO_FILE, icon=WRONG)
@@ -347,4 +346,4 @@ class Form(Generic[S]):
 
 def _text_of(spec: Spec) -> tuple[Any, ...]:
     """Return the options that decide how many sentences of which text are read."""
-    return tuple(getattr(spec, name, None) for name in ("corpus", "genres", "sentences"))
+    return tuple(getattr(spec, name, None) for name in TEXT)

@@ -17,6 +17,7 @@ from core.weights.clusters.views import RELATIVE_SIZE, kinds_of
 from core.weights.vectors.registry import VECTORS
 from ui import lessons
 from ui.frame.text import plain
+from ui.frame.uploads import uploader
 from ui.study.downloads import slug
 from ui.study.forms import Form
 from ui.study.layers import Picking
@@ -47,11 +48,11 @@ VECTORS_HELP = "  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in V
 def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
     """Draw the control of the label table; return its content by name, empty if there is none."""
     address, seen = form.address, form.address.key("label table seen")
-    upload = st.file_uploader(
+    upload = uploader(
+        address,
         "Upload labels: a CSV file with a column `model`",
         type=["csv", "tsv"],
         max_upload_size=1,
-        key=address.key("label table"),
     )
     if upload is None:
         if st.session_state.pop(seen, None):

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from streamlit import config
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from core.limits import LOCAL, MEGABYTE, MODE, SHARED
 from ui.frame import uploads
-from ui.frame.uploads import LARGEST_HELD, MOST_FILES, OPTION, BoundedUploads, limit_uploads
+from ui.frame.links import Address
+from ui.frame.uploads import (
+    LARGEST_HELD,
+    MOST_FILES,
+    OPTION,
+    WIDGET,
+    BoundedUploads,
+    awaits_upload,
+    limit_uploads,
+    submit_upload,
+    uploaded,
+    uploader,
+)
+
+PAGE = Address("page", [])
+KEY = PAGE.key(WIDGET)
 
 
 class Server:
@@ -74,3 +92,79 @@ def test_a_session_that_ended_leaves_no_file_behind(
     assert isinstance(server.uploaded_file_mgr, BoundedUploads)
     server.uploaded_file_mgr.add_file("gone", file("late", 1))
     assert "gone" not in server.uploaded_file_mgr.file_storage
+
+
+@pytest.fixture
+def session(server: Server, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """The state of the session "here", whose page shows an uploader."""
+    state: dict[str, object] = {}
+    monkeypatch.setattr(uploads.st, "session_state", state)
+    monkeypatch.setattr(uploads.st, "file_uploader", lambda label, key, **layout: None)
+    context = SimpleNamespace(session_id="here")
+    monkeypatch.setattr(uploads, "get_script_run_ctx", lambda: context)
+    limit_uploads()
+    uploader(PAGE, "Upload")
+    return state
+
+
+def choose(server: Server, name: str) -> str:
+    """Choose a file in the browser, which asks for an address to send it to; return its id."""
+    urls = server.uploaded_file_mgr.get_upload_urls("here", [name])
+    return urls[0].file_id
+
+
+def arrive(server: Server, file_id: str, name: str) -> UploadedFile:
+    record = UploadedFileRec(file_id, name, "text/plain", b"One sentence.")
+    server.uploaded_file_mgr.add_file("here", record)
+    return UploadedFile(record, FileURLs())
+
+
+def read(address: Address = PAGE) -> str | None:
+    """Submit the form; return the name of the file that the page then has."""
+    submit_upload(address)
+    file = uploaded(address)
+    return file.name if file is not None else None
+
+
+def test_a_form_has_the_file_that_its_widget_missed(
+    server: Server, session: dict[str, Any]
+) -> None:
+    late = choose(server, "late.txt")
+    assert read() is None
+    arrive(server, late, "late.txt")
+    assert read() == "late.txt"
+    assert read(Address("other", [])) is None  # another page has an uploader of its own
+    session[KEY] = arrive(server, choose(server, "next.txt"), "next.txt")
+    assert read() == "next.txt"
+    server.uploaded_file_mgr.get_upload_urls("here", ["x" * 1000])
+    assert read() == "next.txt"
+
+
+def test_a_form_waits_for_the_file_it_was_submitted_with(
+    server: Server, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(uploads, "_watch", lambda key, late: told.append(late.name))
+    session[KEY] = arrive(server, choose(server, "first.txt"), "first.txt")
+    assert read() == "first.txt"
+    late = choose(server, "late.txt")
+    assert uploaded(PAGE).name == "first.txt"  # chosen, but the form was not submitted
+    assert not awaits_upload(PAGE)
+    assert read() is None
+    assert awaits_upload(PAGE)
+    assert told == ["late.txt"]
+    arrive(server, late, "late.txt")
+    assert not awaits_upload(PAGE)
+    server.uploaded_file_mgr.remove_file("here", late)  # the user took it back
+    assert not awaits_upload(PAGE)
+    assert read() == "first.txt"
+
+
+def test_nothing_is_kept_of_a_session_that_ended(server: Server, session: dict[str, Any]) -> None:
+    choose(server, "late.txt")
+    held = server.uploaded_file_mgr
+    assert isinstance(held, BoundedUploads)
+    assert held.chosen
+    held.remove_session_files("here")
+    assert not held.chosen
+    assert not held.shown
