@@ -1,7 +1,7 @@
 """Every study killed at random moments and started again: `python -m tests.load.kills [STUDY ...]`.
 
 Each study runs once undisturbed, and once more on a store of its own, killed (SIGKILL) `--kills`
-times at a moment drawn from the time that the first run took. What the last run writes must be what
+times at a moment drawn from the time that the first run computed. What the last run writes must be what
 the undisturbed one wrote, and nothing that was kept before a kill may be computed after it: less
 than one task is lost.
 """
@@ -26,7 +26,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--sentences", "40")
 ATTEMPTS = 4  # runs for each kill that is wanted: some end before their moment
-MOMENTS = (0.1, 0.6)  # of an undisturbed run's time: a busy machine may be quicker the next time
+MOMENTS = (0.1, 0.6)  # of an undisturbed run's work: a busy machine may be quicker the next time
+LOOK = 0.01  # seconds between two looks whether a run computes
 STUDIES: dict[str, tuple[str, ...]] = {
     "rsa": (*SMALL, "--words", "200", "--draws", "50"),
     "tokens": (),
@@ -81,6 +82,7 @@ class Report:
 
     Attributes:
         seconds: That the undisturbed run took.
+        working: Of these, from its first value on: importing modules loses nothing.
         tasks: Values that it computed.
         killed: Runs that were killed before their end.
         started: Runs that were to be killed.
@@ -90,6 +92,7 @@ class Report:
     """
 
     seconds: float = 0.0
+    working: float = 0.0
     tasks: int = 0
     killed: int = 0
     started: int = 0
@@ -167,8 +170,11 @@ def kill_and_compare(command: str, folder: Path, kills: int, draw: random.Random
         place.mkdir(parents=True)
         (place / "log").touch()
     began = time.monotonic()
-    report.trouble = finish(start(command, alone))
-    report.seconds = time.monotonic() - began
+    running = start(command, alone)
+    await_work(running, alone / "log", 0)
+    first = time.monotonic()
+    report.trouble = finish(running)
+    report.seconds, report.working = time.monotonic() - began, time.monotonic() - first
     report.tasks = len(lines(alone / "log", "kept"))
     if report.trouble:
         return report
@@ -177,8 +183,9 @@ def kill_and_compare(command: str, folder: Path, kills: int, draw: random.Random
         so_far = len(lines(shaken / "log", "begun"))
         running = start(command, shaken)
         report.started += 1
+        await_work(running, shaken / "log", so_far)
         try:
-            running.wait(draw.uniform(*MOMENTS) * report.seconds)
+            running.wait(draw.uniform(*MOMENTS) * report.working)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             report.killed += 1
@@ -195,6 +202,12 @@ def kill_and_compare(command: str, folder: Path, kills: int, draw: random.Random
     report.again += len(kept & set(lines(shaken / "log", "begun")[so_far:]))
     report.differing = tuple(differing_files(alone / "out", shaken / "out"))
     return report
+
+
+def await_work(running: subprocess.Popen[str], log: Path, begun: int) -> None:
+    """Wait until a run begins a value beyond those begun before, or ends."""
+    while running.poll() is None and len(lines(log, "begun")) <= begun:
+        time.sleep(LOOK)
 
 
 def lines(log: Path, what: str) -> list[str]:

@@ -165,15 +165,14 @@ def awaits_upload(address: Address) -> bool:
 def _watch(key: str, late: Chosen) -> None:
     if late != _late(key) or _arrived(late) is not None:
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.info(
-            f"The upload of {quote(late.name)} is not complete yet. The study runs as soon as it "
-            "is; if that takes too long, choose the file again.",
-            icon=":material/hourglass_top:",
-        )
-        if st.button("Run without this file", key=f"{key} without"):
-            _forget(key)
-            st.rerun()
+    st.info(
+        f"The upload of {quote(late.name)} is not complete yet. The study runs as soon as it is; "
+        "if that takes too long, choose the file again.",
+        icon=":material/hourglass_top:",
+    )
+    if st.button("Run without this file", key=f"{key} without"):
+        _forget(key)
+        st.rerun()
 
 
 def _late(key: str) -> Chosen | None:
