@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 
 MEGABYTE = 2**20
-UNLIMITED = 2**60  # bytes: more than there are
+UNLIMITED = 2**60  # bytes or parameters: more than there are
 MODE = "PALIMPSEST_MODE"
 
 
@@ -23,7 +23,7 @@ class Limits:
     Attributes:
         shared: Whether others use this instance: no `path:` models, no pickled weights, no
             tracebacks.
-        max_parameters: Parameters of one model.
+        max_parameters: Parameters of one model; UNLIMITED where memory and time are the limit.
         max_sentences: Sentences of one study.
         max_upload_bytes: Bytes of one uploaded file.
         max_queue: Studies that may wait or run at once.
@@ -46,7 +46,7 @@ class Limits:
 
 LOCAL = Limits(
     shared=False,
-    max_parameters=3_000_000_000,
+    max_parameters=UNLIMITED,
     max_sentences=100_000,
     max_upload_bytes=200 * MEGABYTE,
     max_queue=32,

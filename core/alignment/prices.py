@@ -99,7 +99,10 @@ def attention_price(spec: AttentionSpec) -> Price:
         held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
         memory = max(memory, min(TASKS_AT_ONCE, len(pairs)) * held * costs.DOUBLE)
     return costs.price_of(
-        sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(pairs), "ordered pair")
+        sizes,
+        tasks,
+        memory + costs.resident(sizes, whole=True),
+        work=costs.counted(len(pairs), "ordered pair"),
     )
 
 
@@ -195,7 +198,10 @@ def protocol_price(spec: ProtocolSpec) -> Price:
         ours = _stacked(2 * states * rows * width, OURS_OF[group])
         memory = max(memory, TASKS_AT_ONCE * max(networks, passing, ours))
     return costs.price_of(
-        sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(spec.groups), "pair")
+        sizes,
+        tasks,
+        memory + costs.resident(sizes, whole=True),
+        work=costs.counted(len(spec.groups), "pair"),
     )
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.errors import ModelError
+from core.models.loading.memory import HELD, WHOLE
 from core.models.sizes import Size, size_of
 from core.runs.price import Price, on_this_machine, wall_seconds
 
@@ -70,7 +71,8 @@ def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
 def vectors(size: Size, sentences: float) -> float:
     """Estimate processor seconds to read sentences with a model and store the vectors."""
     numbers = (size.layers + 1) * size.d_model * WORDS * sentences
-    return opening(size) + passing(size, sentences) + READING * numbers
+    times = numbers * SINGLE / HELD if SINGLE * size.parameters > WHOLE else 1.0
+    return opening(size) * max(1.0, times) + passing(size, sentences) + READING * numbers
 
 
 def stored(size: Size, sentences: float) -> float:
@@ -78,9 +80,23 @@ def stored(size: Size, sentences: float) -> float:
     return 2.0 * (size.layers + 1) * size.d_model * WORDS * sentences
 
 
-def resident(sizes: Mapping[str, Size]) -> float:
-    """Estimate the bytes of the largest model; only one is in memory at a time."""
-    return SINGLE * max((size.parameters for size in sizes.values()), default=0)
+def resident(sizes: Mapping[str, Size], *, whole: bool = False) -> float:
+    """Estimate the bytes of the largest model; only one is in memory at a time.
+
+    Args:
+        sizes: Of the models.
+        whole: Whether all layers are needed at once; else those of a large model are read one at a
+            time, and what is held are two layers and the vectors of a part of the text.
+    """
+    return max((_held(size, whole) for size in sizes.values()), default=0.0)
+
+
+def _held(size: Size, whole: bool) -> float:
+    """Estimate the bytes that one model takes."""
+    all_layers = SINGLE * size.parameters
+    if whole or all_layers <= WHOLE:
+        return all_layers
+    return min(all_layers, 2 * all_layers / size.layers + HELD)
 
 
 def price_of(

@@ -85,7 +85,7 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
         costs.opening(size) * len(spec.kinds) + costs.passing(size, sentences, passes)
         for size in sizes.values()
     ]
-    memory = costs.resident(sizes)
+    memory = costs.resident(sizes, whole=True)
     if spec.probes:
         words = costs.WORDS * costs.sentences_of(spec)
         memory = max(memory, _held(sizes.values(), (), words))

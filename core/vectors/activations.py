@@ -21,8 +21,15 @@ import numpy as np
 from core.errors import ModelError, ShapeError
 from core.models import ModelRef, load_tokenizer, tokenizer_fingerprint
 from core.models.architectures import ARCHITECTURES
-from core.vectors.notices import blank_items, too_long
-from core.vectors.stored import VERSION, Reading, Sentences, read_with, visit_sentences
+from core.vectors.notices import blank_items, read_by_layer, too_long
+from core.vectors.stored import (
+    VERSION,
+    Reading,
+    Sentences,
+    is_by_layer,
+    read_with,
+    visit_sentences,
+)
 
 if TYPE_CHECKING:
     from core.runs.store import Store, Value
@@ -237,6 +244,8 @@ def _notices(
 ) -> tuple[str, ...]:
     """Say what was left out, and why; `absent` are the sentences of the missing items."""
     notices = [*ARCHITECTURES[reading.info.model_type].caveats]
+    if is_by_layer(reading):
+        notices.append(read_by_layer(str(reading.ref), reading.info.parameters))
     if long:
         first = " ".join(sentences[long[0]][:6])
         notices.append(

@@ -159,7 +159,13 @@ def read_sentences(
     import torch
 
     budget = token_budget(loaded.device, loaded.info.d_model)
-    for batch in plan_batches([len(sentence.ids) for sentence in sentences], budget):
+    batches = plan_batches([len(sentence.ids) for sentence in sentences], budget)
+    if loaded.layerwise is not None:
+        from core.vectors.layerwise import read_by_layer
+
+        yield from read_by_layer(loaded, batches, sentences, donor)
+        return
+    for batch in batches:
         with torch.inference_mode():
             vectors = _read_batch(loaded, [sentences[index] for index in batch], side, donor)
         yield list(zip(batch, vectors, strict=True))
@@ -168,28 +174,80 @@ def read_sentences(
 def _read_batch(
     loaded: LoadedModel, batch: list[Subwords], side: str, donor: LoadedModel | None
 ) -> list[SentenceVectors]:
-    import torch
-
     hidden, shift = _hidden_states(loaded, batch, side, donor)
-    width = hidden[0].shape[1]
-    starts = np.concatenate([[0], np.cumsum([sentence.length for sentence in batch])])
-    places, slots = _word_places(batch, starts, width, shift)
-    pieces = np.bincount(slots, minlength=int(starts[-1]))
-    counts = torch.from_numpy(np.maximum(pieces, 1).astype(np.float32)).to(loaded.device)[:, None]
-    at, into = torch.from_numpy(places).to(loaded.device), torch.from_numpy(slots).to(loaded.device)
-    pooled = torch.zeros(len(hidden), int(starts[-1]), hidden[0].shape[-1], device=loaded.device)
-    for layer, states in enumerate(hidden):
-        pooled[layer].index_add_(0, into, states.flatten(0, 1)[at].float()).div_(counts)
-    words = pooled.cpu().numpy()
-    cls = _cls_vectors(loaded, batch, hidden) if shift == 0 else [None] * len(batch)
-    vectors = []
-    for index, (low, high) in enumerate(pairwise(starts)):
-        of_sentence, count = words[:, low:high], pieces[low:high]
-        mean = of_sentence.sum(1) / max(
-            1, int((count > 0).sum())
-        )  # words without subwords are zeros
-        vectors.append(SentenceVectors(of_sentence, count, cls[index], mean))
-    return vectors
+    pooling = Pooling.of(loaded, batch, hidden[0].shape[1], shift)
+    return pooling.split([pooling.pool(states) for states in hidden])
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """Word vectors from the states of one batch's subwords.
+
+    Attributes:
+        batch: Its sentences.
+        starts: First word of each sentence among the words of the batch, and their number.
+        pieces: int (word,), subwords of each word.
+        at, into: Places of subwords in the flattened (sentence, subword) grid, and their words.
+        with_cls: Whether each sentence begins with a classification token.
+    """
+
+    batch: list[Subwords]
+    starts: np.ndarray
+    pieces: np.ndarray
+    at: torch.Tensor
+    into: torch.Tensor
+    with_cls: list[bool]
+
+    @staticmethod
+    def of(loaded: LoadedModel, batch: list[Subwords], width: int, shift: int) -> Pooling:
+        """Find the places of a batch's words.
+
+        Args:
+            loaded: The model.
+            batch: Sentences, padded to a common length.
+            width: Places of a sentence in the grid.
+            shift: By how many places the states are shifted right.
+        """
+        import torch
+
+        starts = np.concatenate([[0], np.cumsum([sentence.length for sentence in batch])])
+        places, slots = _word_places(batch, starts, width, shift)
+        pieces = np.bincount(slots, minlength=int(starts[-1]))
+        token = None if shift else loaded.tokenizer.cls
+        with_cls = [
+            token is not None and sentence.ids[0] == token and sentence.words[0] < 0
+            for sentence in batch
+        ]
+        at, into = (torch.from_numpy(numbers).to(loaded.device) for numbers in (places, slots))
+        return Pooling(batch, starts, pieces, at, into, with_cls)
+
+    def pool(self, states: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """Average one layer's states (sentence, subword, d_model) over the subwords of each word.
+
+        Returns:
+            float32 (word, d_model), zeros for a word without subwords; and the state of each
+            sentence's first token, (sentence, d_model).
+        """
+        import torch
+
+        counts = torch.from_numpy(np.maximum(self.pieces, 1).astype(np.float32)).to(states.device)
+        words = torch.zeros(len(self.pieces), states.shape[-1], device=states.device)
+        words.index_add_(0, self.into, states.flatten(0, 1)[self.at].float())
+        words.div_(counts[:, None])
+        return words.cpu().numpy(), states[:, 0].float().cpu().numpy()
+
+    def split(self, layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[SentenceVectors]:
+        """Split what `pool` returned of each layer into sentences."""
+        words = np.stack([pooled for pooled, _ in layers])
+        vectors = []
+        for index, (low, high) in enumerate(pairwise(self.starts)):
+            of_sentence, count = words[:, low:high], self.pieces[low:high]
+            mean = of_sentence.sum(1) / max(
+                1, int((count > 0).sum())
+            )  # words without subwords are zeros
+            cls = np.stack([first[index] for _, first in layers]) if self.with_cls[index] else None
+            vectors.append(SentenceVectors(of_sentence, count, cls, mean))
+        return vectors
 
 
 def _hidden_states(
@@ -199,26 +257,16 @@ def _hidden_states(
     shifted right."""
     import torch
 
-    config = loaded.model.config
-    pad = (
-        config.pad_token_id if isinstance(config.pad_token_id, int) else 0
-    )  # RoBERTa counts positions from it
-    width = max(len(sentence.ids) for sentence in batch)
-    ids = torch.full((len(batch), width), pad)
-    mask = torch.zeros(len(batch), width, dtype=torch.long)
-    for row, sentence in enumerate(batch):
-        ids[row, : len(sentence.ids)] = torch.tensor(sentence.ids)
-        mask[row, : len(sentence.ids)] = 1
-    ids, mask = ids.to(loaded.device), mask.to(loaded.device)
+    ids, mask = padded(loaded, batch)
     options = {"attention_mask": mask, "return_dict": True}
     # transformers hooks the layers at the first such request: not while others stand in for them
     options["output_hidden_states"] = donor is None
     if loaded.info.family != "encoder-decoder" or side == "encoder":
-        read = _reader(loaded.info.family, input_ids=ids, **options)
+        read = reader(loaded.info.family, input_ids=ids, **options)
         return (
             read(loaded.model).hidden_states if donor is None else _applied(loaded, donor, read)
         ), 0
-    start = torch.full_like(ids[:, :1], config.decoder_start_token_id)
+    start = torch.full_like(ids[:, :1], loaded.model.config.decoder_start_token_id)
     said = torch.cat([start, ids], 1)
     heard = torch.cat([torch.ones_like(mask[:, :1]), mask], 1)
     output = loaded.model(
@@ -231,7 +279,22 @@ def _hidden_states(
     return output.decoder_hidden_states, 1
 
 
-def _reader(family: str, **given: Any) -> Callable[[Any], Any]:
+def padded(loaded: LoadedModel, batch: list[Subwords]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pad a batch to the length of its longest sentence: ids and mask, (sentence, subword)."""
+    import torch
+
+    said = loaded.model.config.pad_token_id
+    pad = said if isinstance(said, int) else 0  # RoBERTa counts positions from it
+    width = max(len(sentence.ids) for sentence in batch)
+    ids = torch.full((len(batch), width), pad)
+    mask = torch.zeros(len(batch), width, dtype=torch.long)
+    for row, sentence in enumerate(batch):
+        ids[row, : len(sentence.ids)] = torch.tensor(sentence.ids)
+        mask[row, : len(sentence.ids)] = 1
+    return ids.to(loaded.device), mask.to(loaded.device)
+
+
+def reader(family: str, **given: Any) -> Callable[[Any], Any]:
     """Make a function that runs a model, or the encoder of one with two stacks, on one batch."""
     if family == "encoder-decoder":
         return lambda model: model.get_encoder()(**given)
@@ -261,20 +324,3 @@ def _word_places(
         places.append(row * width + shift + inside)
         slots.append(starts[row] + owner[inside])
     return np.concatenate(places), np.concatenate(slots)
-
-
-def _cls_vectors(
-    loaded: LoadedModel, batch: list[Subwords], hidden: tuple[torch.Tensor, ...]
-) -> list[np.ndarray | None]:
-    import torch
-
-    token = loaded.tokenizer.cls
-    first = (
-        torch.stack([states[:, 0].float() for states in hidden], 1).cpu().numpy()
-    )  # sentence layer d_model
-    return [
-        first[row]
-        if token is not None and sentence.ids[0] == token and sentence.words[0] < 0
-        else None
-        for row, sentence in enumerate(batch)
-    ]

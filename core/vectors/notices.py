@@ -38,6 +38,14 @@ def blank_items(model: str, count: int, kind: str) -> str:
     )
 
 
+def read_by_layer(model: str, parameters: int) -> str:
+    """Say that a model was too large to be in memory as a whole."""
+    return (
+        f"{model} has {parameters / 1e9:,.1f} billion parameters, so its layers were read from the "
+        "disk one at a time; the numbers are those of the whole model."
+    )
+
+
 def other_depth(base: str, base_layers: int, other: str, other_layers: int) -> str:
     """Say that two models differ in their number of layers."""
     return (

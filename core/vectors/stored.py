@@ -12,6 +12,7 @@ import numpy as np
 from core.errors import ModelError
 from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokenizer_fingerprint
 from core.models.files import checkpoints
+from core.models.loading.memory import HELD, is_layerwise
 from core.runs.tasks import span, tick
 
 if TYPE_CHECKING:
@@ -142,13 +143,50 @@ def visit_sentences(
     missing = {key: tuple(sentences[places[key][0]]) for key in absent}
     order = sorted(missing, key=lambda key: -sum(map(len, missing[key])))
     with _borrowed(reading, reading.between, str(reading.ref)) as loaded, _donor(reading) as donor:
-        for start in range(0, len(order), CHUNK):
-            chunk = order[start : start + CHUNK]
-            with span(start / len(order), (start + len(chunk)) / len(order)):
-                made = _compute(reading, loaded, donor, {key: missing[key] for key in chunk}, part)
+        # every run reads the weights of a model whose layers are on the disk once
+        most = HELD // (4 * reading.layers * reading.info.d_model) if loaded.layerwise else None
+        for start, stop in _chunks([len(missing[key]) for key in order], most):
+            with span(start / len(order), stop / len(order)):
+                chunk = {key: missing[key] for key in order[start:stop]}
+                made = _compute(reading, loaded, donor, chunk, part)
             for key, value in made.items():
                 for index in places[key]:
                     place(index, value)
+
+
+def _chunks(words: Sequence[int], most: int | None) -> Iterator[tuple[int, int]]:
+    """Cut sentences into runs of CHUNK, or of `most` words where a limit is given.
+
+    Args:
+        words: In each sentence.
+
+    Yields:
+        First sentence of a run, and the one behind its last.
+    """
+    start = held = 0
+    for place, count in enumerate(words):
+        full = place - start == CHUNK if most is None else held + count > most
+        if full and place > start:
+            yield start, place
+            start, held = place, 0
+        held += count
+    yield start, len(words)
+
+
+def is_by_layer(reading: Reading) -> bool:
+    """Whether the model's layers are read from the disk one at a time; see `is_layerwise`."""
+    how: dict[str, Any] = {"width": 4 if reading.dtype == "float32" else 2}
+    how["random"] = reading.ref.random
+    if _is_between(reading) or not is_layerwise(reading.info, **how):
+        return False
+    from core.models import choose_device
+
+    return is_layerwise(reading.info, reading.device or choose_device(), **how)
+
+
+def _is_between(reading: Reading) -> bool:
+    """Whether weights lie between those of two models, which are then both in memory."""
+    return any(how is not None and how[1] < 1.0 for how in (reading.between, reading.functions))
 
 
 @contextmanager
@@ -161,7 +199,7 @@ def _borrowed(
 
     place: dict[str, Any] = {"device": reading.device, "dtype": reading.dtype}
     with (
-        borrow_model(ref, **place)
+        borrow_model(ref, layerwise=not _is_between(reading), **place)
         if between is None
         else borrow_between(between[0], ref, between[1], **place)
     ) as loaded:
@@ -213,7 +251,8 @@ def _compute(
                 made["words"][reading.key(words, "words")] = _stored_words(vectors)
                 made["summary"][reading.key(words, "summary")] = _stored_summary(vectors)
             done += len(batch)
-            tick(done / len(fit), f"sentence {done:,} of {len(fit):,} through {reading.ref}")
+            if loaded.layerwise is None:  # else told by layer
+                tick(done / len(fit), f"sentence {done:,} of {len(fit):,} through {reading.ref}")
         reading.store.put_many(made["words"] | made["summary"])
     return stored | made[part]
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeGuard
 
@@ -140,6 +141,19 @@ class Entry:
             numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
         wide = numbers.astype(np.float32) if self.dtype == "F16" else numbers
         return wide.reshape(self.shape)
+
+    def read_rows(self, rows: Iterable[int]) -> Float[ndarray, "rows ..."]:
+        """Read some rows of the tensor in float32, and nothing else of it.
+
+        Raises:
+            ModelError: As `read`.
+        """
+        size = self._size // self.shape[0]
+        starts = (self.start + row * size for row in rows)
+        parts = (
+            replace(self, shape=self.shape[1:], start=start, stop=start + size) for start in starts
+        )
+        return np.stack([part.read() for part in parts])
 
     def read_codes(self) -> ndarray:
         """Read the tensor as it is stored: integers, 8-bit floats as bytes, and floats as `read`.

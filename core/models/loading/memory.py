@@ -2,7 +2,8 @@
 
 Two BERT-base forward passes at once do not fit a host of 1 GB, and share its cores anyway. A small
 model stays for half a minute after its last use, because a page often asks again; a large one goes
-at once.
+at once. Of a model whose weights are too large to be read as a whole, one layer is in memory at a
+time (`layerwise`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from core.models.architectures import ARCHITECTURES
+from core.runs.process.memory import free_memory
 from core.runs.tasks import tick
 
 if TYPE_CHECKING:
+    from core.models.describing import ModelInfo
     from core.models.loading.model import LoadedModel
     from core.models.references import ModelRef
 
@@ -23,10 +27,12 @@ KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
 # collected in its own time: a search through all objects takes longer than the model
 SMALL_PARAMETERS = 10_000_000
+WHOLE = 2**31  # bytes of weights up to which a model is read as a whole
+HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
 LOOK_UP_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 _turn = threading.RLock()
-_resident: dict[tuple[str, str, str | None, str, bool], LoadedModel] = {}  # at most one
+_resident: dict[tuple[str, str, str | None, str, bool, bool], LoadedModel] = {}  # at most one
 _farewell: list[threading.Timer] = []  # at most one
 
 
@@ -37,11 +43,12 @@ def borrow_model(
     device: str | None = None,
     dtype: str = "float32",
     attentions: bool = False,
+    layerwise: bool = False,
 ) -> Iterator[LoadedModel]:
     """Load a model for the length of the block; other models wait meanwhile.
 
     Args:
-        ref, device, dtype, attentions: As in `models.load_model`.
+        ref, device, dtype, attentions, layerwise: As in `models.load_model`.
 
     Raises:
         ModelError: If it cannot be loaded.
@@ -50,7 +57,8 @@ def borrow_model(
     from core.models.describing import fingerprint, tokenizer_fingerprint
     from core.models.loading.model import load_model
 
-    identity = (fingerprint(ref), tokenizer_fingerprint(ref), device, dtype, attentions)
+    how: dict[str, Any] = {"device": device, "dtype": dtype, "attentions": attentions}
+    identity = (fingerprint(ref), tokenizer_fingerprint(ref), *how.values(), layerwise)
     while not _turn.acquire(timeout=LOOK_UP_SECONDS):
         tick(0.0, "waiting for another model to finish")
     try:
@@ -58,7 +66,7 @@ def borrow_model(
         if identity not in _resident:
             release_model()
             tick(0.0, f"loading {ref}")
-            _resident[identity] = load_model(ref, device=device, dtype=dtype, attentions=attentions)
+            _resident[identity] = load_model(ref, layerwise=layerwise, **how)
         yield _resident[identity]
     finally:
         for loaded in list(_resident.values()):
@@ -68,6 +76,31 @@ def borrow_model(
             else:
                 _start_farewell()
         _turn.release()
+
+
+def is_layerwise(
+    info: ModelInfo, device: str = "cpu", width: int = 4, *, random: bool = False
+) -> bool:
+    """Whether a model's layers stay on the disk until they run, where that is asked for.
+
+    It is so where its weights are large or do not fit the free memory, and its layers can be run
+    alone.
+
+    Args:
+        info: Its description.
+        device: "cpu", "cuda" or "mps".
+        width: Bytes of a number in memory.
+        random: Whether its weights are drawn; their numbers must not depend on the free memory.
+    """
+    size = width * info.parameters
+    architecture = ARCHITECTURES[info.model_type]
+    if architecture.family == "encoder-decoder" or architecture.inseparable:
+        return False
+    if device.startswith("cuda") and not random:
+        import torch
+
+        return bool(size > torch.cuda.mem_get_info()[0] / 2)
+    return size > WHOLE or (size > free_memory() and not random)
 
 
 def release_model() -> None:

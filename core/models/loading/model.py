@@ -31,13 +31,17 @@ from core.models.loading.construction import (
     open_config,
     seeded,
 )
+from core.models.loading.memory import is_layerwise
 from core.models.loading.reading import read_model
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
 from core.models.references import ModelRef, parse_ref
+from core.runs.process.memory import free_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+    from core.models.loading.layerwise import Layerwise
 
 DTYPES = ("float32", "bfloat16")
 # a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
@@ -45,6 +49,7 @@ UNEXPLAINED = 4
 EXPECTED_MISSING = re.compile(
     r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)"
 )  # unused or computed, never learned
+NOTHING_MISSING: dict[str, Any] = {"missing_keys": ()}
 HEADS = (
     *("ForMaskedLM", "ForPreTraining", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration"),
     *("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"),
@@ -53,12 +58,17 @@ HEADS = (
 
 @dataclass
 class LoadedModel:
-    """A model ready to run: in evaluation mode, without gradients, on its device."""
+    """A model ready to run: in evaluation mode, without gradients, on its device.
+
+    `layerwise` holds the weights of a model whose layers are read from the disk one at a time; None
+    where all weights are in memory.
+    """
 
     info: ModelInfo
     model: PreTrainedModel
     tokenizer: Tokenizer
     device: str
+    layerwise: Layerwise | None = None
 
 
 def choose_device() -> str:
@@ -76,6 +86,7 @@ def load_model(
     device: str | None = None,
     attentions: bool = False,
     dtype: str = "float32",
+    layerwise: bool = False,
 ) -> LoadedModel:
     """Load a model without its head, and its tokenizer.
 
@@ -83,14 +94,15 @@ def load_model(
         device: "cpu", "cuda", "mps"; None chooses.
         attentions: Whether attention probabilities will be asked for (eager attention, slower).
         dtype: "float32" or "bfloat16".
+        layerwise: Whether the layers of a large model may stay on the disk until they run; see
+            `memory.is_layerwise`.
 
     Raises:
-        ModelError: If it cannot be found, read or trusted, or lacks weights other than an unused
-            pooler.
+        ModelError: If it cannot be found, read or trusted, lacks weights other than an unused
+            pooler, or does not fit the free memory.
     """
-    return _load(
-        parse_ref(ref), import_transformers().AutoModel, device, attentions, dtype, EXPECTED_MISSING
-    )
+    factory = import_transformers().AutoModel
+    return _load(parse_ref(ref), factory, device, attentions, dtype, layerwise=layerwise)
 
 
 def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedModel:
@@ -107,9 +119,7 @@ def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedM
             f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of "
             f"{', '.join(HEADS)}."
         )
-    return _load(
-        parse_ref(ref), getattr(transformers, name), device, False, "float32", EXPECTED_MISSING
-    )
+    return _load(parse_ref(ref), getattr(transformers, name), device, False, "float32")
 
 
 def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
@@ -143,7 +153,8 @@ def _load(
     device: str | None,
     attentions: bool,
     dtype: str,
-    expected: re.Pattern[str],
+    *,
+    layerwise: bool = False,
 ) -> LoadedModel:
     import torch
 
@@ -155,19 +166,30 @@ def _load(
     folder = locate(ref)
     tokenizer = load_tokenizer(ref)
     number = getattr(torch, dtype)
+    chosen = device or choose_device()
     options: dict[str, Any] = {
         "dtype": number,
         **({"attn_implementation": "eager"} if attentions else {}),
     }
+    weights: Layerwise | None = None
     try:
         config = open_config(folder)
         _check_implied(ref, implied_numbers(factory, config), info.parameters)
         with MAKING_A_MODEL:
-            if ref.random:
-                model = _draw(factory, config, options)
+            if layerwise and is_layerwise(info, chosen, number.itemsize, random=ref.random):
+                from core.models.loading.layerwise import open_layerwise
+
+                weights, report = open_layerwise(
+                    factory, folder, config, options, chosen, info, random=ref.random
+                )
+                model = weights.model
+            elif too_much := _lacking(ref, info, number.itemsize):
+                raise too_much
+            elif ref.random:
+                model, report = _draw(factory, config, options), NOTHING_MISSING
             else:
                 model, report = read_model(factory, folder, config, options)
-                _check_complete(ref, report, expected)
+        _check_complete(ref, report)
     except ModelError:
         raise
     except (
@@ -175,10 +197,9 @@ def _load(
     ) as error:  # the library raises whatever its many loaders raise; each is this model's fault
         raise _unreadable(ref, error) from error
     model.requires_grad_(False)
-    chosen = device or choose_device()
-    model = model.eval().to(chosen)
+    model = model.eval() if weights else model.eval().to(chosen)
     check_model(model, info.model_type, f"{info.fingerprint} {type(model).__name__} {dtype}")
-    return LoadedModel(info, model, tokenizer, chosen)
+    return LoadedModel(info, model, tokenizer, chosen, weights)
 
 
 def _check_implied(ref: ModelRef, implied: int, held: int) -> None:
@@ -203,8 +224,19 @@ def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel
     return cast("PreTrainedModel", drawn.to(options["dtype"]))
 
 
-def _check_complete(ref: ModelRef, report: dict[str, Any], expected: re.Pattern[str]) -> None:
-    missing = sorted(name for name in report["missing_keys"] if not expected.search(name))
+def _lacking(ref: ModelRef, info: ModelInfo, width: int) -> ModelError | None:
+    """Make the error of a model that does not fit the free memory as a whole; None if it does."""
+    size, free = width * info.parameters, free_memory()
+    if size <= free:
+        return None
+    return ModelError(
+        f"{ref} takes {size / 1e9:,.1f} GB of memory where all its layers are needed at once, and "
+        f"{free / 1e9:,.1f} GB are free: close other programs, or choose a smaller model."
+    )
+
+
+def _check_complete(ref: ModelRef, report: dict[str, Any]) -> None:
+    missing = sorted(name for name in report["missing_keys"] if not EXPECTED_MISSING.search(name))
     misfits = sorted(str(entry) for entry in report.get("mismatched_keys", ()))
     if missing or misfits:
         what = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import numpy as np
 
 import core.models.files.checkpoints as checkpoints
 from core.models.files.opening import ROUNDING, is_quantised, open_weights
+from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
 
 
@@ -34,11 +36,10 @@ def read_model(
     """
     settings = checkpoints.read_config(folder)
     options = {**options, "config": config, "output_loading_info": True}
-    if _is_inside(folder):
-        options["key_mapping"] = NAMES
+    if names := renamed(folder):
+        options["key_mapping"] = names
     if is_quantised(folder, settings):
-        if hasattr(config, QUANTISATION):
-            delattr(config, QUANTISATION)
+        forget_quantisation(config)
         weights = _dequantise(folder, settings, options["dtype"])
         read = _class_of(factory, config).from_pretrained(None, state_dict=weights, **options)
     else:
@@ -55,15 +56,31 @@ def read_model(
 
 
 def _dequantise(folder: Path, settings: dict[str, Any], dtype: Any) -> dict[str, Any]:
-    """Read all weights of a folder as tensors of one type; tables of whole numbers, which a model
-    computes for itself, are left out."""
+    """Read all weights of a folder as tensors of one type."""
+    entries = numbers_of(open_weights(folder, settings))
+    return {name: as_tensor(entry, dtype) for name, entry in entries.items()}
+
+
+def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
+    """Leave out tables of whole numbers, which a model computes for itself."""
+    return {name: entry for name, entry in entries.items() if entry.dtype in ROUNDING}
+
+
+def as_tensor(entry: Stored, dtype: Any) -> Any:
+    """Read a stored tensor as torch's, in numbers of one type.
+
+    Raises:
+        ModelError: If it cannot be read.
+    """
     import torch
 
-    return {
-        name: torch.from_numpy(np.require(entry.read(), requirements=("C", "W"))).to(dtype)
-        for name, entry in open_weights(folder, settings).items()
-        if entry.dtype in ROUNDING
-    }
+    return torch.from_numpy(np.require(entry.read(), requirements=("C", "W"))).to(dtype)
+
+
+def forget_quantisation(config: Any) -> None:
+    """Take the quantisation out of a configuration, as its weights are dequantised on reading."""
+    if hasattr(config, QUANTISATION):
+        delattr(config, QUANTISATION)
 
 
 def _class_of(factory: Any, config: Any) -> Any:
@@ -72,7 +89,9 @@ def _class_of(factory: Any, config: Any) -> Any:
     return factory if mapping is None else mapping[type(config)]
 
 
-def _is_inside(folder: Path) -> bool:
-    """Whether the model is the language model inside one of images and text."""
+def renamed(folder: Path) -> Mapping[str, str]:
+    """List patterns of names and what stands for them where the model is the language model inside
+    one of images and text; empty for others."""
     path = folder / checkpoints.CONFIG
-    return path.is_file() and is_whole(checkpoints.read_json(path))
+    inside = path.is_file() and is_whole(checkpoints.read_json(path))
+    return NAMES if inside else {}

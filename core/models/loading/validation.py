@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import torch
@@ -170,7 +171,8 @@ def _run(
 def _give(model: nn.Module, architecture: Architecture) -> list[Tensor]:
     """Run the model on a few random tokens that are not special."""
     config: Any = model.config
-    device = next(model.parameters()).device
+    held = (weight.device for weight in chain(model.parameters(), model.buffers()))
+    device = next((place for place in held if place.type != "meta"), torch.device("cpu"))
     drawn = torch.Generator().manual_seed(SEED)
     ids = torch.randint(config.vocab_size // 2, config.vocab_size, (1, TOKENS), generator=drawn).to(
         device

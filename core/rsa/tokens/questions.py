@@ -110,7 +110,7 @@ def read_question(
     borrowed = (
         nullcontext(load_with_head(model, device="cpu"))
         if headed
-        else borrow_model(model, device="cpu")
+        else borrow_model(model, device="cpu", layerwise=True)
     )
     with borrowed as loaded, torch.inference_mode():
         # Included models were trained without a second segment, so its embedding was never learned.

@@ -1,0 +1,295 @@
+"""Models whose layers are read from the disk one at a time, each when it is run.
+
+The model is made without memory for its weights. What stands outside its stack of layers (norms,
+positions, a pooler) is read at once. A layer's weights are read before it runs and dropped after it
+has run, and of the token embedding only the rows of the tokens at hand are read, so that one layer
+is in memory. transformers' own loader puts a layer's tensors in their places, so that what it
+renames, merges and splits is as in the whole model, and the numbers are the same. Quantised weights
+are dequantised as they are read.
+
+Reference: none. Deviations: of a random control each layer is drawn with a seed of its own, so its
+weights are others than those of a control that is drawn as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import core.models.files.checkpoints as checkpoints
+from core.errors import ModelError
+from core.models.architectures import ARCHITECTURES
+from core.models.describing import RANDOM_SEED, ModelInfo
+from core.models.files.opening import open_weights
+from core.models.files.safetensors import NUMBERS, Entry, Stored
+from core.models.loading.construction import maker, seeded
+from core.models.loading.layers import body_of, module_at, stack_of
+from core.models.loading.reading import as_tensor, forget_quantisation, numbers_of, renamed
+from core.runs.process.memory import free_memory
+
+META = "meta"  # torch's device of tensors without memory
+Blank = tuple[nn.Module, str, Tensor]  # a module, the name of a weight in it, and its shape
+
+
+@dataclass
+class Layerwise:
+    """The weights of a model whose layers are on the disk.
+
+    Attributes:
+        model: Its layers and its token embedding have no memory while they do not run.
+        layers: Its stack.
+        tensors: Stored tensors of each layer, by name; empty where weights are drawn.
+        table: The stored token embedding; None where it is read as a whole.
+        settings: How transformers' loader puts tensors into the model.
+        device: Where layers run.
+        blanks: Weights of each layer without memory.
+        held: Layers that stay in memory although they do not run.
+    """
+
+    model: Any
+    layers: nn.ModuleList
+    tensors: list[dict[str, Stored]]
+    table: Entry | None
+    settings: Any
+    device: str
+    blanks: list[list[Blank]] = field(default_factory=list)
+    held: set[int] = field(default_factory=set)
+
+    @contextmanager
+    def holding(self, number: int) -> Iterator[nn.Module]:
+        """Keep a layer in memory for the block, however often it runs."""
+        self.fill(number)
+        self.held.add(number)
+        try:
+            yield self.layers[number]
+        finally:
+            self.held.discard(number)
+            self.drop(number)
+
+    def fill(self, number: int) -> None:
+        """Read a layer's weights into memory.
+
+        Raises:
+            ModelError: If one of them cannot be read.
+        """
+        if number in self.held:
+            return
+        if self.tensors:
+            _put(self.model, _read(self.tensors[number], self.settings.dtype), self.settings)
+        else:
+            self._draw(number)
+        self.layers[number].requires_grad_(False)
+
+    def drop(self, number: int) -> None:
+        """Give back the memory of a layer's weights."""
+        if number not in self.held:
+            for module, name, blank in self.blanks[number]:
+                setattr(module, name, blank)
+
+    def _draw(self, number: int) -> None:
+        """Draw a layer's weights in float32, the same for a configuration each time."""
+        layer = self.layers[number]
+        for module, name, blank in self.blanks[number]:
+            value = torch.zeros_like(blank, dtype=torch.float32, device="cpu")
+            setattr(module, name, nn.Parameter(value) if isinstance(blank, nn.Parameter) else value)
+        with torch.no_grad(), seeded(RANDOM_SEED + 1 + number):
+            for module in layer.modules():
+                self.model._init_weights(module)
+        layer.to(device=self.device, dtype=self.settings.dtype)
+
+    def attach(self, embedding: nn.Module | None) -> None:
+        """Make each layer read its weights when it runs, and the embedding its rows."""
+        for number, layer in enumerate(self.layers):
+            self.blanks.append(_blanks(layer))
+            layer.register_forward_pre_hook(lambda *_, number=number: self.fill(number))
+            layer.register_forward_hook(
+                lambda *_, number=number: self.drop(number), always_call=True
+            )
+        if self.table is not None and embedding is not None:
+            _read_rows_for(embedding, self.table, self.settings.dtype, self.device)
+
+
+def open_layerwise(
+    factory: Any,
+    folder: Path,
+    config: Any,
+    options: Mapping[str, Any],
+    device: str,
+    info: ModelInfo,
+    *,
+    random: bool = False,
+) -> tuple[Layerwise, dict[str, Any]]:
+    """Make a model without its layers' weights.
+
+    Args:
+        factory: transformers' class, or its chooser of classes.
+        folder: Holds the weights.
+        config: As `construction.open_config` returns it.
+        options: dtype, and kind of attention.
+        device: Where the model runs.
+        info: Its description.
+        random: Whether weights are drawn and not read.
+
+    Returns:
+        The weights, with the model; and what transformers reports of missing and unexpected ones.
+
+    Raises:
+        ModelError: If a tensor cannot be read, or two layers do not fit the free memory.
+        Exception: Whatever transformers raises for weights that do not fit.
+    """
+    from transformers.conversion_mapping import get_model_conversion_mapping
+    from transformers.modeling_utils import LoadStateDictConfig
+
+    forget_quantisation(config)
+    with torch.device(META):
+        model = maker(factory)(config, **options)
+    body, architecture = body_of(model), ARCHITECTURES[info.model_type]
+    stack, embedding = stack_of(body, architecture), module_at(body, architecture.embedding)
+    _check_memory(info, stack)
+    settings: dict[str, Any] = {
+        "dtype": options["dtype"],
+        "dtype_plan": model._get_dtype_plan(options["dtype"]),
+        "weight_mapping": get_model_conversion_mapping(model, dict(renamed(folder)) or None),
+    }
+    here = LoadStateDictConfig(device_map={"": device}, **settings)
+    entries = {} if random else numbers_of(open_weights(folder, checkpoints.read_config(folder)))
+    homes = _homes(model, entries, settings["weight_mapping"])
+    layers = [
+        {name: entries[name] for name, home in homes.items() if home.startswith(prefix)}
+        for prefix in (f"{_path(model, layer)}." for layer in stack)
+    ]
+    inside = set().union(*layers)
+    table = _table(model, embedding, homes, entries)
+    if table:
+        inside.add(table)
+    rest = {name: entry for name, entry in entries.items() if name not in inside}
+    absent = {name: torch.empty(entries[name].shape, device=META) for name in inside}
+    blank = LoadStateDictConfig(device_map={"": META}, **settings)
+    report = _put(model, absent, blank)
+    report.missing_keys &= _put(model, _read(rest, options["dtype"]), here).missing_keys
+    entry = entries[table] if table else None
+    weights = Layerwise(
+        model,
+        stack,
+        [] if random else layers,
+        entry if isinstance(entry, Entry) else None,
+        here,
+        device,
+    )
+    if random:  # what is outside the layers is drawn as if it was missing
+        inner = f"{_path(model, stack)}."
+        report.missing_keys -= {name for name in report.missing_keys if name.startswith(inner)}
+    with seeded(RANDOM_SEED):
+        report = type(model)._finalize_model_loading(model, here, report)
+    if random:
+        report.missing_keys.clear()
+    weights.attach(embedding)
+    return weights, report.to_dict()
+
+
+def _check_memory(info: ModelInfo, stack: nn.ModuleList) -> None:
+    """Refuse a model of which two layers do not fit the free memory."""
+    largest = max(sum(w.numel() * w.element_size() for w in layer.parameters()) for layer in stack)
+    if 2 * largest > free_memory():
+        raise ModelError(
+            f"Two layers of {info.ref} take {2 * largest / 1e9:,.1f} GB of memory, and "
+            f"{free_memory() / 1e9:,.1f} GB are free: close other programs, or choose a smaller "
+            "model."
+        )
+
+
+def _path(model: nn.Module, part: nn.Module) -> str:
+    """Find the name of a module in a model."""
+    return next(name for name, module in model.named_modules() if module is part)
+
+
+def _homes(model: Any, entries: Mapping[str, Stored], mapping: list[Any]) -> dict[str, str]:
+    """Find the model's weight that a stored tensor belongs to, as transformers' loader does."""
+    from transformers.core_model_loading import (
+        WeightConverter,
+        WeightRenaming,
+        rename_source_key,
+    )
+
+    renamings = [entry for entry in mapping if isinstance(entry, WeightRenaming)]
+    converters = [entry for entry in mapping if isinstance(entry, WeightConverter)]
+    state = model.state_dict()
+    prefix = model.base_model_prefix
+    homes = {}
+    for name in entries:
+        home, _ = rename_source_key(name, renamings, converters, prefix, state)
+        if home not in state and name in state:
+            home, _ = rename_source_key(name, [], [], prefix, state)
+        homes[name] = home
+    return homes
+
+
+def _table(
+    model: nn.Module,
+    embedding: nn.Module | None,
+    homes: Mapping[str, str],
+    entries: Mapping[str, Stored],
+) -> str:
+    """Find the stored token embedding if its rows can be read singly; "" if they cannot."""
+    if not isinstance(embedding, nn.Embedding):
+        return ""
+    home = f"{_path(model, embedding)}.weight"
+    names = [name for name, place in homes.items() if place == home]
+    if len(names) != 1:
+        return ""
+    entry = entries[names[0]]
+    single = isinstance(entry, Entry) and entry.dtype in NUMBERS
+    return names[0] if single and entry.shape == tuple(embedding.weight.shape) else ""
+
+
+def _read(entries: Mapping[str, Stored], dtype: torch.dtype) -> dict[str, Tensor]:
+    return {name: as_tensor(entry, dtype) for name, entry in entries.items()}
+
+
+def _put(model: Any, tensors: dict[str, Tensor], settings: Any) -> Any:
+    """Put tensors into a model in the places that transformers' loader finds for them.
+
+    Raises:
+        ModelError: If tensors cannot be converted to the model's weights.
+    """
+    from transformers.core_model_loading import convert_and_load_state_dict_in_model
+
+    report, _ = convert_and_load_state_dict_in_model(model, tensors, settings)
+    if report.conversion_errors:
+        name, reason = next(iter(report.conversion_errors.items()))
+        raise ModelError(f"{name} cannot be made of the stored weights ({reason}): get them again.")
+    return report
+
+
+def _blanks(layer: nn.Module) -> list[Blank]:
+    """List the weights of a layer, none of which has memory."""
+    blanks = []
+    for path in layer.state_dict():
+        where, _, name = path.rpartition(".")
+        module = layer.get_submodule(where)
+        blanks.append((module, name, getattr(module, name).to(META)))
+    return blanks
+
+
+def _read_rows_for(embedding: Any, table: Entry, dtype: torch.dtype, device: str) -> None:
+    """Make an embedding read the rows of the tokens that it is given, and no others."""
+    blank, padding = embedding.weight, embedding.padding_idx
+
+    def fill(module: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        tokens, places = torch.unique(given[0], return_inverse=True)
+        rows = torch.from_numpy(table.read_rows(tokens.tolist()))
+        module.weight = nn.Parameter(rows.to(device=device, dtype=dtype), requires_grad=False)
+        module.padding_idx = None  # numbers a row that may not be there
+        return (places, *given[1:])
+
+    def drop(module: Any, given: tuple[Any, ...], output: Any) -> None:
+        module.weight, module.padding_idx = blank, padding
+
+    embedding.register_forward_pre_hook(fill)
+    embedding.register_forward_hook(drop, always_call=True)
