@@ -70,7 +70,7 @@ def _write_model(folder: Path, noise: float) -> None:
         num_attention_heads=HEADS,
         num_key_value_heads=SHARED,
         max_position_embeddings=131_072,
-        rope_theta=500_000.0,
+        rope_parameters={"rope_type": "default", "rope_theta": 500_000.0},
         tie_word_embeddings=True,
         dtype="bfloat16",
         architectures=["LlamaForCausalLM"],
@@ -129,11 +129,11 @@ def run_study(command: str, base: str, tuned: str) -> dict[str, Any]:
 
 def extract_by(choice: str, ref: str, kept: Path) -> dict[str, Any]:
     """Compute the vectors of the text with a model read in one of two ways; keep them."""
-    from core.models.loading import memory
+    from core.models.loading import reading
     from core.text.corpora import read_corpus
     from core.vectors.activations import extract
 
-    memory.WHOLE = EXTRACTIONS[choice]
+    reading.WHOLE = EXTRACTIONS[choice]
     sentences = read_corpus("demo", SENTENCES).words
     np.save(kept / f"{choice}.npy", extract(ref, sentences, device="cpu").vectors)
     return used()

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.errors import ModelError
-from core.models.loading.memory import HELD, WHOLE
+from core.models.loading.reading import HELD, WHOLE
 from core.models.sizes import Size, size_of
 from core.runs.price import Price, on_this_machine, wall_seconds
 

@@ -137,6 +137,12 @@ def token_budget(device: str, d_model: int) -> int:
     return min(CPU_MOST, max(64, CPU_BUDGET // d_model)) if device == "cpu" else GPU_BUDGET
 
 
+def plan(loaded: LoadedModel, sentences: Sequence[Subwords]) -> list[list[int]]:
+    """Batch the sentences that a model reads, by index."""
+    budget = token_budget(loaded.device, loaded.info.d_model)
+    return plan_batches([len(sentence.ids) for sentence in sentences], budget)
+
+
 def read_sentences(
     loaded: LoadedModel,
     sentences: Sequence[Subwords],
@@ -158,14 +164,7 @@ def read_sentences(
     """
     import torch
 
-    budget = token_budget(loaded.device, loaded.info.d_model)
-    batches = plan_batches([len(sentence.ids) for sentence in sentences], budget)
-    if loaded.layerwise is not None:
-        from core.vectors.layerwise import read_by_layer
-
-        yield from read_by_layer(loaded, batches, sentences, donor)
-        return
-    for batch in batches:
+    for batch in plan(loaded, sentences):
         with torch.inference_mode():
             vectors = _read_batch(loaded, [sentences[index] for index in batch], side, donor)
         yield list(zip(batch, vectors, strict=True))

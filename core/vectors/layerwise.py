@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from core.models.loading.layers import Passing, final_norm, first_of
 from core.runs.tasks import tick
-from core.vectors.forward import Pooling, SentenceVectors, Subwords, padded, reader
+from core.vectors.forward import Pooling, SentenceVectors, Subwords, padded, plan, reader
 
 if TYPE_CHECKING:
     from core.models import LoadedModel
@@ -59,22 +59,20 @@ class Pass:
 
 def read_by_layer(
     loaded: LoadedModel,
-    batches: Sequence[Sequence[int]],
     sentences: Sequence[Subwords],
     donor: LoadedModel | None = None,
 ) -> Iterator[list[tuple[int, SentenceVectors]]]:
-    """Run a model over batches of sentences, all of them through one layer after the other.
+    """Run a model over sentences, all batches of them through one layer after the other.
 
     Args:
         loaded: The model, opened layer by layer.
-        batches: Sentences of each batch, by index.
-        sentences: All of them.
+        sentences: As for `forward.read_sentences`.
         donor: As for `forward.read_sentences`, opened layer by layer, too.
 
     Yields:
         For each batch, (index of the sentence, its vectors).
     """
-    weights = _weights_of(loaded)
+    weights, batches = _weights_of(loaded), plan(loaded, sentences)
     with torch.inference_mode():
         passes = _entered(loaded, [[sentences[index] for index in batch] for batch in batches])
         for part in passes if donor is None else ():
@@ -89,10 +87,7 @@ def read_by_layer(
         for number in range(count):
             tick(number / count, f"layer {number + 1} of {count} of {loaded.info.ref}")
             _through(weights, donor, number, passes, norm)
-    parts = iter(passes)
-    del passes
-    for batch in batches:
-        part = next(parts)
+    for batch, part in zip(batches, passes, strict=True):
         yield list(zip(batch, part.pooling.split(part.pooled), strict=True))
         part.pooled.clear()
 

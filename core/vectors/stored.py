@@ -12,7 +12,7 @@ import numpy as np
 from core.errors import ModelError
 from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokenizer_fingerprint
 from core.models.files import checkpoints
-from core.models.loading.memory import HELD, is_layerwise
+from core.models.loading.reading import HELD, is_layerwise
 from core.runs.tasks import span, tick
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ def visit_sentences(
         most = HELD // (4 * reading.layers * reading.info.d_model) if loaded.layerwise else None
         for start, stop in _chunks([len(missing[key]) for key in order], most):
             with span(start / len(order), stop / len(order)):
-                chunk = {key: missing[key] for key in order[start:stop]}
-                made = _compute(reading, loaded, donor, chunk, part)
+                texts = {key: missing[key] for key in order[start:stop]}
+                made = _compute(reading, loaded, donor, texts, part)
             for key, value in made.items():
                 for index in places[key]:
                     place(index, value)
@@ -228,6 +228,7 @@ def _compute(
     """Compute the values of `missing`, after looking in the store once more under the model's
     lock."""
     from core.vectors.forward import cut_sentences, read_sentences
+    from core.vectors.layerwise import read_by_layer
 
     with reading.store.lock(
         reading.identity, waiting=lambda: tick(0.0, "waiting for another process")
@@ -245,7 +246,12 @@ def _compute(
                     "too_long": cut[index].subwords
                 }
         done = 0
-        for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side, donor):
+        read = [cut[index] for index in fit]
+        for batch in (
+            read_by_layer(loaded, read, donor)
+            if loaded.layerwise
+            else read_sentences(loaded, read, reading.side, donor)
+        ):
             for index, vectors in batch:
                 words = missing[absent[fit[index]]]
                 made["words"][reading.key(words, "words")] = _stored_words(vectors)

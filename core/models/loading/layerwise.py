@@ -61,6 +61,22 @@ class Layerwise:
     blanks: list[list[Blank]] = field(default_factory=list)
     held: set[int] = field(default_factory=set)
 
+    def place(
+        self, entries: Mapping[str, Stored], embedding: nn.Module | None
+    ) -> dict[str, Stored]:
+        """Note which stored tensors are read with which layer; return those outside of them."""
+        homes = _homes(self.model, entries, self.settings.weight_mapping)
+        for layer in self.layers:
+            prefix = f"{_path(self.model, layer)}."
+            names = [name for name, home in homes.items() if home.startswith(prefix)]
+            self.tensors.append({name: entries[name] for name in names})
+        inside = set().union(*self.tensors)
+        if table := _table(self.model, embedding, homes, entries):
+            entry = entries[table]
+            self.table = entry if isinstance(entry, Entry) else None
+            inside.add(table)
+        return {name: entry for name, entry in entries.items() if name not in inside}
+
     @contextmanager
     def holding(self, number: int) -> Iterator[nn.Module]:
         """Keep a layer in memory for the block, however often it runs."""
@@ -158,39 +174,26 @@ def open_layerwise(
         "weight_mapping": get_model_conversion_mapping(model, dict(renamed(folder)) or None),
     }
     here = LoadStateDictConfig(device_map={"": device}, **settings)
-    entries = {} if random else numbers_of(open_weights(folder, checkpoints.read_config(folder)))
-    homes = _homes(model, entries, settings["weight_mapping"])
-    layers = [
-        {name: entries[name] for name, home in homes.items() if home.startswith(prefix)}
-        for prefix in (f"{_path(model, layer)}." for layer in stack)
-    ]
-    inside = set().union(*layers)
-    table = _table(model, embedding, homes, entries)
-    if table:
-        inside.add(table)
-    rest = {name: entry for name, entry in entries.items() if name not in inside}
-    absent = {name: torch.empty(entries[name].shape, device=META) for name in inside}
-    blank = LoadStateDictConfig(device_map={"": META}, **settings)
-    report = _put(model, absent, blank)
-    report.missing_keys &= _put(model, _read(rest, options["dtype"]), here).missing_keys
-    entry = entries[table] if table else None
-    weights = Layerwise(
-        model,
-        stack,
-        [] if random else layers,
-        entry if isinstance(entry, Entry) else None,
-        here,
-        device,
-    )
-    if random:  # what is outside the layers is drawn as if it was missing
-        inner = f"{_path(model, stack)}."
-        report.missing_keys -= {name for name in report.missing_keys if name.startswith(inner)}
+    nowhere = LoadStateDictConfig(device_map={"": META}, **settings)
+    weights = Layerwise(model, stack, [], None, here, device)
+    if random:
+        report = _put(model, {}, nowhere)
+        inner = f"{_path(model, stack)}."  # what is outside the layers is drawn as if missing
+        report.missing_keys = {key for key in report.missing_keys if not key.startswith(inner)}
+    else:
+        entries = numbers_of(open_weights(folder, checkpoints.read_config(folder)))
+        rest = weights.place(entries, embedding)
+        absent = {
+            name: torch.empty(entry.shape, device=META)
+            for name, entry in entries.items()
+            if name not in rest
+        }
+        report = _put(model, absent, nowhere)
+        report.missing_keys &= _put(model, _read(rest, options["dtype"]), here).missing_keys
     with seeded(RANDOM_SEED):
         report = type(model)._finalize_model_loading(model, here, report)
-    if random:
-        report.missing_keys.clear()
     weights.attach(embedding)
-    return weights, report.to_dict()
+    return weights, {**report.to_dict(), **({"missing_keys": ()} if random else {})}
 
 
 def _check_memory(info: ModelInfo, stack: nn.ModuleList) -> None:

@@ -14,12 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.models.architectures import ARCHITECTURES
-from core.runs.process.memory import free_memory
 from core.runs.tasks import tick
 
 if TYPE_CHECKING:
-    from core.models.describing import ModelInfo
     from core.models.loading.model import LoadedModel
     from core.models.references import ModelRef
 
@@ -27,8 +24,6 @@ KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
 # collected in its own time: a search through all objects takes longer than the model
 SMALL_PARAMETERS = 10_000_000
-WHOLE = 2**31  # bytes of weights up to which a model is read as a whole
-HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
 LOOK_UP_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 _turn = threading.RLock()
@@ -76,31 +71,6 @@ def borrow_model(
             else:
                 _start_farewell()
         _turn.release()
-
-
-def is_layerwise(
-    info: ModelInfo, device: str = "cpu", width: int = 4, *, random: bool = False
-) -> bool:
-    """Whether a model's layers stay on the disk until they run, where that is asked for.
-
-    It is so where its weights are large or do not fit the free memory, and its layers can be run
-    alone.
-
-    Args:
-        info: Its description.
-        device: "cpu", "cuda" or "mps".
-        width: Bytes of a number in memory.
-        random: Whether its weights are drawn; their numbers must not depend on the free memory.
-    """
-    size = width * info.parameters
-    architecture = ARCHITECTURES[info.model_type]
-    if architecture.family == "encoder-decoder" or architecture.inseparable:
-        return False
-    if device.startswith("cuda") and not random:
-        import torch
-
-        return bool(size > torch.cuda.mem_get_info()[0] / 2)
-    return size > WHOLE or (size > free_memory() and not random)
 
 
 def release_model() -> None:

@@ -31,8 +31,7 @@ from core.models.loading.construction import (
     open_config,
     seeded,
 )
-from core.models.loading.memory import is_layerwise
-from core.models.loading.reading import read_model
+from core.models.loading.reading import is_layerwise, read_model
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
 from core.models.references import ModelRef, parse_ref
@@ -95,7 +94,7 @@ def load_model(
         attentions: Whether attention probabilities will be asked for (eager attention, slower).
         dtype: "float32" or "bfloat16".
         layerwise: Whether the layers of a large model may stay on the disk until they run; see
-            `memory.is_layerwise`.
+            `reading.is_layerwise`.
 
     Raises:
         ModelError: If it cannot be found, read or trusted, lacks weights other than an unused

@@ -1,17 +1,52 @@
-"""Weights into a transformers model, from whatever format the folder has."""
+"""Weights into a transformers model, from whatever format the folder has, and how much of them at
+once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 import core.models.files.checkpoints as checkpoints
+from core.models.architectures import ARCHITECTURES
 from core.models.files.opening import ROUNDING, is_quantised, open_weights
 from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
+from core.runs.process.memory import free_memory
+
+if TYPE_CHECKING:
+    from core.models.describing import ModelInfo
+
+
+WHOLE = 2**31  # bytes of weights up to which a model is read as a whole
+HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
+
+
+def is_layerwise(
+    info: ModelInfo, device: str = "cpu", width: int = 4, *, random: bool = False
+) -> bool:
+    """Whether a model's layers stay on the disk until they run, where that is asked for.
+
+    It is so where its weights are large or do not fit the free memory, and its layers can be run
+    alone.
+
+    Args:
+        info: Its description.
+        device: "cpu", "cuda" or "mps".
+        width: Bytes of a number in memory.
+        random: Whether its weights are drawn; their numbers must not depend on the free memory.
+    """
+    size = width * info.parameters
+    architecture = ARCHITECTURES[info.model_type]
+    if architecture.family == "encoder-decoder" or architecture.inseparable:
+        return False
+    if device.startswith("cuda") and not random:
+        import torch
+
+        return bool(size > torch.cuda.mem_get_info()[0] / 2)
+    return size > WHOLE or (size > free_memory() and not random)
 
 
 def read_model(

@@ -13,10 +13,11 @@ import pytest
 import core.models.loading.model as models
 from core.models import LoadedModel, load_model
 from core.models.architectures import ARCHITECTURES
-from core.models.loading import layerwise, memory
+from core.models.loading import layerwise, memory, reading
 from core.vectors import forward, stored
 from core.vectors.activations import extract
 from core.vectors.forward import SentenceVectors, Subwords
+from core.vectors.layerwise import read_by_layer
 from tests.core.tiny_models import LAYERS, SENTENCES, TYPES, save_tiny
 
 ALONE = [
@@ -54,9 +55,11 @@ CUT = cut(3, 9, 5, 12, 1, 7)
 
 
 def vectors(loaded: LoadedModel, donor: LoadedModel | None = None) -> dict[int, SentenceVectors]:
-    return dict(
-        pair for batch in forward.read_sentences(loaded, CUT, donor=donor) for pair in batch
-    )
+    if loaded.layerwise:
+        batches = read_by_layer(loaded, CUT, donor)
+    else:
+        batches = forward.read_sentences(loaded, CUT, donor=donor)
+    return dict(pair for batch in batches for pair in batch)
 
 
 def same(first: dict[int, SentenceVectors], second: dict[int, SentenceVectors]) -> None:
@@ -94,7 +97,7 @@ def test_equal_to_the_whole_model(tmp_path: Path, monkeypatch, model_type: str) 
         for seed in range(2)
     ]
     whole = [load_model(ref, device="cpu") for ref in refs]
-    monkeypatch.setattr(memory, "WHOLE", 10)
+    monkeypatch.setattr(reading, "WHOLE", 10)
     parts = [load_model(ref, device="cpu", layerwise=True) for ref in refs]
     assert all(part.layerwise for part in parts)
     same(vectors(parts[0]), vectors(whole[0]))
@@ -118,14 +121,14 @@ def test_a_model_saved_with_its_head_and_in_shards_is_read_without_it(
     assert len(set(index["weight_map"].values())) > 2
     ref = f"path:{tmp_path / 'shards'}"
     whole = vectors(load_model(ref, device="cpu"))
-    monkeypatch.setattr(memory, "WHOLE", 10)
+    monkeypatch.setattr(reading, "WHOLE", 10)
     same(vectors(load_model(ref, device="cpu", layerwise=True)), whole)
 
 
 def test_every_layer_is_read_once_for_all_batches(tmp_path: Path, monkeypatch) -> None:
     ref = f"path:{save_tiny(tmp_path / 'llama', 'llama')}"
     expected = extract(ref, SENTENCES, device="cpu")
-    monkeypatch.setattr(memory, "WHOLE", 10)
+    monkeypatch.setattr(reading, "WHOLE", 10)
     read: list[int] = []
     fill = layerwise.Layerwise.fill
 
@@ -136,7 +139,7 @@ def test_every_layer_is_read_once_for_all_batches(tmp_path: Path, monkeypatch) -
 
     loaded = load_model(ref, device="cpu", layerwise=True)
     monkeypatch.setattr(layerwise.Layerwise, "fill", counted)
-    batches = list(forward.read_sentences(loaded, CUT))
+    batches = list(read_by_layer(loaded, CUT))
     assert len(batches) > 2
     assert read == [0, *range(LAYERS)]  # the lowest once more, to see what is called with what
     memory.release_model()
@@ -160,7 +163,7 @@ def test_a_long_text_is_read_in_parts_that_fit_the_memory(monkeypatch) -> None:
 def test_models_between_two_are_read_as_a_whole(tmp_path: Path, monkeypatch) -> None:
     refs = [f"path:{save_tiny(tmp_path / str(seed), 'llama', seed=seed)}" for seed in range(2)]
     expected = extract(refs[1], SENTENCES, device="cpu", between=(refs[0], 0.5))
-    monkeypatch.setattr(memory, "WHOLE", 10)
+    monkeypatch.setattr(reading, "WHOLE", 10)
     from core.runs.store import current_store
 
     current_store().clear()

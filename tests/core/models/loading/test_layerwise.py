@@ -16,8 +16,8 @@ from safetensors.torch import load_file, save_file
 import core.models.loading.model as models
 from core.errors import ModelError
 from core.models import LoadedModel, describe, load_model
-from core.models.loading import layerwise, memory
-from core.models.loading.memory import is_layerwise
+from core.models.loading import layerwise, reading
+from core.models.loading.reading import is_layerwise
 from tests.core import quantised
 from tests.core.tiny_models import LAYERS, save_tiny
 
@@ -37,7 +37,7 @@ def no_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def by_layer(ref: str, monkeypatch: pytest.MonkeyPatch, dtype: str = "float32") -> LoadedModel:
-    monkeypatch.setattr(memory, "WHOLE", 10)
+    monkeypatch.setattr(reading, "WHOLE", 10)
     loaded = load_model(ref, device="cpu", dtype=dtype, layerwise=True)
     assert loaded.layerwise is not None
     return loaded
@@ -177,13 +177,13 @@ def test_a_model_that_is_needed_as_a_whole_must_fit_the_free_memory(monkeypatch,
 def test_large_models_and_those_that_do_not_fit_are_read_by_layer(monkeypatch, llama) -> None:
     info = describe(f"path:{llama}")
     size = 4 * info.parameters
-    monkeypatch.setattr(memory, "free_memory", lambda: float(size + 1))
+    monkeypatch.setattr(reading, "free_memory", lambda: float(size + 1))
     assert not is_layerwise(info)
-    monkeypatch.setattr(memory, "free_memory", lambda: float(size - 1))
+    monkeypatch.setattr(reading, "free_memory", lambda: float(size - 1))
     assert is_layerwise(info)
     assert not is_layerwise(info, width=2)
     assert not is_layerwise(info, random=True)  # its numbers are the same wherever it is drawn
-    monkeypatch.setattr(memory, "WHOLE", size - 1)
+    monkeypatch.setattr(reading, "WHOLE", size - 1)
     assert is_layerwise(info, random=True)
 
 
@@ -192,15 +192,15 @@ def test_models_whose_layers_do_not_run_alone_are_read_as_a_whole(
     monkeypatch, tmp_path, model_type
 ) -> None:
     ref = f"path:{save_tiny(tmp_path / model_type, model_type)}"
-    monkeypatch.setattr(memory, "WHOLE", 10)
+    monkeypatch.setattr(reading, "WHOLE", 10)
     assert load_model(ref, device="cpu", layerwise=True).layerwise is None
 
 
 PEAK = """
 import json, sys
 from pathlib import Path
-from core.models.loading import memory, model
-memory.WHOLE = int(sys.argv[2])
+from core.models.loading import reading, model
+reading.WHOLE = int(sys.argv[2])
 model.load_tokenizer = lambda ref: None
 def peak():
     return 1024 * int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
