@@ -209,7 +209,7 @@ def _check_memory(info: ModelInfo, stack: nn.ModuleList) -> None:
 
 def _path(model: nn.Module, part: nn.Module) -> str:
     """Find the name of a module in a model."""
-    return next(name for name, module in model.named_modules() if module is part)
+    return next(str(name) for name, module in model.named_modules() if module is part)
 
 
 def _homes(model: Any, entries: Mapping[str, Stored], mapping: list[Any]) -> dict[str, str]:

@@ -1,0 +1,37 @@
+"""Estimates of what large models take, whose layers are read one at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.models import costs
+from core.models.loading.reading import HELD, WHOLE
+from core.models.sizes import Size
+
+SMALL = Size(110_000_000, 12, 768, 0)
+LARGE = Size(8_000_000_000, 32, 4096, 0)
+
+
+def test_the_memory_of_a_large_model_is_two_layers_and_what_is_held_of_the_text() -> None:
+    assert 4 * SMALL.parameters < WHOLE < 4 * LARGE.parameters
+    assert costs.resident({"a": SMALL}) == 4 * SMALL.parameters
+    assert costs.resident({"a": SMALL, "b": LARGE}) == 2 * 1_000_000_000 + HELD
+    assert costs.resident({"a": SMALL, "b": LARGE}, whole=True) == 4 * LARGE.parameters
+    assert costs.resident({}) == 0
+
+
+def test_a_large_model_never_takes_more_than_all_its_weights() -> None:
+    shallow = Size(WHOLE // 4 + 1, 2, 4096, 0)
+    assert costs.resident({"a": shallow}) == 4 * shallow.parameters
+
+
+@pytest.mark.parametrize(("size", "most"), [(SMALL, 1), (LARGE, 100)])
+def test_a_large_model_is_read_again_for_every_part_of_a_long_text(size: Size, most: int) -> None:
+    def readings(sentences: float) -> float:
+        numbers = (size.layers + 1) * size.d_model * costs.WORDS * sentences
+        rest = costs.passing(size, sentences) + costs.READING * numbers
+        return (costs.vectors(size, sentences) - rest) / costs.opening(size)
+
+    part = HELD / (4 * (size.layers + 1) * size.d_model * costs.WORDS)  # sentences
+    assert readings(part / 2) == pytest.approx(1)
+    assert readings(100 * part) == pytest.approx(most)
