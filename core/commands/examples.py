@@ -103,7 +103,8 @@ def _rewrites(results: Sequence[Result]) -> Finding:
     least, most = top.iloc[0], top.iloc[-1]
     return Finding(
         f"{short_name(least['model'])} differs most from the base: similarity {_similarity(least)} "
-        f"at layer {least['layer']} after a weight change of {text_of(least['relative_change'])}. "
+        f"at layer {least['layer']} after its weights moved by "
+        f"{text_of(least['relative_change'])} of their size. "
         f"{short_name(most['model'])} differs least: {_similarity(most)} after "
         f"{text_of(most['relative_change'])}.",
         "lines",
@@ -121,7 +122,8 @@ def _rogue(results: Sequence[Result]) -> Finding:
     model = short_name(shift["model"])
     rows = both[both["model"] == shift["model"]]
     return Finding(
-        f"Without {named}, the similarity of {model} to the base at layer {shift['layer']} is "
+        f"Without {named} of the vectors, the similarity of {model} to the base at layer "
+        f"{shift['layer']} is "
         f"{text_of(shift['similarity_without'])} instead of {text_of(shift['similarity'])}: part "
         f"of the measured difference is due to {named}.",
         "lines",
@@ -144,14 +146,14 @@ def _unseen(results: Sequence[Result]) -> Finding:
             for number, name in enumerate(("lookup", "ridge"))
         ]
     return Finding(
-        "On words seen in training, a per-word average leaves "
+        "On words seen in training, a per-word average, which ignores the other model, leaves "
         f"{text_of(error['seen', 'lookup'], 'per cent')} of the variance unexplained and ridge "
         f"{text_of(error['seen', 'ridge'], 'per cent')}. On unseen words they leave "
         f"{text_of(error['unseen', 'lookup'], 'per cent')} and "
         f"{text_of(error['unseen', 'ridge'], 'per cent')}.",
         "bars",
         tuple(series),
-        "held-out error (fraction of variance unexplained)",
+        "held-out error: share of variance unexplained (lower is better)",
     )
 
 
@@ -167,7 +169,8 @@ def _weights(results: Sequence[Result]) -> Finding:
     ]
     chance = float(rows.loc[chosen, "chance"])
     return Finding(
-        f"By the direction of the update, {text_of(rows.loc[chosen, 'share'], 'per cent')} of each "
+        f"By the direction of the weight update, {text_of(rows.loc[chosen, 'share'], 'per cent')} "
+        "of each "
         f"model's {used} nearest neighbours share its task (chance {text_of(chance, 'per cent')}). "
         f"By its size alone, {text_of(rows.loc['norms', 'share'], 'per cent')} do.",
         "bars",
@@ -200,7 +203,7 @@ def _seeds(results: Sequence[Result]) -> Finding:
             Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))
             for name, value in maps.items()
         ),
-        "held-out error (fraction of variance unexplained)",
+        "held-out error: share of variance unexplained (lower is better)",
     )
 
 
@@ -255,7 +258,9 @@ def _frozen(results: Sequence[Result]) -> Finding:
     for model, rows in table.groupby("model", sort=False):
         equal = rows[rows["similarity"] > EQUAL]["layer"]
         after = rows[rows["layer"] == equal.max() + 1]
-        above = [f" ({text_of(value)} one layer higher)" for value in after["similarity"]]
+        above = [
+            f" (similarity {text_of(value)} one layer higher)" for value in after["similarity"]
+        ]
         if len(equal):
             upto = f"{short_name(str(model))} equals the base up to layer {equal.max()}"
             parts.append("".join([upto, *above]))
@@ -274,7 +279,8 @@ def _doses(results: Sequence[Result]) -> Finding:
     chosen, models = str(results[0].spec["vector"]), list(dict.fromkeys(table["model"]))
     listed = " and ".join(short_name(str(model)) for model in models)
     return Finding(
-        f"By the direction of the update, {task[chosen]} of {len(models)} models trained with "
+        f"By the direction of the weight update, {task[chosen]} of {len(models)} models trained "
+        "with "
         f"another learning rate ({listed}) are nearest to their own task. By its size alone "
         f"{task['norms'] or 'none'} {'is' if task['norms'] < 2 else 'are'}; "
         f"{int((by['norms'] == 'dose').sum())} are nearest to other tasks' models with an update "

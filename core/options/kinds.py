@@ -143,7 +143,7 @@ def layers(
 
 def sinks(
     help: str = "Leaves out words whose states hold massive activations, mostly a sentence's first "
-    "word, because they would dominate the result; keep shows what they do to it.",
+    "word, because they would dominate the result; choose keep to see by how much.",
 ) -> Any:
     """Declare what is done with words that are attention sinks, see `core.vectors.sinks`."""
     return choice("Attention sinks", "auto", SINKS, help=help)
@@ -178,7 +178,10 @@ CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
 )
-DRAWS_HELP = "How often sentences are resampled for each band; more draws take longer."
+DRAWS_HELP = (
+    "How often sentences are resampled for each band; more draws make its ends steadier and take "
+    "longer."
+)
 
 
 def _field(kind: Kind, label: str, default: Any, help: str, **more: Any) -> Any:

@@ -41,6 +41,10 @@ MEANINGS = {
         "same words in both models. It compares only the closest words, so it can be low where RSA "
         "is high."
     ),
+    r"two pretraining seeds": (
+        "Two models of one recipe that differ only in their random seed. The number is how similar "
+        "they are to each other at the same layer."
+    ),
     r"JS divergence": (
         "Jensen-Shannon divergence of two distributions over the vocabulary, in bits. 0 means "
         "equal predictions, 1 means that the predictions have nothing in common."
@@ -210,6 +214,14 @@ MEANINGS = {
     r"entropy rank": (
         "The exponential of the entropy of the singular values, taken as shares of their sum. It "
         "counts directions, each by its weight."
+    ),
+    r"recorded parents?": (
+        "The model that a fine-tune was trained from, as its card says; for a checkpoint, the one "
+        "before. The trees are built without reading the cards."
+    ),
+    r"random roots?": (
+        "The same trees, each begun at a model drawn at random. The direction from parent to child "
+        "is then a guess."
     ),
     r"intruder dimensions?": (
         "Leading directions of a fine-tuned matrix that resemble no direction of the base's "

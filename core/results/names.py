@@ -35,14 +35,14 @@ def short_name(ref: str) -> str:
 
     Example:
         >>> short_name("hub:organisation/model"), short_name("random:zoo:seed-0")
-        ('model', 'random seed-0')
+        ('model', 'untrained seed-0')
     """
     if ref in _NAMES.get():
         return _NAMES.get()[ref]
     random, _, rest = ref.rpartition("random:")
     kind, _, name = rest.partition(":")
     short = PurePath(name).name if kind in ("hub", "path") else name
-    return f"random {short or ref}" if random or ref.startswith("random:") else short or ref
+    return f"untrained {short or ref}" if random or ref.startswith("random:") else short or ref
 
 
 def short_names(refs: Iterable[str]) -> dict[str, str]:

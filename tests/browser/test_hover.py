@@ -24,13 +24,13 @@ def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_ur
     expect(charts).to_have_count(2)
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     mark_of(charts.first, "parse-0", 3).hover(force=True)
-    other = charts.nth(1).get_by_text("random seed-0", exact=True)
+    other = charts.nth(1).get_by_text("untrained seed-0", exact=True)
     page.wait_for_function(
         "node => Number(getComputedStyle(node).opacity) < 0.3", arg=other.element_handle()
     )
     for chart in charts.all():
         assert opacity(mark_of(chart, "parse-0", 2)) == 1
-        assert opacity(mark_of(chart, "random seed-0", 2)) < 0.3
+        assert opacity(mark_of(chart, "untrained seed-0", 2)) < 0.3
         assert opacity(chart.get_by_text("parse-0", exact=True)) == 1
     assert opacity(charts.first.get_by_text("parse-0, control", exact=True)) == 1
     page.get_by_role("heading", name="Is syntax still in there?").hover()
@@ -38,7 +38,7 @@ def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_ur
         "node => getComputedStyle(node).opacity === '1'", arg=other.element_handle()
     )
     # The name beside a line does it too, and a click still opens the layer.
-    charts.nth(1).get_by_text("random seed-0", exact=True).hover(force=True)
+    charts.nth(1).get_by_text("untrained seed-0", exact=True).hover(force=True)
     page.wait_for_function(
         "node => Number(getComputedStyle(node).opacity) < 0.3",
         arg=mark_of(charts.first, "parse-0", 3).element_handle(),

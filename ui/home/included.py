@@ -19,7 +19,7 @@ TASKS = {
     "question": "Question type",
     "nli": "Natural language inference",
 }
-METRICS = {"held_out_loss": "loss", "UAS": "UAS", "accuracy": "accuracy"}
+METRICS = {"held_out_loss": "held-out loss", "UAS": "UAS", "accuracy": "accuracy"}
 LOSSES = frozenset({"held_out_loss"})
 COLUMNS = ("models", "trained for", "started from", "score")
 

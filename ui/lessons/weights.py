@@ -53,7 +53,8 @@ WEIGHTS = Lesson(
         "uses only the size of each matrix's update, without any direction. If it comes close, "
         "the size of the update already reveals the task, because some tasks change the weights "
         "more than others. Models that were trained with a higher or lower learning rate "
-        "separate the two explanations: their directions are most similar to those of their own "
+        "(the card *Another learning rate* on the home page) separate the two explanations: their "
+        "directions are most similar to those of their own "
         "task, but their norms are most similar to those of other tasks with updates of the same "
         "size."
     ),

@@ -31,8 +31,8 @@ REASON = (
     "matching the heads first shows whether they correspond."
 )
 HOW_TO_READ = (
-    "First figure: each point is a matched pair of heads; 1 is the same attention, 0 "
-    "unrelated; the grey band is random matching."
+    "First figure: each point is a matched pair of heads; 1 is the same attention, grey random "
+    "matching. Second: errors; lower is better."
 )
 CAVEATS = {
     "The best of few matchings is high by chance.": (

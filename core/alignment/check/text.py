@@ -26,8 +26,8 @@ REASON = (
     "maps' own."
 )
 HOW_TO_READ = (
-    "Height is the error (log scale): 0 is perfect, 1 no better than the mean. Across is the "
-    "bijection's number of blocks; 0: a rotation."
+    "Height is the error (log scale): lower is better, 1 no better than the mean. Across is how "
+    "many blocks build the bijection; 0: a rotation."
 )
 CAVEATS = {
     "The check speaks of these forms only.": (

@@ -69,7 +69,7 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
         "direction",
         "singular_value",
         "Direction",
-        "Singular value (1 = their size)",
+        "Singular value (1 = root mean square)",
         float(drawn["singular_value"].min()) / BEYOND,
         top,
         (1.0, float(table["direction"].max())),

@@ -31,8 +31,8 @@ REASON = (
     "predicts one from the other as well as any linear map does."
 )
 HOW_TO_READ = (
-    "First figure: height is the error; between rotations, both maps would have the same. "
-    "Second: singular values, all 1 for a rotation."
+    "First figure: height is the error, the same for both maps if the spaces are rotations of each "
+    "other. Second: singular values, 1 if so."
 )
 CAVEATS = {
     "A rotation with noise does not have equal singular values.": (
@@ -123,7 +123,7 @@ def make_headline(
     answer = (
         f"{who} are not rotations of each other"
         if facts[0].verdict == NOT_ROTATIONS
-        else f"It is not detectable that {who} are more than rotations of each other"
+        else f"{who} are not detectably different from rotations of each other"
     )
     learnt = " and ".join(
         f"{fact.number.value_text} at layer {fact.layers[0]}"

@@ -193,10 +193,8 @@ def training_sentence(result: Result) -> str:
     ended = curves.groupby(["source", "target", "method", "layer"])["converged"].last()
     missing = int((~ended.astype(bool)).sum())
     if not missing:
-        return (
-            f"All {len(ended)} networks converged: they stopped improving on validation rows at "
-            "three learning rates."
-        )
+        rates = "at each of three falling learning rates"
+        return f"All {len(ended)} networks converged: they stopped improving {rates}."
     return (
         f"{missing} of {len(ended)} networks had not converged at the last training step, so their "
         "errors may be too high."
@@ -274,7 +272,9 @@ def _groups(result: Result) -> list[str]:
     return list(dict.fromkeys(map(str, result.tables["layers"]["group"])))
 
 
-NOTHING_DRAWN = "This study has nothing to draw here."
+NOTHING_DRAWN = (
+    "This result has no map for this view. Add maps under Change, or choose another view."
+)
 VIEWS = (
     View(
         METHOD,

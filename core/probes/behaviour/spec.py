@@ -26,7 +26,7 @@ class BehaviourSpec(Spec):
     """One study: models with a language-model head, scored on minimal pairs and probed."""
 
     models: tuple[str, ...] = options.models(
-        "Models (the first leads)",
+        "Models (the headline is on the first)",
         ("zoo:seed-*",),
         most=40,
         patterns=True,

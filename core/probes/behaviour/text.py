@@ -145,7 +145,7 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
             worse.setdefault(kind, []).append(score)
     notices += [
         f"On pairs of {NAMES[kind]}, the 95 % interval of accuracy lies below 50 % "
-        f"({', '.join(scores)}): {INSTEAD.get(kind, 'the models follow another rule')}."
+        f"({', '.join(scores)}): {INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
         for kind, scores in worse.items()
     ]
     if refused:

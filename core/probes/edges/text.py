@@ -180,8 +180,8 @@ REASON = (
     "adds to knowing the words."
 )
 HOW_TO_READ = (
-    "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted curves "
-    "are probes of random labels, grey lines baselines."
+    "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted: "
+    "probes trained on random labels; grey lines: baselines."
 )
 CAVEATS = {
     "The word alone gives most of its tag.": (

@@ -142,7 +142,9 @@ class ProbeSpec(Spec):
         "Position code",
         "auto",
         POSITIONS,
-        help="Appends a code of each word's position (16 numbers) to its vector.",
+        help="Appends a code of each word's position (16 numbers) to its vector, so that a probe "
+        "can "
+        "tell which words are adjacent.",
     )
     layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
     seeds: int = seeds_option()
@@ -161,8 +163,8 @@ class ProbeSpec(Spec):
     conditional: bool = options.flag(
         "What layers add",
         False,
-        help="Adds probes of each layer beside the static window, to see what the layers add; it "
-        "takes twice as long.",
+        help="Adds probes of each layer together with the static window, to see what the layers "
+        "add; it takes twice as long.",
     )
     sinks: str = options.sinks()
     epochs: int = epochs_option()

@@ -38,7 +38,7 @@ CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarne
 MOST_NAMED = 3  # models that a headline compares with the first
 NOTHING = "No model could be probed; the reasons are below."
 LEADS = {
-    "uuas": "{name} predicts {value} of {edges} at {best}",
+    "uuas": "{name} predicts {value} of {edges} at best ({short})",
     "dspr": "{name} predicts tree distances with rank correlation {value} at {layers}",
     "root": "{name} predicts the root of {value} of sentences at {best}",
     "nspr": "{name} predicts tree depths with rank correlation {value} at {layers}",
@@ -94,8 +94,8 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     assert first.estimate is not None
     layers = tied.get(first.subject, first.layers)
     sentence = LEADS[metric].format(
-        name=name, value=first.estimate.value_text,
-        best=best_in_words(layers), layers=layers_in_words(layers),
+        name=name, value=first.estimate.value_text, best=best_in_words(layers),
+        layers=layers_in_words(layers), short=layers_in_words(layers).replace(" to ", "–"),
         edges="parse edges" if parsed else "gold edges",
     )  # fmt: skip
     if rest and rest[0].subject == first.subject:
@@ -141,7 +141,7 @@ def baseline_name(baseline: str) -> str:
         CONTROL_TREES: "the same probes on control trees",
         EMBEDDINGS: "its layer 0",
         TAGS[0]: "probes on parts of speech",
-        TAGS[1]: "probes on the parts of speech of three words",
+        TAGS[1]: "probes on the parts of speech of a word and its neighbours",
     }
     if baseline in names:
         return names[baseline]
@@ -163,9 +163,9 @@ def _notice(doubt: Statement) -> str:
     if doubt.verdict == TOO_FEW:
         assert doubt.estimate is not None
         return (
-            f"{name}: beside {layers_in_words(doubt.layers)}, the static window predicts less than "
-            f"alone ({doubt.estimate.text} at worst), so there are too few training sentences to "
-            "tell what the layers add."
+            f"{name}: together with {layers_in_words(doubt.layers)}, the static window predicts "
+            f"less than alone ({doubt.estimate.text} at worst), so there are too few training sentences "
+            "to tell what the layers add."
         )
     best = f"the best layer ({layer})"
     if doubt.verdict in (FIRST, LAST):
@@ -234,7 +234,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         )
     if spec.conditional:
         parts.append(
-            "What a layer adds is the score of probes on the layer beside the static window minus "
+            "What a layer adds is the score of probes on the layer and the static window together "
+            "minus "
             "that of the window alone (conditional probing, Hewitt et al. 2021). The window was "
             "reduced to the layer's width by the principal components of the training words."
         )
@@ -267,12 +268,12 @@ REASON = (
 SCORES, ARCS, SENTENCE, RANKS = "By layer", "By arc length", "Sentence", "Rank"  # views
 HOW_TO_READ = {
     SCORES: (
-        "Height is the score: 100 % (or 1) is perfect. Dotted curves are probes of random trees; "
-        "grey lines are baselines, bands 95 % intervals."
+        "Height is the score: 100 % (or 1) is perfect. Dotted curves: probes trained on random "
+        "trees; grey lines: baselines; bands: 95 % intervals."
     ),
     ARCS: (
-        "Height is the share of edges predicted, by the distance of their words (right: no "
-        "adjacent ones). Grey lines are baselines, bands 95 %."
+        "Height is the share of edges (arcs) predicted: first by distance of their words, then by "
+        "layer, without adjacent words. Grey: baselines."
     ),
     SENTENCE: (
         "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "

@@ -90,7 +90,10 @@ def make_headline(statements: Sequence[Statement]) -> str:
     if {GAP, SIMILAR, SIMILAR_BASELINE} <= set(facts):
         parts.append(_states(facts))
     if CHANCE in facts:
-        parts.append(f"Between different words the divergence is {_text(facts[CHANCE])} bits")
+        parts.append(
+            f"At chance level (predictions for two different words) it is {_text(facts[CHANCE])} "
+            "bits"
+        )
     if FOLLOWS in facts:
         parts.append(_follows(facts))
     return " ".join(f"{part}." for part in parts)
@@ -188,8 +191,8 @@ CAVEATS = {
         "run that saw the same text in another order."
     ),
     "Unmasked text is a different question.": (
-        "A masked model that sees the word mostly repeats it, so `--masking unmasked` compares how "
-        "well two models copy. It costs a fifth, which is its only advantage."
+        "A masked model that sees the word mostly repeats it, so reading words unmasked compares "
+        "how well two models copy. It takes a fifth of the time, which is its only advantage."
     ),
     "Rare words differ more in every measure.": (
         "States and predictions of rare words both differ more, which alone makes them correlate. "

@@ -137,7 +137,7 @@ def unequal_sizes(least: float, most: float) -> str:
     return (
         f"The weight changes differ in size ({text_of(least)} to {text_of(most)} of the base's "
         f"weights), so a larger "
-        "difference may only mean longer or faster training. Turn on *Matched size* to compare "
+        "difference may only mean longer or faster training. Turn on “Matched size” to compare "
         "changes of equal size."
     )
 
@@ -145,8 +145,8 @@ def unequal_sizes(least: float, most: float) -> str:
 def without_size(ref: str) -> str:
     """Say why a model is missing where weight changes are matched in size."""
     return (
-        f"{ref} was left out: its weight change cannot be scaled, because it has no size. Turn "
-        f"off matched_size."
+        f"{ref} was left out: its weight change cannot be scaled, because it is zero or cannot be "
+        f"measured. Turn off “Matched size”."
     )
 
 
@@ -275,8 +275,8 @@ REASON = (
 CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of the page
 HOW_TO_READ = {
     CURVES: (
-        "Height is similarity to the base: 1 if words relate to each other as in the base, 0 if "
-        "not at all. The grey band is chance level."
+        "Height is similarity to the base: 1 is the same geometry, 0 unrelated, grey chance "
+        "level. Only layer functions show which layers changed."
     ),
     GRID: (
         "Rows are layers of the base, columns layers of the other model; 1 if words relate to "
@@ -289,11 +289,9 @@ HOW_TO_READ = {
 }
 CAVEATS = {
     "A few dimensions can dominate.": (
-        "Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, "
-        "give RSA .998; "
-        "after standardising it is .002. Compare the curve with *Standardise dimensions* on, or "
-        "drop the largest few "
-        "dimensions."
+        "If two of 768 dimensions are far larger than the others and shared by both models, RSA is "
+        ".998 although the other 766 are unrelated; after standardising it is .002. Compare the "
+        "curve with *Standardise dimensions* on, or drop the largest few dimensions."
     ),
     "A few words can dominate, too.": (
         "RSA correlates all pairs of words, so a word with an unusual vector counts in many pairs. "

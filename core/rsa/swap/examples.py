@@ -131,7 +131,8 @@ def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
         return (
             f"{ref} cannot be scored on these sentences: they have the label {unknown!r}, but its "
             f"labels are "
-            f"{', '.join(head.labels)}. Choose a file with its labels (--labelled)."
+            f"{', '.join(head.labels)}. Give a file of sentences with these labels (--labelled on "
+            "the command line)."
         )
     if 2 * covered < asked.total():
         return (

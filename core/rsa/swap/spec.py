@@ -39,7 +39,7 @@ class SwapSpec(options.Spec):
         low=2,
         high=20,
         help="How often the fine-tune's weight change is rotated at random, for a baseline that "
-        "moves outputs as far; more draws give narrower bands.",
+        "changes outputs as much as reverting does; more draws give narrower bands.",
     )
     random: bool = options.flag(
         "Random layers",

@@ -273,8 +273,8 @@ REASON = (
     "Run it to see whether a task needs a layer, rather than whether the layer looks different."
 )
 HOW_TO_READ = (
-    "Height is the score with layer l, or layers 0 to l, replaced: 1 is perfect. The dashed "
-    "line is the unmodified model; bands are 95 %."
+    "Height is the score with the base's layer l, or its layers 0 to l: 1 is perfect. The "
+    "dashed line is the unmodified model; bands are 95 %."
 )
 CAVEATS = {
     "A layer without loss may still do work.": (

@@ -172,8 +172,8 @@ REASON = (
     "meets its answer."
 )
 HOW_TO_READ = (
-    "Each point is a word, grey outside question and answer; the axes are the two main "
-    "directions, so near points tend to be similar."
+    "Each point is a word; the axes are the directions in which words differ most, so near "
+    "points tend to be alike. Grey words have no role."
 )
 CAVEATS = {
     "Two dimensions are not the whole space.": (

@@ -101,9 +101,8 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
         most = facts[SPECIFIC]
         score = most.number.direction("higher", "lower")
         parts.append(
-            f"Compared with {names[run.subject]}, {names[last.subject]} has its largest advantage "
-            f"at layer "
-            f"{most.layers[0]} ({score})."
+            f"Compared with {names[run.subject]}, {names[last.subject]} is most similar to the "
+            f"final model at layer {most.layers[0]} ({score})."
         )
     return " ".join([*parts, _nearest(statements, steps)])
 

@@ -47,8 +47,8 @@ class TruthSpec(options.Spec):
         low=2,
         high=50,
         help="Planted models per fine-tune, in pairs: what one takes from the fine-tune, the other "
-        "leaves. More of them give narrower bands of states; bands of outputs need more "
-        "fine-tunes.",
+        "leaves. More of them narrow the bands of measures on states; those of measures on "
+        "outputs need more fine-tunes.",
     )
     measures: tuple[str, ...] = options.choices(
         "Measures",

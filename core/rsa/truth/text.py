@@ -130,10 +130,11 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts += [UNFROZEN]
     elif rounded is not None and rounded.estimate is not None:
         parts += [
-            f"In partly frozen models rounded to {rounded.estimate.text} bits, measures detect "
-            f"changed states with AUC "
+            f"Where lower layers were frozen, measures find the states that changed with AUC "
             f"{_range(facts, FROZEN)}; the layer number alone reaches "
             f"{_rival(facts, 'depth', FROZEN)}.",
+            f"Weights were rounded to {rounded.estimate.text} bits, so that unchanged states "
+            "differ a little, too.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
     if (LOWEST, STATE) in facts:

@@ -36,8 +36,8 @@ REASON = (
 MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"  # views
 HOW_TO_READ = {
     MAP: (
-        "Each point is a fine-tune; close points have similar updates (fine-tuned minus base "
-        "weights). In t-SNE and UMAP, gaps mean nothing."
+        "Each point is a fine-tune; near points have similar updates. Stress above .1 means distorted "
+        "distances; t-SNE and UMAP gaps mean nothing."
     ),
     NEIGHBOURS: (
         "Height is the share of a model's k nearest models with its label, at most the dotted "
@@ -48,8 +48,8 @@ HOW_TO_READ = {
         "is shared. The tree joins similar models."
     ),
     DEPTH: (
-        "Height is how many directions hold the chosen share of an update's energy; the dashed "
-        "grey line is a random (Gaussian) matrix."
+        "Height is how many directions hold the chosen share of an update's energy (squared "
+        "singular values); dashed grey is a random matrix."
     ),
 }
 

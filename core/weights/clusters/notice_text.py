@@ -16,7 +16,10 @@ def describe_strangers(base: str, names: str) -> str:
 
 def describe_variants(names: str) -> str:
     """The notice of models that were trained with other settings and not named."""
-    return f"Left out, because they were trained with other settings; name one to add it: {names}."
+    return (
+        "Left out, because they were trained with other settings; to add one, name it under "
+        f"“Fine-tunes”: {names}."
+    )
 
 
 def describe_named_data(names: str) -> str:

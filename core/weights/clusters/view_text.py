@@ -169,12 +169,12 @@ def depth_sentence(result: Result) -> str:
         least = text_of(min(tested), "p")
         return f"{text} No trend with depth is detectable (smallest {least}{note})."
     clauses = [
-        f"{verdict} in {listed([family_label(each.subject) for each in group])}"
+        f"{verdict} in the {listed([family_label(each.subject) for each in group])} matrices"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
     most = text_of(max(each.number.value for each in moving), "p")
     largest = most.replace("=", "≤") if len(moving) > 1 else most
-    of = f"{len(moving)} of {len(trends)} families"
+    of = f"{len(moving)} of {len(trends)}"
     return f"{text} Rank {listed(clauses)} ({of}; {largest})."
 
 

@@ -29,8 +29,8 @@ REASON = (
     "create."
 )
 HOW_TO_READ = (
-    "Height counts a matrix's leading directions that resemble none of the base's (0: all "
-    "resemble some). The dashed grey line is chance."
+    "Height counts a matrix's leading directions that resemble none of the base's (0: "
+    "each resembles one). The dashed grey line is chance."
 )
 
 
@@ -95,14 +95,17 @@ def make_headline(
     if rest and rest[0].verdict != TOO_FEW and single.any():
         counted_singly = [f"{count} in {names[ref]}" for ref, count in single.items() if count]
         text += (
-            f" Single directions are significant over all directions and models together: "
+            f" Corrected for all directions and models, single directions are significant: "
             f"{listed(counted_singly)}."
         )
     means = [
         text_of(float(mean), "amount") + (f" ({names[str(ref)]})" if several else "")
         for ref, mean in rows["null_mean"].items()
     ]
-    return f"{text} A random update of equal norm creates {listed(means)} on average."
+    return (
+        f"{text} A random update of equal norm creates {listed(means)} intruder dimensions on "
+        "average."
+    )
 
 
 def make_methods(spec: IntruderSpec) -> str:

@@ -34,8 +34,8 @@ REASON = (
     "models are relatives, copies or strangers by their weights alone."
 )
 HOW_TO_READ = (
-    "Lines lead from a model to those nearest to it in weights, further from the root to the "
-    "right. Trees begin at the smallest norm."
+    "Lines join models that are nearest in weights, the parent on the left. A tree begins at its "
+    "root, the model with the smallest norm."
 )
 
 
@@ -161,7 +161,7 @@ CAVEATS = {
     "A sibling may be nearer than the parent.": (
         "If two models were fine-tuned on the same data from the same base, the one that was "
         "trained less lies between the base and the other, and looks like its parent. The weights "
-        "cannot tell it from an earlier checkpoint."
+        "cannot distinguish it from an earlier checkpoint."
     ),
     "The direction is the choice of a root.": (
         "A tree in which all models surround one of them has nearly the same parents from any "

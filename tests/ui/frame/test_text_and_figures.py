@@ -133,8 +133,8 @@ def test_the_table_of_included_models_takes_whatever_the_manifest_lacks() -> Non
     ]
     assert table["score"].tolist() == [
         *(
-            "loss 4.10 nats (baseline 5.40)",
-            "loss 6.20 nats (baseline 5.40)",
+            "held-out loss 4.10 nats (baseline 5.40)",
+            "held-out loss 6.20 nats (baseline 5.40)",
             "accuracy .62 to .67",
             "",
             "",

@@ -44,7 +44,7 @@ MEASURES = {
     "entropy_rank": ("Entropy rank", "null_entropy_rank"),
     "relative_norm": ("Relative size of the update", ""),
 }
-LEVEL_FITS = "a level fits best (AICc)"  # although the test rejects it
+LEVEL_FITS = "no trend by AICc; permutation test"  # which rejects a constant
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 

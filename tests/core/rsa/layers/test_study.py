@@ -580,7 +580,7 @@ def test_a_spec_knows_references_from_nonsense_and_repeats() -> None:
 def test_short_names() -> None:
     assert short_name("zoo:parse-0") == "parse-0"
     assert short_name("hub:org/bert@main") == "bert@main"
-    assert short_name("random:zoo:seed-0") == "random seed-0"
+    assert short_name("random:zoo:seed-0") == "untrained seed-0"
     assert short_names(("hub:a/bert", "hub:b/bert", "zoo:x")) == {
         "hub:a/bert": "hub:a/bert",
         "hub:b/bert": "hub:b/bert",
