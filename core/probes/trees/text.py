@@ -164,8 +164,8 @@ def _notice(doubt: Statement) -> str:
         assert doubt.estimate is not None
         return (
             f"{name}: together with {layers_in_words(doubt.layers)}, the static window predicts "
-            f"less than alone ({doubt.estimate.text} at worst), so there are too few training sentences "
-            "to tell what the layers add."
+            f"less than alone ({doubt.estimate.text} at worst), so there are too few training "
+            "sentences to tell what the layers add."
         )
     best = f"the best layer ({layer})"
     if doubt.verdict in (FIRST, LAST):

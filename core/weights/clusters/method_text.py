@@ -36,8 +36,8 @@ REASON = (
 MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"  # views
 HOW_TO_READ = {
     MAP: (
-        "Each point is a fine-tune; near points have similar updates. Stress above .1 means distorted "
-        "distances; t-SNE and UMAP gaps mean nothing."
+        "Each point is a fine-tune; near points have similar updates. Stress above .1 means "
+        "distorted distances; t-SNE and UMAP gaps mean nothing."
     ),
     NEIGHBOURS: (
         "Height is the share of a model's k nearest models with its label, at most the dotted "
