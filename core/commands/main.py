@@ -22,6 +22,10 @@ COMMANDS = {
         "core.commands.diff",
         "compare a model with its base: every study that fits the pair, and one report",
     ),
+    "sweep": (
+        "core.commands.sweep",
+        "run studies with every combination of the values that a file lists, into one table",
+    ),
     "convert": (
         "core.commands.convert",
         "write a model's pickled, quantised or GGUF weights as safetensors",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from core.catalogue import STUDIES
 from core.commands.pricing import check_price
 from core.errors import PalimpsestError, SpecError
-from core.options import Option, Spec, options_of
+from core.options import Option, Spec, options_of, refs_of
 
 if TYPE_CHECKING:
     from core.runs.price import Price
@@ -92,16 +92,6 @@ def is_stored(study: Study, spec: Spec, store: Store) -> bool:
     except PalimpsestError:
         return False  # running the study gives the error message
     return True
-
-
-def refs_of(spec: Any) -> tuple[str, ...]:
-    """Return the models that a spec names."""
-    named = [
-        getattr(spec, option.name)
-        for option in options_of(type(spec))
-        if option.kind in ("model", "models")
-    ]
-    return tuple(ref for value in named for ref in ((value,) if isinstance(value, str) else value))
 
 
 def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:

@@ -32,7 +32,7 @@ from core.options.kinds import (
     whole,
     words,
 )
-from core.options.option import ALL_LAYERS, MOST_LAYERS, Option, Spec, options_of
+from core.options.option import ALL_LAYERS, MOST_LAYERS, Option, Spec, options_of, refs_of
 
 __all__ = [
     "ALL_LAYERS",
@@ -54,6 +54,7 @@ __all__ = [
     "number",
     "options_of",
     "passage",
+    "refs_of",
     "sampled_words",
     "seed",
     "sentences",

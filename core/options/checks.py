@@ -85,7 +85,7 @@ def _check_pattern(option: Option, value: Any) -> str:
     return f"{kind}:{name}"
 
 
-def _presets(option: Option, value: Any) -> tuple[Any, ...]:
+def matching_presets(option: Option, value: Any) -> tuple[Any, ...]:
     """Expand a pattern of public models such as hub:google/multiberts-seed_*; return anything else
     unchanged.
 
@@ -114,7 +114,7 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
 
 def _check_models(option: Option, value: Any) -> tuple[str, ...]:
     check = _check_pattern if option.patterns else _check_model
-    named = [ref for part in _several(option, value) for ref in _presets(option, part)]
+    named = [ref for part in _several(option, value) for ref in matching_presets(option, part)]
     refs = tuple(dict.fromkeys(check(option, part) for part in named))
     if len(refs) < option.low:
         raise SpecError(f"Choose at least {option.low} under {option.label} ({option.name}).")

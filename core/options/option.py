@@ -229,6 +229,16 @@ def _options_of(spec: Any) -> tuple[Option, ...]:
     return tuple(dataclasses.replace(each.metadata[OPTION], name=each.name) for each in fields)
 
 
+def refs_of(spec: Any) -> tuple[str, ...]:
+    """Return the models that a spec names."""
+    named = [
+        getattr(spec, option.name)
+        for option in options_of(type(spec))
+        if option.kind in ("model", "models")
+    ]
+    return tuple(ref for value in named for ref in ((value,) if isinstance(value, str) else value))
+
+
 def _split(option: Option, text: str) -> list[str]:
     """Read `all` for layers as an empty list; any other text is one value."""
     return [] if option.kind == "layers" and text == ALL_LAYERS else [text]

@@ -22,14 +22,29 @@ class ClusterExecutor(Executor):
     to do. A task whose worker dies is run again by the scheduler, on another.
     """
 
-    def __init__(self, client: Any) -> None:
-        """`client`: a connected distributed.Client."""
-        self._client = client
+    def __init__(self, client: Any, within: Sequence[str] = ()) -> None:
+        """Take a cluster.
+
+        Args:
+            client: A connected distributed.Client.
+            within: Addresses of the workers that all groups prefer; empty for any.
+        """
+        self._client, self._within = client, within
         self._workers: dict[str, list[str]] = {}
+
+    def workers(self) -> dict[str, int]:
+        """Return the addresses of all workers, sorted, and how many tasks each runs at once."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return {address: int(workers[address].get("nthreads", 1)) for address in sorted(workers)}
+
+    def within(self, workers: Sequence[str]) -> ClusterExecutor:
+        """Return the same cluster for a study whose tasks prefer these workers."""
+        return ClusterExecutor(self._client, tuple(workers))
 
     def place(self, tasks: Sequence[Task]) -> None:
         """Assign workers to groups of tasks in proportion, the largest group first."""
-        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        present = [*self.workers()]
+        workers = [address for address in present if address in self._within] or present
         sizes: dict[str, int] = {}
         for task in tasks:
             sizes[task.group] = sizes.get(task.group, 0) + 1

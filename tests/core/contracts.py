@@ -16,7 +16,7 @@ from pathlib import Path
 TOPS = ("app.py", "pages", "ui", "core", "zoo", "benchmarks")
 FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bound to none
     ("app", "pages"),
-    ("ui", "core.commands", "benchmarks"),
+    ("ui", "core.commands", "core.sweep", "benchmarks"),
     ("core.catalogue",),
     ("core.rsa", "core.probes", "core.weights", "core.alignment", "zoo"),
     ("core.study",),

@@ -6,8 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core.commands.study import refs_of
-from core.options import Option, Spec, choice, options_of
+from core.options import Option, Spec, choice, options_of, refs_of
 
 if TYPE_CHECKING:
     from core.results.drawing.paper import Drawing

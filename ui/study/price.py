@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from core.commands.pricing import Pricing, advice
-from core.commands.study import refs_of
 from core.errors import PalimpsestError, SpecError
 from core.limits import Limits, current_limits
+from core.options import refs_of
 from core.results.export import Result
 from core.runs.price import length
 from ui.frame.shared import for_a_second

@@ -419,6 +419,7 @@ from core.runs.runner import Task, run
 from core.runs.store import Store
 from core.runs.tasks import Signal, pure
 from tests.core.runs.test_runner import nap
+from tests.core.workers import two_workers
 tasks = [Task.of(str(n), nap, number=n, log=sys.argv[2]) for n in range(6)]
 run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.done, flush=True))
 """
@@ -612,26 +613,7 @@ def test_a_lost_future_is_a_named_failure(store: Store) -> None:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """A scheduler here and two workers, processes with a store each."""
-    distributed = pytest.importorskip("distributed")
-    folder = tmp_path_factory.mktemp("cluster")
-    options = {
-        "nthreads": 1,
-        "dashboard_address": None,
-        "local_directory": str(folder),
-        "host": "127.0.0.1",
-    }
-    workers = {
-        name: {
-            "cls": distributed.Nanny,
-            "options": options | {"env": {"PALIMPSEST_STORE": str(folder / name)}},
-        }
-        for name in ("one", "two")
-    }
-    scheduler = {
-        "cls": distributed.Scheduler,
-        "options": {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0"},
-    }
-    with distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster:
+    with two_workers(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
 
 

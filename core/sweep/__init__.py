@@ -1,0 +1,1 @@
+"""A sweep: one study or several with every combination of the values that a file lists."""

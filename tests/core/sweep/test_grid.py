@@ -1,0 +1,152 @@
+"""A sweep's file: combinations, names, and one clear sentence for what is wrong in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.catalogue import STUDIES
+from core.errors import SpecError
+from core.rsa.layers.spec import RsaSpec
+from core.sweep import grid
+from core.sweep.grid import Sweep, read_sweep
+from tests.core.sweep.naps import napping  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("napping")
+
+
+def sweep_of(folder: Path, text: str) -> Sweep:
+    path = folder / "some.yaml"
+    path.write_text(text, encoding="utf8")
+    return read_sweep(path)
+
+
+def test_lists_are_crossed_and_single_values_are_the_same_everywhere(tmp_path: Path) -> None:
+    sweep = sweep_of(
+        tmp_path,
+        """
+        study: rsa
+        compare: [zoo:parse-0, [zoo:nli-0, zoo:nli-1]]
+        measure: [rsa, cka-debiased]
+        pool-runs: false
+        drop_influential: 0
+        draws: "100"
+        """,
+    )
+    specs = [cell.spec for cell in sweep.cells]
+    assert specs == [
+        RsaSpec(compare=compare, measure=measure, pool_runs=False, draws=100)
+        for compare in (("zoo:parse-0",), ("zoo:nli-0", "zoo:nli-1"))
+        for measure in ("rsa", "cka-debiased")
+    ]
+    assert sweep.name == "some"
+    assert sweep.cells[2].name == "rsa: compare zoo:nli-0 zoo:nli-1, measure rsa"
+    assert len({cell.key for cell in sweep.cells}) == 4
+    assert sweep.cells[0].models == ("zoo:seed-0", "zoo:parse-0")
+    again = sweep_of(
+        tmp_path, "study: rsa\nmeasure: rsa\ncompare: zoo:parse-0\ndraws: 100\npool_runs: false"
+    )
+    assert again.cells[0].key == sweep.cells[0].key, (
+        "a cell is its options, however they are written"
+    )
+
+
+def test_several_studies_share_a_file_and_a_cell_counts_once(tmp_path: Path) -> None:
+    sweep = sweep_of(
+        tmp_path,
+        """
+        - &nap {study: nap, seed: [1, 2, 2], layers: [all, 3, [4, 5]]}
+        - {<<: *nap, seed: 1}
+        - study: nap
+          table: beside
+          seed: 1
+        - study: rsa
+        """,
+    )
+    assert sweep.studies == ("nap", "rsa")
+    assert len(sweep.cells) == 2 * 3 + 1 + 1
+    assert [cell.spec.layers for cell in sweep.cells[:3]] == [(), (3,), (4, 5)]
+    assert sweep.cells[-2].table == "beside"
+    assert sweep.cells[-1].name == "rsa"
+
+
+def test_a_pattern_in_a_list_is_a_cell_for_each_model_and_alone_it_is_one_value(
+    zoo: Path, tmp_path: Path
+) -> None:
+    apart = sweep_of(tmp_path, "study: nap\nmodel: ['zoo:nli-?']\nmodels: ['zoo:seed-?']")
+    assert [cell.models for cell in apart.cells][:2] == [
+        ("zoo:nli-0", "zoo:seed-0"),
+        ("zoo:nli-0", "zoo:seed-1"),
+    ]
+    assert len(apart.cells) == 3 * 2
+    together = sweep_of(tmp_path, "study: nap\nmodels: 'zoo:seed-?'")
+    assert [cell.models for cell in together.cells] == [("zoo:a", "zoo:seed-?")]
+    seeds = sweep_of(tmp_path, "study: nap\nmodel: ['hub:google/multiberts-seed_*']")
+    assert len(seeds.cells) == 25
+
+
+def test_values_that_do_not_go_together_are_the_failure_of_their_cell(tmp_path: Path) -> None:
+    sweep = sweep_of(tmp_path, "study: nap\ngoes: [well, badly]\nseed: [1, 13]")
+    assert [cell.spec is None for cell in sweep.cells] == [False, False, False, True]
+    assert "seed 13" in sweep.cells[3].problem
+    assert len({cell.key for cell in sweep.cells}) == 4
+    with pytest.raises(SpecError, match=r"some\.yaml: .*seed 13"):
+        sweep_of(tmp_path, "study: nap\ngoes: badly\nseed: 13")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("study: rsa\ntexts: demo", "The study rsa has no option 'texts'; the nearest is 'corpus'"),
+        ("study: rsa\nmeasures: rsa", "no option 'measures'; the nearest is 'measure'"),
+        ("study: align\nmethod: ridge", "no option 'method'; the nearest is 'methods'"),
+        ("study: nap\nzzzz: 1", "no option 'zzzz': choose one of model, models, layers, corpus"),
+        ("study: rse", "no study 'rse'; the nearest is 'rsa'"),
+        ("study: rsa\nseed: [1, two]", "seed takes a whole number from 0 to 2,147,483,647, not two"),
+        ("study: rsa\nmeasure: [rsa, {a: 1}]", "measure takes one of"),
+        ("study: rsa\nseed: [[1, 2]]", "seed takes a whole number"),
+        ("study: rsa\nseed: 1.5", "seed takes a whole number"),
+        ("study: rsa\nreferences: maybe", "references takes true or false, not maybe"),
+        ("study: align\nmodels: [zoo:a, zoo:b]", r"at least 2 .* into a list of their own, as in \[\[a, b\]\]"),
+        ("study: rsa\nseed: []", "seed has no value"),
+        ("study: rsa\nseed:", "seed has no value"),
+        ("study: rsa\ncompare: [nonsense]", "'nonsense' is not a model reference"),
+        ("study: rsa\nseed: 1\nseed: 2", "has the key 'seed' twice, again in line 3"),
+        ("- study: rsa\n  goes: &a {b: [*a]}\n  base: {c: 1, c: 2}", "has the key 'c' twice, again in line 3"),
+        ("study: rsa\ncompare: &a [*a]", "compare takes"),
+        ("study: [rsa", "not valid YAML in line"),
+        ("study: !!python/name:os.system", "not valid YAML"),
+        ("", "with the key 'study'"),
+        ("- rsa", "with the key 'study'"),
+        ("seed: 1", "with the key 'study'"),
+        ("study: nap\nseed: [" + ", ".join(map(str, range(200))) + "]\nsteps: [" + ", ".join(map(str, range(200))) + "]", "40,000 cells"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_file_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence) as error:
+        sweep_of(tmp_path, text)
+    assert "some.yaml" in str(error.value)
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SpecError, match="cannot be read: No such file"):
+        read_sweep(tmp_path / "none.yaml")
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SpecError, match="not UTF-8"):
+        read_sweep(tmp_path / "bytes.yaml")
+    monkeypatch.setattr(grid, "LARGEST_FILE", 3)
+    with pytest.raises(SpecError, match="too large"):
+        sweep_of(tmp_path, "study: rsa")
+    monkeypatch.undo()
+    monkeypatch.setattr(grid, "MOST_CELLS", 3)
+    with pytest.raises(SpecError, match="4 cells"):
+        sweep_of(tmp_path, "- {study: nap, seed: [1, 2]}\n- {study: nap, seed: [3, 4]}")
+
+
+def test_every_study_can_be_swept_over_its_seed_or_models(tmp_path: Path) -> None:
+    for name in STUDIES:
+        (cell,) = sweep_of(tmp_path, f"study: {name}").cells
+        assert cell.spec == STUDIES[name].Spec()
