@@ -9,6 +9,7 @@ from ui.frame import shell
 from ui.home.examples import show_examples
 from ui.home.included import included_table
 from ui.home.pair_card import show_pair_card
+from ui.home.sweeps import show_sweeps
 
 shell.open_page(
     "What fine-tuning and random seeds do to a Transformer",
@@ -31,6 +32,8 @@ if zoo_models():
 
 st.header("Compare a model with its base", anchor=False)
 show_pair_card()
+
+show_sweeps()
 
 st.header("Included models", anchor=False)
 with st.container(width=shell.PROSE):

@@ -18,6 +18,7 @@ from core.errors import PalimpsestError
 from core.limits import current_limits
 from core.results.columns import meaning
 from core.results.export import ExportError
+from core.runs.price import length
 from core.runs.store import default_store
 
 if TYPE_CHECKING:
@@ -84,6 +85,21 @@ class State:
     def failed(self) -> int:
         """How many cells failed."""
         return len({failure.cell for failure in self.failures})
+
+    @property
+    def sentence(self) -> str:
+        """Say how many cells are finished, running and failed, and what to do or to expect."""
+        parts = [f"{len(self.finished):,} of {self.cells:,} cells are finished"]
+        if self.failed:
+            parts.append(f"{self.failed:,} failed")
+        if self.now == RUNNING and self.running:
+            parts.append(f"{len(self.running):,} are running")
+        said = ", ".join(parts)
+        if self.now == RUNNING and self.remaining:
+            return f"{said}; about {length(self.remaining)} left."
+        if self.now in (STOPPED, BROKEN):
+            return f"{said}. The sweep was {self.now}; the same command resumes it."
+        return f"{said}."
 
     @property
     def waiting(self) -> int:

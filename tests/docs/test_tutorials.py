@@ -39,7 +39,7 @@ MADE = {
     ),
     "classroom": ("out/before/result.json", "out/homework/result.json"),
     "new-measure": (),
-    "sweep": (),
+    "sweep": ("out/measures/results.parquet", "out/measures/sweep.json"),
     "quick-start": ("out/rsa/result.json",),
     "README": ("out/rsa/result.json",),
 }

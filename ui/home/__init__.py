@@ -1,1 +1,1 @@
-"""The home page: examples, the comparison of a pair, the table of included models."""
+"""The home page: examples, the comparison of a pair, sweeps, the table of included models."""
