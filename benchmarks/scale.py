@@ -4,9 +4,8 @@ cost.
     python -m benchmarks.scale > benchmarks/scale.md
 
 Studies on models of random weights are measured in fresh processes (processor seconds, imports
-included, as in `benchmarks.prices`); one factor is varied at a time. A power law in all factors is
-fitted to the logarithms, with what a study costs before it begins, and extrapolated beside the
-price that the command says. Measurements are kept and not repeated.
+included, as in `benchmarks.prices`); one factor is varied at a time. `Fit` is fitted to them and
+extrapolated, beside the price that the command says. Measurements are kept and not repeated.
 """
 
 from __future__ import annotations
@@ -24,11 +23,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from benchmarks.prices import make_models, measured
+from benchmarks.prices import make_models, measured, used
+from benchmarks.scheduling import workers
 from core.catalogue import STUDIES
 from core.models import costs
 from core.models.sizes import Size
-from core.runs.price import on_this_machine
+from core.runs.store import Store
+from core.sweep.grid import read_sweep
+from core.sweep.running import Run
 
 FACTORS = ("models", "layers", "width", "items")
 BERT_LARGE = Size(335_000_000, 24, 1024, 1_340_000_000)
@@ -85,7 +87,8 @@ CURVES = (
          (1, 6, 384, 200), (1, 6, 768, 200), (1, 6, 192, 100), (1, 6, 192, 400)),
         ("25 MultiBERTs, 300 pairs, 250 sentences, linear maps", (300, 12, 768, 250)),
         BERT_BASE,
-        "Maps by word, Procrustes and ridge, both directions, all layers; no networks.",
+        "Maps by word, Procrustes and ridge, both directions, all layers; no networks. A model's "
+        "vectors are counted once a pair, although they are computed once.",
     ),
     Curve(
         "weights",
@@ -104,7 +107,8 @@ CURVES = (
          (1, 6, 384, 200), (1, 6, 768, 200), (1, 6, 192, 100), (1, 6, 192, 400)),
         ("BERT-large and a fine-tune, 10,000 sentences", (1, 24, 1024, 10_000)),
         BERT_LARGE,
-        "1,000 words sampled whatever the text's length; sentences as long as the demo's.",
+        "1,000 words sampled whatever the text's length; sentences as long as the demo's. The "
+        "bootstrap, which grows with the square of the sentences, hardly shows in 400 of them.",
     ),
 )  # fmt: skip
 
@@ -160,29 +164,56 @@ def measurements(
             yield point, row["cpu"], row["hwm"]
 
 
-def fit(points: np.ndarray, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Fit seconds = start + scale · Π factor^exponent by least squares of logarithms.
+@dataclass(frozen=True)
+class Fit:
+    """seconds = start + models · (each + scale · layers · width^a · items^b).
+
+    A study has a task for each model or pair, and does the same in every layer, so that models and
+    layers count linearly; what is fitted of them is seen in the residuals alone.
+
+    Attributes:
+        start: Seconds before anything begins.
+        each: Seconds of a model or pair, whatever its size.
+        scale: Seconds of a model or pair at the first point that grow with its size.
+        powers: Exponents of width and items.
+        first: The first point.
+    """
+
+    start: float
+    each: float
+    scale: float
+    powers: tuple[float, float]
+    first: tuple[float, ...]
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """Return the seconds at points, of shape "point factor"."""
+        ratios = points / np.array(self.first)
+        grown = ratios[:, 1] * ratios[:, 2] ** self.powers[0] * ratios[:, 3] ** self.powers[1]
+        return np.asarray(self.start + points[:, 0] * (self.each + self.scale * grown))
+
+
+def fit(points: np.ndarray, seconds: np.ndarray) -> Fit:
+    """Fit by least squares of the logarithms, without negative parts.
 
     Args:
         points: Shape "point factor".
         seconds: Shape "point".
-
-    Returns:
-        start, scale at the first point, and exponents, each at least 0; residuals of logarithms.
     """
-    ratios = np.log(points / points[0])
+    first = tuple(points[0])
 
-    def predicted(values: np.ndarray) -> np.ndarray:
-        return np.asarray(values[0] + values[1] * np.exp(ratios @ values[2:]))
+    def of(values: np.ndarray) -> Fit:
+        return Fit(*values[:3], (values[3], values[4]), first)
 
-    start = np.array([seconds.min() / 2, seconds.min() / 2, *np.ones(points.shape[1])])
+    least = seconds.min()
     result = least_squares(
-        lambda values: np.log(predicted(values) / seconds), start, bounds=(1e-6, np.inf)
+        lambda values: np.log(of(values)(points) / seconds),
+        np.array([least / 2, least / 10, least / 4, 1.5, 1.0]),
+        bounds=(0.0, [np.inf, np.inf, np.inf, 3.0, 3.0]),
     )
-    return result.x, result.fun
+    return of(result.x)
 
 
-def price_at(curve: Curve, folder: Path) -> float:
+def price_at(curve: Curve) -> float:
     """Return the processor seconds of the command's price at the predicted size."""
     names = [f"hub:scale/m{number}" for number in range(1001)]
     sizes: Mapping[str, Size] = dict.fromkeys(names, curve.model)
@@ -207,21 +238,47 @@ def show(curve: Curve, folder: Path, kept: Path) -> None:
     print("|---|---|---|---|---|---|---|")
     points = np.array([point for point, _, _ in rows], float)
     seconds = np.array([row[1] for row in rows])
-    varied = np.ptp(points, axis=0) > 0
-    values, residuals = fit(points[:, varied], seconds)
-    for (point, took, held), residual in zip(rows, residuals, strict=True):
-        cells = [*map(str, point[:3]), str(point[3]) if varied[3] else "none"]
-        print(f"| {' | '.join(cells)} | {took:.1f} | {took * np.exp(residual):.1f} | {held:.2f} |")
-    names = [name for name, used in zip(FACTORS, varied, strict=True) if used]
-    powers = " · ".join(f"{n}^{e:.2f}" for n, e in zip(names, values[2:], strict=True))
+    fitted, text = fit(points, seconds), np.ptp(points[:, 3]) > 0
+    for (point, took, held), again in zip(rows, fitted(points), strict=True):
+        cells = [*map(str, point[:3]), str(point[3]) if text else "none"]
+        print(f"| {' | '.join(cells)} | {took:.1f} | {again:.1f} | {held:.2f} |")
+    error = np.sqrt(np.mean(np.log(fitted(points) / seconds) ** 2))
+    sentences = f" · sentences^{fitted.powers[1]:.2f}" if text else ""
+    print(f"\nFitted: {fitted.start:.1f} s + {curve.counted} · ({fitted.each:.2f} s + "
+          f"{fitted.scale:.2f} s · layers · width^{fitted.powers[0]:.2f}{sentences}), the latter "
+          f"relative to the first row; root mean square error {error:.0%}.")  # fmt: skip
     name, large = curve.large
-    ratios = np.log(np.array(large, float)[varied] / points[0, varied])
-    hours = (values[0] + values[1] * np.exp(ratios @ values[2:])) / 3600
-    said = on_this_machine(price_at(curve, folder)) / 3600
-    print(f"\nFitted: {values[0]:.1f} s + {values[1]:.2f} s · {powers}, relative to the first row; "
-          f"root mean square error {np.sqrt(np.mean(residuals**2)):.0%}.")  # fmt: skip
+    hours = float(fitted(np.array([large], float))[0]) / 3600
+    said = price_at(curve) / 3600
     print(f"\n**{name}: {hours:.1f} processor hours, {hours / 2:.1f} hours on two workers** (the "
           f"command's price: {said:.1f} and {said / 2:.1f}). {curve.assumed}")  # fmt: skip
+
+
+def show_workers(folder: Path) -> None:
+    """Print what the same sweep takes on one worker and on two."""
+    print("\n## One worker and two\n")
+    print("Eight cells of RSA (four models of 6 x 384, two measures, 200 sentences) on processes of "
+          "one machine that share a store.\n")  # fmt: skip
+    print("| workers | seconds | processor s, start and imports included | load |")
+    print("|---|---|---|---|")
+    refs = models_of(6, 384, 5, folder)
+    for count in (1, 2):
+        with tempfile.TemporaryDirectory() as name:
+            path, before = Path(name, "scale.yaml"), used()["cpu"]
+            path.write_text(
+                f"study: rsa\nbase: {refs[0]}\ncompare: [{', '.join(refs[1:])}]\n"
+                "measure: [rsa, cka-debiased]\nreferences: false\n"
+            )
+            with workers(count) as executor:
+                sweep = read_sweep(path)
+                began = time.monotonic()
+                state = Run(sweep, Path(name), Store(Path(name, "store"))).run(
+                    sweep.cells, executor
+                )
+                took = time.monotonic() - began
+            assert len(state.finished) == len(sweep.cells), state.failures
+        cells = (str(count), f"{took:.0f}", f"{used()['cpu'] - before:.0f}")
+        print(f"| {' | '.join(cells)} | {os.getloadavg()[0]:.1f} |", flush=True)
 
 
 def main() -> None:
@@ -238,6 +295,8 @@ def main() -> None:
         if arguments.only in ("", curve.study):
             show(curve, arguments.models, arguments.kept)
             sys.stdout.flush()
+    if arguments.only in ("", "workers"):
+        show_workers(arguments.models)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from core.runs.store import Store
 from core.sweep.grid import Sweep, read_sweep
 from core.sweep.running import Run
 
+COUNTS = (0, 1, 2, 4)  # workers; 0 for threads
 CELLS, SECONDS = 500, 1.0
 MODELS, SEEDS, SHORT = 8, 25, 0.2  # of the sweep that shows where tasks run
 
@@ -51,7 +52,7 @@ def workers(count: int, threads: int = 1) -> Iterator[Executor]:
         with open_executor() as executor:
             yield executor
         return
-    from distributed import LocalCluster  # its own processes, each with a store of its own
+    from distributed import LocalCluster  # processes that share a store
 
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
@@ -90,7 +91,7 @@ def main() -> None:
     print(f"{CELLS} cells of one task that sleeps {SECONDS:g} s, through a sweep.\n")
     print("| workers | ideal s | measured s | overhead | processor s of the sweep | load |")
     print("|---|---|---|---|---|---|")
-    for count in (0, 1, 2, 4):
+    for count in COUNTS:
         used = time.process_time()
         took, _ = measure(count, 10, CELLS // 10, SECONDS)
         used = time.process_time() - used

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -184,7 +184,7 @@ class Run:
                 if [*workers] != places:  # a cluster may grow and shrink
                     places = [*workers]
                     turns = deque(in_turns(list(left.values()), self.seconds_of, len(places) or 1))
-                while turns and len(running) < at_once(workers):
+                while turns and len(running) < at_once(workers, executor):
                     cell, home = turns.popleft()
                     del left[cell.key]
                     running[self._start(pool, cell, home, places, executor, signal)] = cell
@@ -304,8 +304,12 @@ def workers_of(executor: Executor) -> dict[str, int]:
     return {str(number): 1 for number in range(TASKS_AT_ONCE)}
 
 
-def at_once(workers: dict[str, int]) -> int:
-    """Count the cells that run side by side: half as many again as tasks, so that no worker waits
-    for a study that plans or collects."""
+def at_once(workers: Mapping[str, int], executor: Executor) -> int:
+    """Count the cells that run side by side.
+
+    Each worker of a cluster has a second task waiting, because the next one comes over the network;
+    threads of this process share one queue, in which one more is enough.
+    """
     tasks = max(sum(workers.values()), 1)
-    return min(tasks + max(1, tasks // 2), MOST_AT_ONCE)
+    more = tasks if isinstance(executor, ClusterExecutor) else 1
+    return min(tasks + more, MOST_AT_ONCE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.results.export import ExportError
+from core.runs.cluster import ClusterExecutor
 from core.runs.runner import open_executor
 from core.runs.store import Store, default_store
 from core.sweep import running
@@ -251,7 +251,7 @@ def test_cells_that_share_a_model_run_in_the_same_process(
     )
     with open_executor(cluster.scheduler_address) as executor:
         assert [*workers_of(executor).values()] == [1, 1]
-        assert at_once(workers_of(executor)) == 3
+        assert at_once(workers_of(executor), executor) == 4
         Run(sweep, tmp_path, default_store()).run(sweep.cells, executor)
     rows = pd.read_parquet(tmp_path / ROWS)
     assert len(rows) == 24
@@ -335,10 +335,10 @@ def test_a_state_that_is_silent_is_broken_off(tmp_path: Path) -> None:
         assert read_state(tmp_path) is None
 
 
-def test_threads_hold_no_more_cells_than_they_can_hide() -> None:
-    assert at_once({"0": 1, "1": 1}) == 3
-    assert at_once({str(n): 4 for n in range(4)}) == 24
-    assert at_once({str(n): 4 for n in range(1000)}) == running.MOST_AT_ONCE
+def test_cells_wait_for_workers_and_not_the_other_way_round() -> None:
     with open_executor() as executor:
-        assert len(workers_of(executor)) == 2
-    assert threading.active_count() < 50
+        assert at_once(workers_of(executor), executor) == 3
+    remote = ClusterExecutor(None)
+    assert at_once({str(n): 4 for n in range(4)}, remote) == 32
+    assert at_once({str(n): 4 for n in range(1000)}, remote) == running.MOST_AT_ONCE
+    assert at_once({}, remote) == 2
