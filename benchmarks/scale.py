@@ -257,8 +257,8 @@ def show(curve: Curve, folder: Path, kept: Path) -> None:
 def show_workers(folder: Path) -> None:
     """Print what the same sweep takes on one worker and on two."""
     print("\n## One worker and two\n")
-    print("Eight cells of RSA (four models of 6 x 384, two measures, 200 sentences) on processes of "
-          "one machine that share a store.\n")  # fmt: skip
+    print("Eight cells of RSA (four models of 6 x 384, two measures, 200 sentences) on processes "
+          "of one machine that share a store.\n")  # fmt: skip
     print("| workers | seconds | processor s, start and imports included | load |")
     print("|---|---|---|---|")
     refs = models_of(6, 384, 5, folder)

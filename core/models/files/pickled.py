@@ -12,7 +12,7 @@ import pickletools
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,13 @@ class PickledTensor:
         """Read the tensor in float32 (float64 if stored so)."""
         wide = self.tensor if self.dtype == "F64" else self.tensor.float()
         return np.ascontiguousarray(wide.detach().numpy())
+
+    def read_part(self, start: int, count: int) -> Float[ndarray, " number"]:
+        """Read consecutive numbers of a matrix, counted row by row, and of its rows only those."""
+        columns = self.shape[1]
+        first, last = start // columns, -(-(start + count) // columns)
+        rows = replace(self, shape=(last - first, columns), tensor=self.tensor[first:last]).read()
+        return rows.ravel()[start - first * columns :][:count]
 
 
 @remembered

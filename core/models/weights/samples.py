@@ -12,6 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
 from core.models.weights.sources import identify, open_model
 from core.models.weights.tensors import Checkpoint
@@ -33,10 +34,14 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
         The numbers by matrix, and the share of the weights' bytes that was read, headers included.
 
     Raises:
-        ModelError: If there are no matrices of floats, they are pickled or quantised, or a file
-            ends before it should.
+        ModelError: If there are no matrices of floats, they are quantised, or a file ends before
+            it should.
     """
-    stored = {name: entry for name, entry in checkpoint.entries.items() if isinstance(entry, Entry)}
+    stored = {
+        name: entry
+        for name, entry in checkpoint.entries.items()
+        if isinstance(entry, Entry | PickledTensor)
+    }
     entries = {
         name: entry
         for name, entry in stored.items()
@@ -44,35 +49,47 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
     }
     if len(stored) < len(checkpoint.entries):
         raise ModelError(
-            f"{checkpoint.ref} has pickled or quantised weights, of which no sample is read: "
-            "convert it to safetensors, or choose another."
+            f"{checkpoint.ref} has quantised weights, of which no sample is read: convert it to "
+            "safetensors, or choose another."
         )
     if not entries:
         raise ModelError(
             f"{checkpoint.ref} has no matrices that could be compared: choose another."
         )
     chosen = sorted(entries, key=lambda name: hashlib.sha256(name.encode()).digest())[:MATRICES]
-    whole = sum(entry.stop - entry.start for entry in stored.values())
+    whole = sum(_bytes_of(entry) for entry in stored.values())
     sample, read = {}, _header_bytes(stored)
     for name in chosen:
         part = _middle(entries[name], SHARE * whole / len(chosen))
-        sample[name] = part.read().astype(np.float64)
-        read += part.stop - part.start
+        sample[name] = part.astype(np.float64)
+        read += len(part) * BYTES_PER_NUMBER[entries[name].dtype]
     return sample, read / (whole or 1)
 
 
-def _middle(entry: Entry, most: float) -> Entry:
-    """Find the place of numbers in the middle of a matrix, of at most so many bytes."""
+def _bytes_of(entry: Entry | PickledTensor) -> int:
+    """Count the bytes of a tensor; pickled ones that are no floats are left out."""
+    if isinstance(entry, Entry):
+        return entry.stop - entry.start
+    return prod(entry.shape) * BYTES_PER_NUMBER[entry.dtype] if entry.dtype in NUMBERS else 0
+
+
+def _middle(entry: Entry | PickledTensor, most: float) -> Float[ndarray, " number"]:
+    """Read numbers in the middle of a matrix, of at most so many bytes."""
     width = BYTES_PER_NUMBER[entry.dtype]
     count = min(prod(entry.shape), MOST, max(2, int(most) // width))
-    start = entry.start + (prod(entry.shape) - count) // 2 * width
-    return replace(entry, shape=(count,), start=start, stop=start + count * width)
+    first = (prod(entry.shape) - count) // 2
+    if isinstance(entry, PickledTensor):
+        return entry.read_part(first, count)
+    start = entry.start + first * width
+    return replace(entry, shape=(count,), start=start, stop=start + count * width).read()
 
 
-def _header_bytes(entries: Mapping[str, Entry]) -> int:
+def _header_bytes(entries: Mapping[str, Entry | PickledTensor]) -> int:
     """Count the bytes of the headers that were read to find the tensors: what is before them."""
     starts: dict[str, int] = {}
     for entry in entries.values():
+        if isinstance(entry, PickledTensor):  # a list of places, which is small
+            continue
         name = entry.file.name
         starts[name] = min(entry.start, starts.get(name, entry.start))
     return sum(starts.values())

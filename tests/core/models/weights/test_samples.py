@@ -1,12 +1,18 @@
-"""Samples are ranges of plain safetensors: weights in other formats are refused with the reason."""
+"""Samples are ranges of plain tensors, pickled or not; quantised weights are refused with the
+reason."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from core.errors import ModelError
+from core.models.files.pickled import PickledTensor
 from core.models.weights.samples import read_sample
 from core.models.weights.sources import open_model
 from tests.core import quantised
@@ -24,3 +30,33 @@ def test_quantised_weights_are_not_sampled(tmp_path: Path, name: str) -> None:
     ref = f"path:{tmp_path / name}"
     with pytest.raises(ModelError, match="no sample is read: convert"):
         read_sample(open_model(ref, ""))
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_pickled_weights_give_the_sample_that_safetensors_give(
+    tmp_path: Path, strided: bool
+) -> None:
+    base = save_tiny(tmp_path / "base", "llama")
+    tensors = load_file(base / "model.safetensors")
+    pickled = tmp_path / "pickled"
+    shutil.copytree(base, pickled)
+    (pickled / "model.safetensors").unlink()
+    if strided:  # as old checkpoints have them: the same numbers, column after column on disk
+        tensors = {
+            name: tensor.t().contiguous().t() if tensor.dim() == 2 else tensor
+            for name, tensor in tensors.items()
+        }
+    buffer = {"position_ids": torch.arange(10)}
+    torch.save(tensors | buffer, pickled / "pytorch_model.bin")
+    plain, read = read_sample(open_model(f"path:{base}", ""))
+    sample, share = read_sample(open_model(f"path:{pickled}", ""))
+    assert list(sample) == list(plain)
+    assert all(np.array_equal(sample[name], plain[name]) for name in plain)
+    assert 0 < share <= read
+
+
+def test_a_part_of_a_pickled_matrix_is_that_of_the_whole() -> None:
+    tensor = torch.arange(35.0).reshape(5, 7)
+    entry = PickledTensor("F32", (5, 7), tensor)
+    for start, count in ((0, 35), (0, 1), (6, 2), (13, 15), (34, 1)):
+        assert entry.read_part(start, count).tolist() == list(range(start, start + count))

@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
@@ -72,6 +74,22 @@ def test_planted_faults_on_a_hub_are_found_from_ranges(
     assert weights, "tensors were read from the hub"
     assert not list((tmp_path / "cache").rglob("model.safetensors")), "no weights were downloaded"
     assert "hub:lab/run-step1600" in " ".join(result.failures)
+
+
+def test_pickled_checkpoints_are_audited_like_others(tmp_path: Path) -> None:
+    for name, folder in {"step-50": "seed-0@step-800", "step-800": "seed-0@step-50"}.items():
+        shutil.copytree(MODELS / folder, tmp_path / name)
+        weights = tmp_path / name / "model.safetensors"
+        torch.save(load_file(weights), weights.with_name("pytorch_model.bin"))
+        weights.unlink()
+    pickled = tuple(f"path:{tmp_path / name}" for name in ("step-50", "step-800"))
+    result = STUDY.run(AuditSpec(models=(*pickled, "zoo:seed-0@step-3200")))
+    verdicts = dict(zip(result.table["model"], result.table["verdict"], strict=True))
+    assert result.failures == {}
+    assert verdicts == dict.fromkeys(pickled, "swapped") | {
+        "zoo:seed-0@step-3200": "fine",
+        "zoo:seed-0": "fine",
+    }
 
 
 @pytest.mark.slow
