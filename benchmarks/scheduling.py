@@ -96,7 +96,7 @@ def main() -> None:
         took, _ = measure(count, 10, CELLS // 10, SECONDS)
         used = time.process_time() - used
         ideal = CELLS * SECONDS / (count or 2)
-        name = f"{count} processes (Dask)" if count else "2 threads"
+        name = f"{count} process{'es' * (count > 1)} (Dask)" if count else "2 threads"
         cells = (f"{ideal:.0f}", f"{took:.1f}", f"{took / ideal - 1:.1%}", f"{used:.1f}")
         print(f"| {name} | {' | '.join(cells)} | {os.getloadavg()[0]:.1f} |", flush=True)
     print(f"\n{MODELS} models, {SEEDS} cells of each, tasks of {SHORT:g} s: where they ran.\n")
