@@ -78,10 +78,10 @@ def read_by_layer(
         for part in passes if donor is None else ():
             part.pooled.append(part.pooling.pool(part.hidden))
         if donor is not None:
-            for part, other in zip(
+            for part, donated in zip(
                 passes, _entered(donor, [part.pooling.batch for part in passes]), strict=True
             ):
-                part.pooled.append(part.pooling.pool(other.hidden))
+                part.pooled.append(part.pooling.pool(donated.hidden))
         norm = final_norm((donor or loaded).model)
         count = len(weights.layers)
         for number in range(count):
