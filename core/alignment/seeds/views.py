@@ -39,7 +39,7 @@ METHOD, LAYER, GAINS = "By method", "By layer", "What the layers add"  # views
 GRID, PAIRS, SPACE, TRAINING = "Layer into layer", "Pair by pair", "The space", "Training"
 HOW_TO_READ = {
     METHOD: (
-        "Across is the share of variance left unexplained: 0 is perfect, 1 no better than the "
+        "Across is the share of variance not predicted: 0 is perfect, 1 no better than the "
         "mean. Boxes are pairs and layers, diamonds means."
     ),
     LAYER: (
