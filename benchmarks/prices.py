@@ -51,18 +51,20 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
             "base": a,
             "compare": (tuned, other),
             "planted": (tuned,),
-            **of(40),
+            **of(20),
             **({"plants": 2} if wide else {}),
         },
     )
-    yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **of(40)}
+    yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **of(20)}
     yield "divergence", {"base": a, "compare": (b,), "others": (), **of(20)}
     yield "weights", {"base": a, "models": (tuned, other)}
     yield "weights intruders", {"base": a, "models": (tuned,)}
+    yield "audit", {"models": (a, b), "end": a, "kind": "seeds"}
     yield "weights lineage", {"models": (a, tuned, other)}
     less: dict[str, Any] = {"seeds": 1, "controls": 1, "epochs": 5} if wide else {}
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
     yield "probe edges", {"models": (a,), "untrained": False, **of(100)}
+    yield "probe behaviour", {"models": (a,), "pairs": 20 if wide else 100, **of(60)}
     for methods in (LINEAR, ("kernel",), ("inn",), ("mlp",)):
         yield (
             "align",

@@ -32,7 +32,8 @@ NOISY = 2e-5  # per side of a large matrix for a random update and its leading d
 BASE = 1e-9  # per cubed side for the decomposition of the base
 HELD = 10  # copies of the largest matrix in memory
 HEADER = 0.01  # processor seconds to open a model for reading
-READ, SKETCHED = 1.5e-8, 5e-8  # per number to read and hash a matrix, and to sketch it twice
+READ, SKETCHED = 4e-8, 5e-8  # per number to read and hash a matrix, and to sketch it twice
+MULTIPLIED = 2 * (costs.SINGLE + costs.DOUBLE)  # bytes of a number as it is and with rows permuted
 PRODUCT = 4e-10  # per number of a model and other model
 KEPT = 2**14 + 4_000  # numbers stored per matrix
 
@@ -91,16 +92,17 @@ def lineage_price(spec: LineageSpec) -> Price:
     sizes = costs.sizes_of(spec.refs)
     here = list(sizes.values())
     most = HELD_PRODUCTS / max(1, len(here))
-    seconds = STARTING
+    seconds, largest = STARTING, 0
     for size in here:
         for (rows, columns), number in _matrices(size, spec.families):
             count = rows * columns
+            largest = max(largest, count)
             each = READ * count + SKETCHED * count * (count > most)
             seconds += number * (each + PRODUCT * min(count, most) * len(here))
     return costs.price_of(
         sizes,
         [seconds + HEADER * len(here)],
-        2 * HELD_PRODUCTS * costs.DOUBLE + _largest(here),
+        MULTIPLIED * min(largest, most) * len(here) + 2 * costs.DOUBLE * largest,
         libraries=costs.NUMPY,
         work=costs.counted(len(here), "model"),
     )

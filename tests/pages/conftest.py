@@ -24,7 +24,7 @@ from core.models import zoo_models
 from core.results.export import table_csv
 from tests import ROOT
 from ui.frame import identity
-from ui.study import downloads, figures, price, results
+from ui.study import downloads, figures, models, price, results
 from ui.study.figures import themed
 
 TIMEOUT = 120  # seconds; a slow machine is no fault of the app
@@ -56,6 +56,7 @@ def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     test may have a box of its own, with other models of the same names."""
     monkeypatch.setattr(identity, "_content", unwrap(identity._content))
     monkeypatch.setattr(price, "_said", unwrap(price._said))
+    monkeypatch.setattr(models, "_included_refs", unwrap(models._included_refs))
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()

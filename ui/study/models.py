@@ -13,6 +13,7 @@ from core.models import parse_ref, zoo_models
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
 from ui.frame.links import Address
+from ui.frame.shared import for_a_second
 from ui.frame.text import plain
 
 MOST_FOUND = 50
@@ -25,11 +26,15 @@ def model_options() -> list[str]:
     """List the references to offer: included models, public ones, those from the Hub."""
     listed = st.session_state.get(FOUND, ())
     refs = (
-        [str(entry["ref"]) for entry in zoo_models()]
-        + [preset.ref for preset in PRESETS]
-        + [model.ref for model in listed]
+        [*_included_refs()] + [preset.ref for preset in PRESETS] + [model.ref for model in listed]
     )
     return list(dict.fromkeys(refs))
+
+
+@for_a_second
+def _included_refs() -> tuple[str, ...]:
+    """List the references of the included models: every control of a form offers them."""
+    return tuple(str(entry["ref"]) for entry in zoo_models())
 
 
 def public_models(address: Address, studies: Mapping[str, Mapping[str, Any]]) -> None:

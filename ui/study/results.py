@@ -24,6 +24,7 @@ from ui.study.figures import show_charts
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.drawing.paper import Drawing
@@ -132,8 +133,10 @@ def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") ->
         result, view, choices: As for `show_view`.
         fold: Title of the expander that holds them; empty for none.
     """
+    wanted = ("rows", view.name, choices, tuple(sorted(names_here().items())))
+    rows = made_once().get(result, wanted, lambda: view.rows(result, *choices))
     with st.expander(fold, icon=":material/table:") if fold else nullcontext():
-        for name, table in view.rows(result, *choices).items():
+        for name, table in rows.items():
             show_table(table, name)
 
 
@@ -188,8 +191,9 @@ def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "")
     if table.empty:
         return
     st.markdown(f"**{plain(title or title_of_table(name))}**")
+    names = names_here()
     st.dataframe(
-        in_words(named_cells(table, names_here())),
+        made_once().get(table, tuple(sorted(names.items())), lambda: _drawn(table, names)),
         hide_index=True,
         column_config={
             str(column): _column(table[column], name, digits) for column in table.columns
@@ -199,12 +203,24 @@ def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "")
     )
 
 
+def _drawn(table: pd.DataFrame, names: Mapping[str, str]) -> pa.Table | pd.DataFrame:
+    """Convert a table to what a browser gets; Streamlit converts one with mixed columns."""
+    import pyarrow as pa
+
+    shown = in_words(named_cells(table, names))
+    try:
+        return pa.Table.from_pandas(shown, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return shown
+
+
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Write truth values as "yes" and "no", which would be drawn as checkboxes."""
     flags = [
         column
         for column in table.columns
-        if set(table[column].dropna().map(type)) & {bool, np.bool_}
+        if (table[column].dtype.kind == "b" or table[column].dtype == object)
+        and set(table[column].dropna().map(type)) & {bool, np.bool_}
     ]
     return table.assign(
         **{column: table[column].map({True: "yes", False: "no"}) for column in flags}

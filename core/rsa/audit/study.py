@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
+STARTING = 0.4  # processor seconds to import numpy
 SECONDS = 0.2  # processor seconds to open a checkpoint and to read a few ranges
 HASHING = 4e-9  # processor seconds per parameter of a file on this machine
 
@@ -140,7 +141,7 @@ def price(spec: AuditSpec) -> Price:
     sizes = costs.sizes_of(spec.refs).values()
     return costs.price_of(
         {},
-        [SECONDS + HASHING * size.parameters for size in sizes],
+        [STARTING, *(SECONDS + HASHING * size.parameters for size in sizes)],
         costs.DOUBLE * sum(min(MATRICES * MOST, SHARE * size.parameters) for size in sizes),
         libraries=costs.NUMPY,
         more_download=2 * SHARE * sum(size.download for size in sizes) / 1e9,  # and the headers

@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 
 import pandas as pd
+import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.results.table_words import LABELS
+from ui.study import results
 from ui.study.results import in_words
 
 TABLE = pd.DataFrame(
@@ -43,6 +46,32 @@ def test_a_table_has_a_title_words_for_columns_and_raw_names_in_its_data() -> No
     assert proto.placeholder == ""
     assert proto.HasField("placeholder")
     assert list(app.dataframe[0].value) == list(TABLE)
+
+
+def test_a_table_is_converted_once_for_all_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    converted: list[pd.DataFrame] = []
+    monkeypatch.setattr(
+        results, "in_words", lambda table: converted.append(table) or in_words(table)
+    )
+    st.cache_resource.clear()
+    for _ in range(2):
+        app = AppTest.from_function(page).run()
+        assert app.dataframe[0].value["rival_value"].isna().tolist() == [False, True]
+    assert len(converted) == 1
+
+
+def mixed_page() -> None:
+    import pandas as pd
+
+    from ui.study.results import show_table
+
+    show_table(pd.DataFrame({"model": ["zoo:parse-0", 3]}), "margins")
+
+
+def test_a_table_with_a_mixed_column_is_shown() -> None:
+    app = AppTest.from_function(mixed_page).run()
+    assert not app.exception
+    assert app.dataframe[0].value["model"].tolist() == ["zoo:parse-0", "3"]
 
 
 def test_truth_values_are_words() -> None:
