@@ -27,6 +27,7 @@ FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
+SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
 BESIDE = 4.0  # as many bytes for layers beside a window: twice as wide, in single precision
 HALF = 2.0  # bytes per number of the vectors that probes read
 WORKING, PARSER = 2.5, 0.12  # copies of one model's vectors; gigabytes of the parser and its trees
@@ -79,7 +80,7 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     refs = spec.refs
     sizes = costs.sizes_of(refs)
     sentences = 2 * spec.pairs * len(spec.kinds)
-    passes = (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
+    passes = SHORT * (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
     tasks = [costs.STARTING]
     tasks += [
         costs.opening(size) * len(spec.kinds) + costs.passing(size, sentences, passes)
