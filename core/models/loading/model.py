@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from core.models.loading.layerwise import Layerwise
 
-DTYPES = ("float32", "bfloat16")
+DTYPES = ("float32", "float64", "bfloat16")
 # a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
 UNEXPLAINED = 4
 EXPECTED_MISSING = re.compile(
@@ -92,7 +92,7 @@ def load_model(
     Args:
         device: "cpu", "cuda", "mps"; None chooses.
         attentions: Whether attention probabilities will be asked for (eager attention, slower).
-        dtype: "float32" or "bfloat16".
+        dtype: "float32", "float64" or "bfloat16".
         layerwise: Whether the layers of a large model may stay on the disk until they run; see
             `reading.is_layerwise`.
 

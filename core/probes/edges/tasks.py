@@ -30,7 +30,7 @@ PLACE_PENALTY = 1.0  # of the classifier of positions, whose features are 0 or 1
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
-@pure("probes.edges", guard=as_identified)
+@pure("probes.edges", version=2, guard=as_identified)
 def probe_edges(
     model: str,
     model_identity: str,
@@ -99,7 +99,7 @@ def probe_edges(
     return joined_layers(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
 
 
-@pure("probes.edge_window", guard=as_identified)
+@pure("probes.edge_window", version=2, guard=as_identified)
 def probe_window(
     model: str,
     model_identity: str,

@@ -107,7 +107,7 @@ def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
     return with_quantisation(with_unknown_share(read, (spec.model,), share, "sentence"), spec)
 
 
-@pure("probes.sentence")
+@pure("probes.sentence", version=2)
 def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...], float]:
     """Trees and vectors of a `SentenceSpec`, and the share of unknown words; raises as
     `run_sentences`."""

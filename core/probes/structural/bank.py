@@ -46,8 +46,8 @@ class Bank:
         self.minimum = np.full(len(maps), np.inf)
         self.active = list(range(len(maps)))
         self.first, self.second = torch.zeros_like(maps), torch.zeros_like(maps)
-        self.steps = torch.zeros(len(maps), 1, 1, device=maps.device)
-        self.rate = torch.full((len(maps), 1, 1), LEARNING_RATE, device=maps.device)
+        self.steps = torch.zeros_like(maps[:, :1, :1])
+        self.rate = torch.full_like(self.steps, LEARNING_RATE)
 
     def state(self) -> Value:
         """Everything needed to resume training."""
@@ -124,7 +124,7 @@ class Bank:
         self, read: Float[Tensor, "item layer d_model"]
     ) -> Float[Tensor, "probe item rank"]:
         """Words projected by every active probe, each from its layer."""
-        projected = torch.empty(len(self.maps), len(read), self.maps.shape[1], device=read.device)
+        projected = read.new_empty(len(self.maps), len(read), self.maps.shape[1])
         for row, mine in self._by_layer():
             maps = self.maps[mine]
             torch.bmm(

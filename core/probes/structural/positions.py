@@ -57,8 +57,8 @@ def measure_vectors(
     )
     for layer in range(layers):  # one at a time: in full precision all would be twice the memory
         values = vectors[:, layer].astype(np.float32)
-        centres[layer] = values.mean(axis=0)
-        sizes[layer] = np.abs(values - centres[layer]).mean() or 1.0
+        centres[layer] = values.mean(axis=0, dtype=np.float64)
+        sizes[layer] = np.abs(values - centres[layer]).mean(dtype=np.float64) or 1.0
     return centres, sizes
 
 

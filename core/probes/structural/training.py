@@ -33,7 +33,7 @@ from core.runs.runner import checkpoint
 from core.runs.store import Value
 
 KINDS = ("distance", "depth")
-FORM = "probes.bank/1"  # format of the stored state; raised when `Bank.state` changes
+FORM = "probes.bank/2"  # format of the stored state; raised when `Bank.state` changes
 DEV_BATCH = 100  # development sentences per batch
 
 
@@ -59,7 +59,7 @@ class TrainedBank:
     """Probes at their best development loss, in the order of the request.
 
     Attributes:
-        maps: One B per probe; rows beyond a probe's rank are 0.
+        maps: One B per probe, trained in double precision; rows beyond a probe's rank are 0.
         dev_losses: Development loss after each epoch; NaN after a probe has stopped.
         best_epoch: Epoch (from 0) whose parameters were kept.
     """
@@ -123,7 +123,8 @@ def train_bank(
         bank, train, dev, kind=kind, seed=seed, epochs=epochs, batch=batch, report=report
     )
     back = np.argsort(order)
-    best, losses = bank.best.cpu().numpy(), np.array(history, dtype=np.float64)
+    best = bank.best.cpu().numpy().astype(np.float32)
+    losses = np.array(history, dtype=np.float64)
     return TrainedBank(best[back], losses[:, back], np.array(bank.best_epoch)[back])
 
 
@@ -205,8 +206,13 @@ def _check(
 def _initial(
     probes: Sequence[Probe], d_model: int, seed: int
 ) -> Float[Tensor, "probe rank d_model"]:
-    """Maps drawn from U(-.05, .05), each with its own generator; zeros beyond a probe's rank."""
-    maps = torch.zeros(len(probes), max(probe.rank for probe in probes), d_model)
+    """Maps drawn from U(-.05, .05), each with its own generator; zeros beyond a probe's rank.
+
+    In double precision: with their signs, absolute errors make a step of training from the last bit
+    of a difference, and in single precision two processors train other probes on the same vectors.
+    """
+    rank = max(probe.rank for probe in probes)
+    maps = torch.zeros(len(probes), rank, d_model, dtype=torch.float64)
     for row, probe in enumerate(probes):
         rng = np.random.default_rng((seed, probe.draw, probe.layer, probe.rank))
         maps[row, : probe.rank] = torch.from_numpy(

@@ -26,7 +26,7 @@ from core.runs.tasks import pure
 from core.vectors.window import windows_of_sentences
 
 
-@pure("probes.positions")
+@pure("probes.positions", version=2)
 def score_positions(
     trees: Trees,
     sizes: tuple[int, int, int],
@@ -48,7 +48,7 @@ def score_positions(
     return train_and_score(position_code(gold.lengths)[:, None], (0,), [gold], sizes, regime)
 
 
-@pure("probes.window", guard=as_identified)
+@pure("probes.window", version=2, guard=as_identified)
 def score_window(
     model: str,
     model_identity: str,
@@ -84,7 +84,7 @@ def score_window(
     return without_maps(scored) | {"notices": notices}
 
 
-@pure("probes.tags")
+@pure("probes.tags", version=2)
 def score_tags(
     trees: Trees,
     tags: tuple[tuple[str, ...], ...],
@@ -111,7 +111,7 @@ def score_tags(
     return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
 
 
-@pure("probes.conditional", guard=as_identified)
+@pure("probes.conditional", version=2, guard=as_identified)
 def score_beside_window(
     model: str,
     model_identity: str,

@@ -32,6 +32,7 @@ from core.runs.tasks import pure
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
 LARGEST_HALF = 65_504.0
 LARGE = 2**29  # bytes of vectors from which on tasks take turns
+EXACT = 50_000_000  # parameters up to which a model reads in double precision
 _LARGE_ONE = threading.Lock()
 
 
@@ -57,7 +58,7 @@ class Regime:
     control: bool = False
 
 
-@pure("probes.train", version=2, guard=as_identified)
+@pure("probes.train", version=3, guard=as_identified)
 def train_probes(
     model: str,
     model_identity: str,
@@ -115,7 +116,7 @@ def train_probes(
     return value
 
 
-@pure("probes.scored", guard=as_identified)
+@pure("probes.scored", version=2, guard=as_identified)
 def score_probes(**arguments: Any) -> Value:
     """Train probes and return what `train_probes` does without the maps, for studies that apply
     them to no sentence."""
@@ -135,10 +136,18 @@ def read_vectors(
 
     A word for which the model's tokenizer gives no token has the vector 0, so that sentences stay
     whole; a notice counts such words.
+
+    A small model reads in double precision on a processor: the vectors, rounded, are then the same
+    on any processor, and so are the probes that are trained on them. In single precision two
+    processors round a few vectors in a thousand otherwise, which is enough for half of the probes
+    to stop at another epoch and to differ by up to 1.5 points.
     """
     from core.vectors.activations import extract
 
-    width = describe(model).d_model
+    info = describe(model)
+    width = info.d_model
+    exact = info.parameters <= EXACT and choose_device() == "cpu"
+    dtype = "float64" if exact else "float32"
     total = sum(map(len, words))
     result = np.zeros((total, len(layers), width), dtype=np.float16)
     notices: list[str] = []
@@ -146,7 +155,7 @@ def read_vectors(
     for first in range(0, len(words), CHUNK):
         chunk = words[first : first + CHUNK]
         with span(first / len(words), (first + len(chunk)) / len(words)):
-            got = extract(model, chunk, layers=layers)
+            got = extract(model, chunk, layers=layers, dtype=dtype)
         starts = start + np.concatenate([[0], np.cumsum([len(sentence) for sentence in chunk])])
         if result.dtype == np.float16 and np.abs(got.vectors).max(initial=0.0) > LARGEST_HALF:
             result = result.astype(np.float32)
