@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from core.probes.trees.spec import ProbeSpec
 
 PARSING = 4e-3  # processor seconds per sentence
-EPOCHS = 22  # until most probes have converged
-PROJECTED = 6.5e-11  # processor seconds per word, rank and dimension
-MEASURED = 2e-9  # processor seconds per word and rank
+EPOCHS = 18  # until most probes have converged
+PROJECTED = 1.5e-10  # processor seconds per word, rank and dimension, in double precision
+MEASURED = 9e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}

@@ -67,8 +67,8 @@ GENERAL: Mapping[str, str] = {
     "trees",
     "value": "the score, in the metric's unit",
     "dev": "the score on development sentences, on which layers are chosen (the metric's unit)",
-    "probes": "number of probes that the score averages, with different initial maps or different "
-    "control trees",
+    "probes": "number of probes that the score averages, with different initial maps and "
+    "orders of sentences, or different control trees",
     "sd": "standard deviation of the score over these probes (the metric's unit)",
     "rival": "the baseline, a simpler explanation of the score: position only, parts of speech "
     "(alone, or of three words), the static window (the model's embeddings of a word and its "

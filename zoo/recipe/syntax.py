@@ -63,7 +63,7 @@ class ProbingPlan:
 
     Attributes:
         sentences: Of train, dev and test, from the front of each, 4 to 40 words long.
-        draws: Probes of each layer, from different initial maps.
+        draws: Probes of each layer, with different initial maps and orders of sentences.
         epochs: At most.
     """
 

@@ -29,6 +29,7 @@ from core.probes.structural.schedule import (
     IMPROVEMENT,
     LEARNING_RATE,
     PATIENCE,
+    STILL,
 )
 from core.runs.store import Value
 
@@ -68,7 +69,7 @@ class Bank:
         projected = self._project(read)
         for block in batch.blocks:
             part = projected[:, block.places]
-            gold = self._own(block.gold)
+            gold = self._own(block.gold).to(read.dtype)
             if self.pairs:
                 part.copy_(
                     distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2)
@@ -91,7 +92,8 @@ class Bank:
         for batch in batches:
             projected = self._project(vectors.index_select(0, batch.words).to(self.maps.dtype))
             for block in batch.blocks:
-                part, gold = _in_sentences(projected[:, block.places], block), self._own(block.gold)
+                part = _in_sentences(projected[:, block.places], block)
+                gold = self._own(block.gold).to(part.dtype)
                 losses = (
                     distance_loss(squared_distances(part), gold, block.lengths)
                     if self.pairs
@@ -101,8 +103,19 @@ class Bank:
                 count += len(block.lengths)
         return (total / count).cpu().numpy()
 
-    def end_epoch(self, epoch: int, losses: Float[np.ndarray, " active"]) -> np.ndarray:
-        """Keep new minima, lower the rate of the other probes, drop those that have stopped."""
+    def end_epoch(
+        self, epoch: int, losses: Float[np.ndarray, " active"], steps: int
+    ) -> Float[np.ndarray, " probe"]:
+        """Keep new minima, lower the rate of the other probes, drop those that have stopped.
+
+        Args:
+            epoch: Its number, from 0.
+            losses: Development losses of the active probes.
+            steps: Steps of an epoch.
+
+        Returns:
+            The losses by probe; NaN where one had stopped before.
+        """
         row = np.full(len(self.best), np.nan)
         row[self.active] = losses
         keep = []
@@ -114,7 +127,8 @@ class Bank:
                 self.rate[slot] *= DECAY
                 for state in (self.first, self.second, self.steps):
                     state[slot] = 0
-            if epoch - self.best_epoch[probe] < PATIENCE:
+            moving = steps * float(self.rate[slot]) >= STILL
+            if epoch - self.best_epoch[probe] < PATIENCE and moving:
                 keep.append(slot)
         if len(keep) < len(self.active):
             self._shrink(keep)

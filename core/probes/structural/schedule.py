@@ -11,5 +11,6 @@ PATIENCE = 5  # epochs without a new minimum after which a probe stops
 LEARNING_RATE = 1e-3
 DECAY = 0.1
 IMPROVEMENT = 1e-4  # of the development loss that makes a new minimum
+STILL = 1e-5  # steps of an epoch times the rate, below which no epoch was seen to make a minimum
 SPREAD = 0.05  # of the initial map's entries
 BETAS, EPSILON = (0.9, 0.999), 1e-8

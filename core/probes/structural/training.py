@@ -1,9 +1,10 @@
-"""Training a bank of structural probes: all layers, seeds and control trees of a model at once.
+"""Training banks of structural probes: all layers and ranks of a model at once, draw by draw.
 
-Every probe of the bank has its own Adam moments, learning rate, best development loss and stopping
-point, so that it is trained as if it were alone; the order of batches and the arithmetic are
-shared. A probe that has stopped leaves the bank. A probe of lower rank than the bank has rows of
-zeros, which have no gradient (they enter the loss squared) and therefore stay zero.
+Every probe of a bank has its own Adam moments, learning rate, best development loss and stopping
+point, so that it is trained as if it were alone; the arithmetic is shared. A probe that has stopped
+leaves the bank. A probe of lower rank than the bank has rows of zeros, which have no gradient (they
+enter the loss squared) and therefore stay zero. Each draw has a bank of its own with an order of
+sentences of its own, so that the spread between draws is that of everything that chance decides.
 
 Reference: Hewitt & Manning 2019, NAACL, appendix A.1, and the published code's `regimen.py`: Adam
 at 1e-3, batches of 20 sentences shuffled each epoch, at most 40 epochs, B drawn from U(-.05, .05);
@@ -11,12 +12,13 @@ after an epoch without a new minimum of the development loss (by more than 1e-4)
 is divided by ten and the moments are reset; a probe stops once its minimum is five epochs old, and
 the parameters of the minimum are kept.
 Deviations: the plateau test uses the same absolute 1e-4 as the minimum test, where the code's
-scheduler takes a relative 1e-4.
+scheduler takes a relative 1e-4; a probe also stops once its rate is so low that an epoch cannot
+move any parameter far enough for a new minimum (see `schedule.STILL`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +29,7 @@ from torch import Tensor
 
 from core.errors import ShapeError, SpecError
 from core.probes.structural.bank import Bank
-from core.probes.structural.batches import Packer, ProbeData
+from core.probes.structural.batches import Batch, Packer, ProbeData
 from core.probes.structural.schedule import BATCH, EPOCHS, SPREAD
 from core.runs.runner import checkpoint
 from core.runs.store import Value
@@ -35,6 +37,7 @@ from core.runs.store import Value
 KINDS = ("distance", "depth")
 FORM = "probes.bank/2"  # format of the stored state; raised when `Bank.state` changes
 DEV_BATCH = 100  # development sentences per batch
+AT_HAND = 2**28  # bytes up to which all vectors are held in double precision
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class Probe:
     Attributes:
         layer: Layer that it reads, by its number in the model.
         rank: Rows of its B.
-        draw: Number of the draw; the initial map depends on (seed, draw, layer, rank) only.
+        draw: Number of the draw; the initial map depends on (seed, draw, layer, rank) only, the
+            order of sentences on (seed, draw).
         target: Index of the set of trees on which it is trained.
     """
 
@@ -90,8 +94,7 @@ def train_bank(
         probes: The probes to train.
         kind: "distance" or "depth".
         layers: Numbers of the vectors' layers, in order; 0 and up by default.
-        seed: Of the initial maps and of the order of sentences in each epoch, the same for all
-            probes.
+        seed: Of the initial maps and of the order of sentences in each epoch.
         epochs: Most passes over the training sentences.
         batch: Sentences per step.
         device: Where to compute.
@@ -114,65 +117,114 @@ def train_bank(
     """
     numbers = tuple(range(train.vectors.shape[1])) if layers is None else tuple(layers)
     _check(train, dev, probes, kind, numbers)
-    order = sorted(range(len(probes)), key=lambda i: numbers.index(probes[i].layer))
-    ordered = [probes[i] for i in order]
-    rows = [numbers.index(probe.layer) for probe in ordered]
-    maps = _initial(ordered, train.vectors.shape[2], seed).to(device)
-    bank = Bank(maps, rows, [probe.target for probe in ordered], kind)
-    history = _train(
-        bank, train, dev, kind=kind, seed=seed, epochs=epochs, batch=batch, report=report
-    )
-    back = np.argsort(order)
-    best = bank.best.cpu().numpy().astype(np.float32)
-    losses = np.array(history, dtype=np.float64)
-    return TrainedBank(best[back], losses[:, back], np.array(bank.best_epoch)[back])
+    rank, d_model = max(probe.rank for probe in probes), train.vectors.shape[2]
+    courses = []
+    for draw in dict.fromkeys(probe.draw for probe in probes):
+        places = [place for place, probe in enumerate(probes) if probe.draw == draw]
+        places.sort(key=lambda place: numbers.index(probes[place].layer))
+        members = [probes[place] for place in places]
+        rows = [numbers.index(probe.layer) for probe in members]
+        maps = _initial(members, (rank, d_model), seed).to(device)
+        bank = Bank(maps, rows, [probe.target for probe in members], kind)
+        courses.append(_Course(bank, places, np.random.default_rng((seed, draw))))
+    history = _train(courses, train, dev, kind=kind, epochs=epochs, batch=batch, report=report)
+    best, epoch = np.zeros((len(probes), rank, d_model), np.float32), np.zeros(len(probes), int)
+    for course in courses:
+        best[course.places] = course.bank.best.cpu().numpy()
+        epoch[course.places] = course.bank.best_epoch
+    return TrainedBank(best, np.array(history, dtype=np.float64), epoch)
+
+
+@dataclass
+class _Course:
+    """The probes of one draw in training, which read the sentences in an order of their own.
+
+    Attributes:
+        bank: The probes.
+        places: Their places in the request.
+        rng: Draws the order of sentences of each epoch.
+    """
+
+    bank: Bank
+    places: list[int]
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        self.drawn: Any = self.rng.bit_generator.state  # of the epoch that is trained
+
+    def batches(self, packer: Packer, skip: int) -> Iterator[Batch]:
+        """The batches of the next epoch, from number `skip`."""
+        self.drawn = self.rng.bit_generator.state
+        return packer.epoch(self.rng, skip)
 
 
 def _train(
-    bank: Bank,
+    courses: Sequence[_Course],
     train: ProbeData,
     dev: ProbeData,
     *,
     kind: str,
-    seed: int,
     epochs: int,
     batch: int,
     report: Callable[[float, str], None] | None,
 ) -> list[np.ndarray]:
-    """Train a bank until every probe has stopped; the development losses after each epoch."""
-    device, count = str(bank.maps.device), len(bank.maps)
-    rng, packer = np.random.default_rng(seed), Packer(train, batch, device)
-    vectors, dev_vectors = train.vectors.to(device), dev.vectors.to(device)
+    """Train banks, an epoch of each in turn, until every probe has stopped; the development losses
+    of all probes after each epoch."""
+    device, count = str(courses[0].bank.maps.device), sum(len(each.places) for each in courses)
+    packer = Packer(train, batch, device)
+    vectors, dev_vectors = (_at_hand(data.vectors.to(device)) for data in (train, dev))
     dev_batches = list(Packer(dev, DEV_BATCH, device).epoch())
     history: list[np.ndarray] = []
-    kept, begun, skip = checkpoint(FORM), 0, 0
+    kept, begun, first, skip = checkpoint(FORM), 0, 0, 0
 
-    def state(epoch: int, step: int, drawn: Any) -> Value:
+    def state(epoch: int, number: int, step: int) -> Value:
+        banks = {
+            f"{place}.{name}": part
+            for place, course in enumerate(courses)
+            for name, part in course.bank.state().items()
+        }
         done = np.stack(history) if history else np.zeros((0, count))
-        return bank.state() | {"history": done, "epoch": epoch, "step": step, "drawn": drawn}
+        drawn = [
+            course.drawn if place == number else course.rng.bit_generator.state
+            for place, course in enumerate(courses)
+        ]
+        where = {"epoch": epoch, "number": number, "step": step, "drawn": drawn}
+        return banks | where | {"history": done}
 
     with torch.inference_mode():
         if (resumed := kept.find()) is not None:
-            bank.restore(resumed)
             history = list(resumed["history"])
-            begun, skip = int(resumed["epoch"]), int(resumed["step"])
-            rng.bit_generator.state = resumed["drawn"]
-        for epoch in range(begun, epochs if bank.active else 0):
-            drawn = rng.bit_generator.state
-            for step, chosen in enumerate(packer.epoch(rng, skip), start=skip):
-                if kept.due:
-                    kept.keep(state(epoch, step, drawn))
-                bank.step(vectors, chosen)
-                if report is not None and step % 10 == 0:
-                    done = (epoch + step / len(packer)) / epochs
-                    report(done, f"{kind} probes, epoch {epoch + 1}")
-            skip = 0
-            history.append(bank.end_epoch(epoch, bank.mean_loss(dev_vectors, dev_batches)))
-            if not bank.active:
+            begun, first, skip = (int(resumed[name]) for name in ("epoch", "number", "step"))
+            for place, course in enumerate(courses):
+                names = [name for name in resumed if name.startswith(f"{place}.")]
+                course.bank.restore({name.partition(".")[2]: resumed[name] for name in names})
+                course.rng.bit_generator.state = resumed["drawn"][place]
+        for epoch in range(begun, epochs):
+            if not any(each.bank.active for each in courses):
                 break
+            if len(history) == epoch:
+                history.append(np.full(count, np.nan))
+            for number, course in enumerate(courses):
+                if number < first or not course.bank.active:
+                    continue
+                for step, chosen in enumerate(course.batches(packer, skip), start=skip):
+                    if kept.due:
+                        kept.keep(state(epoch, number, step))
+                    course.bank.step(vectors, chosen)
+                    if report is not None and step % 10 == 0:
+                        done = epoch + (number + step / len(packer)) / len(courses)
+                        report(done / epochs, f"{kind} probes, epoch {epoch + 1}")
+                losses = course.bank.mean_loss(dev_vectors, dev_batches)
+                history[epoch][course.places] = course.bank.end_epoch(epoch, losses, len(packer))
+                first = skip = 0
         if kept.long:
-            kept.keep(state(epochs, 0, rng.bit_generator.state))
+            kept.keep(state(len(history), 0, 0))
     return history
+
+
+def _at_hand(vectors: Float[Tensor, "item layer d_model"]) -> Float[Tensor, "item layer d_model"]:
+    """In double precision, where that takes little memory; otherwise every batch is converted."""
+    return vectors.double() if vectors.numel() * 8 <= AT_HAND else vectors
 
 
 def _check(
@@ -204,18 +256,17 @@ def _check(
 
 
 def _initial(
-    probes: Sequence[Probe], d_model: int, seed: int
+    probes: Sequence[Probe], shape: tuple[int, int], seed: int
 ) -> Float[Tensor, "probe rank d_model"]:
     """Maps drawn from U(-.05, .05), each with its own generator; zeros beyond a probe's rank.
 
     In double precision: with their signs, absolute errors make a step of training from the last bit
     of a difference, and in single precision two processors train other probes on the same vectors.
     """
-    rank = max(probe.rank for probe in probes)
-    maps = torch.zeros(len(probes), rank, d_model, dtype=torch.float64)
+    maps = torch.zeros(len(probes), *shape, dtype=torch.float64)
     for row, probe in enumerate(probes):
         rng = np.random.default_rng((seed, probe.draw, probe.layer, probe.rank))
         maps[row, : probe.rank] = torch.from_numpy(
-            rng.uniform(-SPREAD, SPREAD, (probe.rank, d_model))
+            rng.uniform(-SPREAD, SPREAD, (probe.rank, shape[1]))
         )
     return maps

@@ -1,10 +1,10 @@
 """Probes through training: structural probes at the steps of one run, by layer and tokens.
 
-Distance probes are trained on every layer of every step and of the final model, on the same
-sentences and from the same initial maps. The best layer is chosen on development sentences. Scores
-are compared with a position-only baseline, the linear chain, control trees, and the first step
-where it is untrained. Whether the best layer moves is tested by paired differences on the same
-sentences, not by overlapping bands.
+Distance probes are trained on every layer of every step and of the final model, from the same
+initial maps and on the same sentences in the same orders. The best layer is chosen on development
+sentences. Scores are compared with a position-only baseline, the linear chain, control trees, and
+the first step where it is untrained. Whether the best layer moves is tested by paired differences
+on the same sentences, not by overlapping bands.
 
 Reference:
     Hewitt & Manning 2019, NAACL (probes); Saphra & Lopez 2019, NAACL (layers through training).

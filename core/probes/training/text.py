@@ -215,12 +215,12 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -
     """The methods paragraph of the probe study, with what is added for steps of training."""
     return (
         f"{probes_methods(spec, treebank, ())} The same probes were trained on each of "
-        f"{', '.join(models)}, with the same initial maps and sentences. A step's best layer was "
-        "chosen on the development sentences. It counts as another than the final model's if it "
-        "scores significantly more than that layer in the same step: paired over resamples of test "
-        "sentences and with the error over probes, at 5 %, Bonferroni-corrected for the number of "
-        "steps. Tokens and losses are those on the models' cards. The included steps are of a "
-        "second run of the recipe of seed 0, which ends near zoo:seed-0 but not exactly at it."
+        f"{', '.join(models)}, with the same initial maps and orders of sentences. A step's best "
+        "layer was chosen on the development sentences. It counts as another than the final "
+        "model's if it scores significantly more than that layer in the same step: paired over "
+        "resamples of test sentences and with the error over probes, at 5 %, Bonferroni-corrected "
+        "for the number of steps. Tokens and losses are those on the models' cards. The included "
+        "steps are of a second run of the recipe of seed 0, which ends near zoo:seed-0 but not exactly at it."
     )
 
 

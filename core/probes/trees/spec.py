@@ -59,7 +59,7 @@ def seeds_option(default: int = 3) -> int:
         default,
         low=1,
         high=10,
-        help="Probes with different initial maps; a score is their mean.",
+        help="Probes with different initial maps and orders of sentences; a score is their mean.",
     )
     return seeds
 

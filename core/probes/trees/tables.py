@@ -2,9 +2,9 @@
 
 All rows of a study are scored on the same resamples of the test sentences. Differences between
 models, and between real and control trees, therefore have bands that do not count the sentences'
-difficulty twice. A score is the mean over several probes (with different initial maps, or on
-different draws of control trees); their spread enters the band as a t-distributed error of that
-mean, with a variance pooled over a model's layers.
+difficulty twice. A score is the mean over several probes (with different initial maps and orders of
+sentences, or on different draws of control trees); their spread enters the band as a t-distributed
+error of that mean, with a variance pooled over a model's layers.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class Regime:
     Attributes:
         probes: "distance", "depth" or both.
         ranks: One rank for all layers, or several for a sweep.
-        draws: Probes of each layer and rank: with different initial maps, or each on its own draw
-            of control trees.
+        draws: Probes of each layer and rank: with different initial maps and orders of sentences,
+            and on control trees each on a draw of its own.
         seed: Of maps, the order of sentences and the control rules.
         epochs: Most epochs.
         control: Whether the trees are draws of control trees.

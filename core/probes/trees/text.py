@@ -253,7 +253,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
             "rules. Depth in a control tree mostly follows position."
         )
     parts.append(
-        f"Scores are means over {spec.seeds} probes with different initial maps. Bands are 95 % "
+        f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
+        "training sentences. Bands are 95 % "
         f"percentile intervals over {spec.draws:,} resamples of the test sentences, to each of "
         "which a t-distributed error of the mean over probes (and over draws of control trees) was "
         "added. They are not corrected for the number of layers and models."
@@ -300,8 +301,9 @@ CAVEATS = {
         "on the other edges."
     ),
     "No single layer is best.": (
-        "Which layer scores highest depends on the initial maps and on the test sentences. The "
-        "headline names all layers that are not distinguishable from the best one."
+        "Which layer scores highest depends on the initial maps, the order of the training "
+        "sentences and the test sentences. The headline names all layers that are not "
+        "distinguishable from the best one."
     ),
     "Word order alone scores high.": (
         "Linking adjacent words scores 43 UUAS on English web text without any syntax. Compare "
@@ -328,7 +330,8 @@ CAVEATS = {
         "trees."
     ),
     "A score is a mean over few probes.": (
-        "They differ in their initial maps, but share one split and one order of sentences."
+        "They differ in their initial maps and in the order of the training sentences, but share "
+        "one split of the text."
     ),
     "Encoded is not used.": (
         "A tree that can be decoded from the vectors need not be used by later layers."

@@ -57,7 +57,8 @@ def place(state: Value) -> int:
     if "training" in state:
         return int(state["steps"][-1])
     if "drawn" in state:
-        return 1_000 * int(state["epoch"]) + int(state["step"])
+        epoch, number, step = (int(state[name]) for name in ("epoch", "number", "step"))
+        return 1_000_000 * epoch + 1_000 * number + step
     return len(state)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.errors import ShapeError, SpecError
-from core.probes.structural.batches import Packer, ProbeData
+from core.probes.structural.batches import Batch, Packer, ProbeData
 from core.probes.structural.predict import predict_depths, predict_distances
 from core.probes.structural.schedule import PATIENCE, SPREAD
 from core.probes.structural.scores import Gold, score, score_depths, score_distances
@@ -90,9 +90,12 @@ def test_every_probe_learns_its_own_trees(small: Data, kind: str) -> None:
         )
 
 
-def test_one_probe_follows_torch_adam_and_the_published_schedule(small: Data, kind: str) -> None:
+def test_one_probe_follows_torch_adam_and_the_published_schedule(
+    small: Data, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The published loop: one layer, differences tiled, torch's own Adam, sentences in the same
     order; to its end."""
+    monkeypatch.setattr("core.probes.structural.bank.STILL", 0.0)
     train, dev = small
     layer, rank, batch = (
         2,
@@ -181,6 +184,42 @@ def test_half_precision_vectors_train_as_well(small: Data, kind: str) -> None:
     halves = [ProbeData(data.vectors.half(), data.gold) for data in small]
     full, half = (train_bank(*data, every_layer(), kind=kind, epochs=5) for data in (small, halves))
     assert np.allclose(full.dev_losses, half.dev_losses, atol=0.01)
+
+
+def test_every_draw_reads_the_sentences_in_an_order_of_its_own(
+    small: Data, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And in the same one whatever else is trained, so that models and layers are paired."""
+    pack, packed = Packer.pack, list[np.ndarray]()
+
+    def record(self: Packer, chosen: np.ndarray) -> Batch:
+        packed.append(chosen)
+        return pack(self, chosen)
+
+    monkeypatch.setattr(Packer, "pack", record)
+    orders = []
+    for probes in ([Probe(0, 8, 0), Probe(2, 4, 0), Probe(1, 8, 1)], [Probe(2, 8, 1)]):
+        packed.clear()
+        train_bank(*small, probes, kind=kind, epochs=2)
+        read = [batch for batch in packed if len(batch) < 60 // 2 and batch.max() >= 20]
+        orders.append([tuple(np.concatenate(read[i : i + 3])) for i in range(0, len(read), 3)])
+    first, second = orders[0][::2], orders[0][1::2]
+    for order in (*first, *second):
+        assert sorted(order) == [*range(60)]
+    assert len({*first, *second}) == 4
+    assert orders[1] == second
+
+
+def test_what_is_not_trained_to_the_published_end_has_no_later_minimum(
+    small: Data, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probes = [Probe(layer, 8, draw) for layer in range(3) for draw in range(2)]
+    stopped = train_bank(*small, probes, kind=kind, batch=2)
+    monkeypatch.setattr("core.probes.structural.bank.STILL", 0.0)
+    published = train_bank(*small, probes, kind=kind, batch=2)
+    assert np.isfinite(stopped.dev_losses).sum() < np.isfinite(published.dev_losses).sum()
+    assert np.array_equal(stopped.best_epoch, published.best_epoch)
+    assert np.array_equal(stopped.maps, published.maps)
 
 
 def test_progress_is_reported_and_an_exception_from_it_stops_the_training(
