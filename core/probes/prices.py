@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.models import costs, parse_ref
 from core.models.sizes import Size
 from core.probes.structural.positions import SIZE
+from core.probes.structural.schedule import AT_HAND
 from core.probes.trees.spec import WINDOW_REACH
 from core.probes.trees.tables import TAGS
 from core.runs.price import Price
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 PARSING = 4e-3  # processor seconds per sentence
 EPOCHS = 18  # until most probes have converged
-PROJECTED = 1.5e-10  # processor seconds per word, rank and dimension, in double precision
-MEASURED = 9e-9  # processor seconds per word and rank
+PROJECTED = 1.9e-10  # processor seconds per word, rank and dimension, in double precision
+MEASURED = 1.15e-8  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
@@ -54,7 +55,7 @@ def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
     return costs.price_of(
         sizes,
         tasks,
-        _held(sizes.values(), spec.layers, words),
+        _trained(sizes.values(), spec.layers, words),
         work=costs.counted(len(sizes), "model"),
     )
 
@@ -89,7 +90,7 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     memory = costs.resident(sizes, whole=True)
     if spec.probes:
         words = costs.WORDS * costs.sentences_of(spec)
-        memory = max(memory, _held(sizes.values(), (), words))
+        memory = max(memory, _trained(sizes.values(), (), words))
         tasks.append(PARSING * costs.sentences_of(spec))
         for ref, size in sizes.items():
             tasks += _classifiers(spec.as_edges(ref), size, 1, words) if spec.targets else []
@@ -144,7 +145,7 @@ def _priced(
         if sweep:
             tasks.append(_swept(spec, size, words))
     tasks += [_tagged(spec, words)] if windows else []
-    memory = _held(sizes.values(), spec.layers, words) * (BESIDE if spec.conditional else 1)
+    memory = _trained(sizes.values(), spec.layers, words) * (BESIDE if spec.conditional else 1)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -180,11 +181,22 @@ def _swept(spec: ProbeSpec, size: Size, words: float) -> float:
     return spec.seeds * ranks * _bank(spec, "distance", size.d_model, size.d_model, words)
 
 
+def _trained(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
+    """Bytes of `_held`, and of the vectors that two banks of probes hold in double precision."""
+    here = [*sizes]
+    double = costs.DOUBLE * _numbers(here, layers, words)
+    return _held(here, layers, words) + 2 * min(double, AT_HAND)
+
+
 def _held(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
     """Bytes of the widest model's vectors and their copies, and of the model or the parser."""
     here = [*sizes]
-    numbers = max(
-        ((len(layers) or size.layers + 1) * size.d_model * words for size in here), default=0.0
-    )
+    numbers = _numbers(here, layers, words)
     model = max((size.parameters for size in here), default=0) * costs.SINGLE
     return WORKING * HALF * numbers + max(model, PARSER * 1e9)
+
+
+def _numbers(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
+    """Numbers in the vectors of the widest model."""
+    widths = [(len(layers) or size.layers + 1) * size.d_model for size in sizes]
+    return words * max(widths, default=0)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Edges = list[tuple[int, int]]
+DIGITS = 9  # after the point, of a predicted distance or depth
 
 
 @dataclass(frozen=True)
@@ -279,7 +280,11 @@ def _predict(
     rows: Sequence[int] | None,
     measure: Callable[[Tensor], Tensor],
 ) -> list[np.ndarray]:
-    """Apply every probe's map to sentences of equal length together."""
+    """Apply every probe's map to sentences of equal length together.
+
+    In double precision, rounded: what is equal, such as the distances to two occurrences of a word
+    in layer 0, stays equal on any processor, and gets one rank.
+    """
     import torch
 
     from core.probes.structural.probe import project
@@ -295,14 +300,13 @@ def _predict(
             f"{vectors.shape}."
         )
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    bank = torch.from_numpy(np.ascontiguousarray(maps, dtype=np.float32))
+    bank = torch.from_numpy(np.ascontiguousarray(maps, dtype=np.float64))
     results: list[np.ndarray] = [np.empty(0)] * len(lengths)
     for n, chosen in group_by_length(lengths):
         items = (starts[chosen][:, None] + np.arange(n)).ravel()
-        of_items = torch.from_numpy(vectors[items].astype(np.float32).swapaxes(0, 1)[read])
-        values = measure(
-            project(bank, of_items).view(len(maps), len(chosen), n, maps.shape[1])
-        ).numpy()
+        of_items = torch.from_numpy(vectors[items].astype(np.float64).swapaxes(0, 1)[read])
+        projected = project(bank, of_items).view(len(maps), len(chosen), n, maps.shape[1])
+        values = measure(projected).round(decimals=DIGITS).float().numpy()
         for row, sentence in enumerate(chosen):
             results[sentence] = values[:, row]
     return results

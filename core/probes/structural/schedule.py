@@ -1,4 +1,5 @@
-"""Constants of the published training schedule, for the trainer and the methods paragraph.
+"""Constants of the published training schedule, for the trainer, the prices and the methods
+paragraph.
 
 Reference: Hewitt & Manning 2019, NAACL, appendix A.1, and the published code's `regimen.py`.
 """
@@ -13,4 +14,5 @@ DECAY = 0.1
 IMPROVEMENT = 1e-4  # of the development loss that makes a new minimum
 STILL = 1e-5  # steps of an epoch times the rate, below which no epoch was seen to make a minimum
 SPREAD = 0.05  # of the initial map's entries
+AT_HAND = 2**28  # bytes up to which all vectors are held in double precision
 BETAS, EPSILON = (0.9, 0.999), 1e-8

@@ -30,14 +30,13 @@ from torch import Tensor
 from core.errors import ShapeError, SpecError
 from core.probes.structural.bank import Bank
 from core.probes.structural.batches import Batch, Packer, ProbeData
-from core.probes.structural.schedule import BATCH, EPOCHS, SPREAD
+from core.probes.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
 from core.runs.runner import checkpoint
 from core.runs.store import Value
 
 KINDS = ("distance", "depth")
 FORM = "probes.bank/2"  # format of the stored state; raised when `Bank.state` changes
 DEV_BATCH = 100  # development sentences per batch
-AT_HAND = 2**28  # bytes up to which all vectors are held in double precision
 
 
 @dataclass(frozen=True)

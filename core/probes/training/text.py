@@ -220,7 +220,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -
         "model's if it scores significantly more than that layer in the same step: paired over "
         "resamples of test sentences and with the error over probes, at 5 %, Bonferroni-corrected "
         "for the number of steps. Tokens and losses are those on the models' cards. The included "
-        "steps are of a second run of the recipe of seed 0, which ends near zoo:seed-0 but not exactly at it."
+        "steps are of a second run of the recipe of seed 0, which ends near zoo:seed-0 but not "
+        "exactly at it."
     )
 
 
