@@ -81,8 +81,7 @@ def extract(
         side: "encoder" or "decoder", for models that have both.
         device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to
             rounding.
-        dtype: "float32"; "float64", so that what is stored does not depend on the processor;
-            "bfloat16" for speed where the processor has it.
+        dtype: "float32"; "float64" is the same on any processor, "bfloat16" faster on some.
         between: (base, share) to interpolate the weights: base + share * (ref - base).
         functions: (model, share): the vectors are then the outputs of this model's layers on the
             states of `ref`, its base, with that share of its weight change; layer 0 is its

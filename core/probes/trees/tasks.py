@@ -44,7 +44,7 @@ class Regime:
         probes: "distance", "depth" or both.
         ranks: One rank for all layers, or several for a sweep.
         draws: Probes of each layer and rank: with different initial maps and orders of sentences,
-            and on control trees each on a draw of its own.
+            and on control trees each on its own set of them.
         seed: Of maps, the order of sentences and the control rules.
         epochs: Most epochs.
         control: Whether the trees are draws of control trees.

@@ -254,10 +254,10 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         )
     parts.append(
         f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
-        "training sentences. Bands are 95 % "
-        f"percentile intervals over {spec.draws:,} resamples of the test sentences, to each of "
-        "which a t-distributed error of the mean over probes (and over draws of control trees) was "
-        "added. They are not corrected for the number of layers and models."
+        f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
+        "the test sentences, to each of which a t-distributed error of the mean over probes (and "
+        "over draws of control trees) was added. They are not corrected for the number of layers "
+        "and models."
     )
     return " ".join(parts)
 
@@ -301,9 +301,8 @@ CAVEATS = {
         "on the other edges."
     ),
     "No single layer is best.": (
-        "Which layer scores highest depends on the initial maps, the order of the training "
-        "sentences and the test sentences. The headline names all layers that are not "
-        "distinguishable from the best one."
+        "Which layer scores highest depends on chance in training and on the test sentences. The "
+        "headline names all layers that are not distinguishable from the best one."
     ),
     "Word order alone scores high.": (
         "Linking adjacent words scores 43 UUAS on English web text without any syntax. Compare "
