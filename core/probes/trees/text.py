@@ -329,8 +329,7 @@ CAVEATS = {
         "trees."
     ),
     "A score is a mean over few probes.": (
-        "They differ in their initial maps and in the order of the training sentences, but share "
-        "one split of the text."
+        "They differ in their initial maps and orders of sentences, but share one split."
     ),
     "Encoded is not used.": (
         "A tree that can be decoded from the vectors need not be used by later layers."

@@ -300,8 +300,8 @@ def test_layers_tied_with_the_best_are_named_by_the_headline(
     best = result.tables["best_layers"]
     rows = (best["model"] == box["bert"]) & (best["metric"] == "uuas")
     for tied, named in (
-        ([True, True, False, True], "(0, 1 and 3)"),
-        ([False, True] * 2, "(1 and 3)"),
+        ([True, True, False, True], "layers 0, 1 and 3)"),
+        ([False, True] * 2, "layers 1 and 3)"),
     ):
         changed = best.copy()
         changed.loc[rows, "tied"] = tied
