@@ -9,6 +9,7 @@ headers and configurations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,7 @@ NUMPY, TORCH = 0.14, 0.45  # gigabytes of memory before any model: without torch
 STARTING = 5.0  # processor seconds to import torch and transformers
 OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and per parameter loaded
 PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per number of a state
+CHECKS = 2.0  # readings of a large model's weights before the text, to check its layers
 READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
 
 
@@ -70,33 +72,44 @@ def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
 
 def vectors(size: Size, sentences: float) -> float:
     """Estimate processor seconds to read sentences with a model and store the vectors."""
-    numbers = (size.layers + 1) * size.d_model * WORDS * sentences
-    times = numbers * SINGLE / HELD if SINGLE * size.parameters > WHOLE else 1.0
-    return opening(size) * max(1.0, times) + passing(size, sentences) + READING * numbers
+    numbers = _numbers(size, sentences)
+    times = 1.0
+    if SINGLE * size.parameters > WHOLE:
+        times = CHECKS + max(1.0, numbers * SINGLE / HELD)
+    return opening(size) * times + passing(size, sentences) + READING * numbers
+
+
+def _numbers(size: Size, sentences: float) -> float:
+    """Count the numbers of the vectors of all words."""
+    return (size.layers + 1) * size.d_model * WORDS * sentences
 
 
 def stored(size: Size, sentences: float) -> float:
     """Estimate the bytes that the vectors of all words take in the store."""
-    return 2.0 * (size.layers + 1) * size.d_model * WORDS * sentences
+    return 2.0 * _numbers(size, sentences)
 
 
-def resident(sizes: Mapping[str, Size], *, whole: bool = False) -> float:
+def resident(
+    sizes: Mapping[str, Size], sentences: float = math.inf, *, whole: bool = False
+) -> float:
     """Estimate the bytes of the largest model; only one is in memory at a time.
 
     Args:
         sizes: Of the models.
+        sentences: Of the text.
         whole: Whether all layers are needed at once; else those of a large model are read one at a
             time, and what is held are two layers and the vectors of a part of the text.
     """
-    return max((_held(size, whole) for size in sizes.values()), default=0.0)
+    return max((_held(size, sentences, whole) for size in sizes.values()), default=0.0)
 
 
-def _held(size: Size, whole: bool) -> float:
+def _held(size: Size, sentences: float, whole: bool) -> float:
     """Estimate the bytes that one model takes."""
     all_layers = SINGLE * size.parameters
     if whole or all_layers <= WHOLE:
         return all_layers
-    return min(all_layers, 2 * all_layers / size.layers + HELD)
+    text = min(float(HELD), SINGLE * _numbers(size, sentences))
+    return min(all_layers, 2 * all_layers / size.layers + text)
 
 
 def price_of(

@@ -136,7 +136,7 @@ def rsa_price(spec: RsaSpec) -> Price:
     held = holding(spec.measure, spec.kernel, spec.comparison, items, sentences, spec.draws)
     memory = at_once * (
         held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
-    ) + costs.resident(sizes) * (1 + spec.functions)
+    ) + costs.resident(sizes, sentences) * (1 + spec.functions)
     kept = sum(costs.stored(size, sentences * texts) for size in sizes.values())
     if spec.functions:
         kept += sum(costs.stored(sizes[ref], sentences) for ref in compared if ref in sizes)
@@ -161,7 +161,7 @@ def training_price(spec: TrainingSpec) -> Price:
     at_once = min(TASKS_AT_ONCE, len(refs))
     memory = at_once * (
         held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
-    ) + costs.resident(sizes)
+    ) + costs.resident(sizes, sentences)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -200,7 +200,7 @@ def tokens_price(spec: TokenMapSpec) -> Price:
     return costs.price_of(
         sizes,
         tasks,
-        costs.resident(sizes) + 3 * widest**2 * costs.DOUBLE,
+        costs.resident(sizes, 5) + 3 * widest**2 * costs.DOUBLE,
         work=costs.counted(len(sizes), "model"),
     )
 
