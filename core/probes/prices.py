@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PARSING = 4e-3  # processor seconds per sentence
 EPOCHS = 18  # until most probes have converged
-PROJECTED = 1.55e-10  # processor seconds per word, rank and dimension, in double precision
-MEASURED = 9.5e-9  # processor seconds per word and rank
+PROJECTED = 1.7e-10  # processor seconds per word, rank and dimension, in double precision
+MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
