@@ -24,6 +24,8 @@ from core.models.zoo import not_included, read_manifest, zoo_folder
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 UNNAMED = "?"  # architecture of a configuration that names no class
 RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
+LARGE = 2**29  # parameters above which `random:` draws each layer by itself, in most types of model
+LARGE_RANDOM_VERSION = 2  # the same for these: version 1 drew them as a whole
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,8 @@ def describe(ref: str | ModelRef) -> ModelInfo:
             f"{ref} has pickled weights only (.bin), which a shared instance does not open: "
             "choose another model."
         )
-    identity = ["random", RANDOM_VERSION, RANDOM_SEED] if ref.random else files.hashes
+    version = LARGE_RANDOM_VERSION if files.parameters > LARGE else RANDOM_VERSION
+    identity = ["random", version, RANDOM_SEED] if ref.random else files.hashes
     layers, width, heads = files.sizes
     return ModelInfo(
         ref=str(ref),
