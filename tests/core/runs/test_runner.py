@@ -41,6 +41,7 @@ from core.runs.tasks import Signal, key_for, pure
 from tests import ROOT
 from tests.core.hostile import grown
 from tests.core.tiny_models import save_tiny
+from tests.core.workers import two_workers
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that
 # counts calls.
@@ -419,7 +420,6 @@ from core.runs.runner import Task, run
 from core.runs.store import Store
 from core.runs.tasks import Signal, pure
 from tests.core.runs.test_runner import nap
-from tests.core.workers import two_workers
 tasks = [Task.of(str(n), nap, number=n, log=sys.argv[2]) for n in range(6)]
 run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.done, flush=True))
 """

@@ -319,5 +319,5 @@ def test_the_device_is_chosen(monkeypatch, folder) -> None:
 
 
 def test_an_unknown_number_format_is_refused(folder) -> None:
-    with pytest.raises(ModelError, match="dtype must be one of float32, bfloat16, got 'int8'"):
+    with pytest.raises(ModelError, match="dtype must be one of float32, float64, bfloat16, got"):
         load_model(f"path:{folder}", dtype="int8")
