@@ -37,7 +37,8 @@ from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick
 
-# of the largest logit: what another order of additions may change, and no self-test may exceed
+# of the largest logit, or of 1 where all are smaller (a head adds up terms that are larger than
+# their sum): what another order of additions may change, and no self-test may exceed
 ROUNDING = 1e-4
 MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
 
@@ -191,7 +192,8 @@ def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
         return 0.0
     difference = float((left - right).abs().max())
     largest = float(right[right > torch.finfo(right.dtype).min].abs().max())
-    if difference > ROUNDING * largest or not torch.equal(left.argmax(-1), right.argmax(-1)):
+    rounding = ROUNDING * max(1.0, largest)
+    if difference > rounding or not torch.equal(left.argmax(-1), right.argmax(-1)):
         raise ModelError(
             f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) should "
             f"not change its output "

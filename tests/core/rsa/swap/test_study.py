@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,20 @@ def test_an_exchange_that_goes_wrong_is_not_shown(pair, monkeypatch: pytest.Monk
     monkeypatch.setattr(swapping, "built", wrong)
     with pytest.raises(ModelError, match="self-test"):
         swap_layers(*pair, "", "", LABELLED, 2, False, 0)
+
+
+@pytest.mark.parametrize("scale", [0.3, 30.0])
+def test_rounding_of_logits_is_measured_on_the_scale_of_a_logit(scale: float) -> None:
+    named = SimpleNamespace(task=SimpleNamespace(ref="path:tuned"))
+    logits = scale * torch.tensor([[1.0, -0.5]])
+    within = max(1.0, scale) * 9e-5
+    assert swapping._differ(named, "a copy", logits + within, logits) == pytest.approx(
+        within, rel=0.1
+    )
+    with pytest.raises(ModelError, match="reliably"):
+        swapping._differ(named, "a copy", logits + 2 * within, logits)
+    with pytest.raises(ModelError, match="reliably"):
+        swapping._differ(named, "a copy", -1e-6 * torch.eye(1, 2), 1e-6 * torch.eye(1, 2))
 
 
 def test_another_shape_is_refused(pair, tmp_path: Path) -> None:
