@@ -8,6 +8,7 @@ import re
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
+from functools import partial
 from inspect import unwrap
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from core.models import zoo_models
 from core.results.export import table_csv
 from tests import ROOT
 from ui.frame import identity
+from ui.frame.shared import MadeOnce
 from ui.study import downloads, figures, models, price, results
 from ui.study.figures import themed
 
@@ -162,6 +164,8 @@ class Everything:
             return self.zips[-1]
 
         monkeypatch.setattr(results, "in_words", shown)
+        # every table anew, so that each run is seen to show it
+        monkeypatch.setattr(results, "made_once", partial(MadeOnce, kept=0))
         monkeypatch.setattr(downloads, "zip_result", zipped)
         monkeypatch.setattr(
             "core.results.export.chart_svg", lambda chart: b"<svg>"
