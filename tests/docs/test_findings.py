@@ -50,11 +50,12 @@ def probe(result: Result) -> list[str]:
     untrained = margins[margins["rival"].str.startswith("random:")]
     above = untrained.set_index(["model", "layer"]).loc[("zoo:seed-0", 2)]
     here = margins.query("model == 'zoo:seed-0' and layer == 2").set_index("rival")
-    bottom, tags = here.loc["layer 0"], here.loc["parts of speech, three words"]
+    tags = here.loc["parts of speech, three words"]
     arcs = result.tables["arc_margins"].query("model == 'zoo:seed-0' and layer == 2")
     arcs = arcs[arcs["rival"].str.startswith("random:")].set_index("arcs")
-    best = result.tables["best_layers"].query("model == 'zoo:seed-0' and metric == 'uuas' and tied")
-    tied = best["layer"].tolist()
+    layers = result.tables["best_layers"].query("model == 'zoo:seed-0' and metric == 'uuas'")
+    bottom = layers.rename(columns={"difference": "margin"}).set_index("layer").loc[0]
+    tied = layers.query("tied")["layer"].tolist()
     assert tied == [*range(tied[0], tied[-1] + 1)]
 
     def points(row: pd.Series, sign: int = 1) -> str:
@@ -68,7 +69,7 @@ def probe(result: Result) -> list[str]:
         f"gains {points(arcs.loc['adjacent'])} on the untrained model in edges",
         f"the others ({points(arcs.loc['not adjacent'])})".replace("-", "−"),
         f"layers {tied[0]} to {tied[-1]} are not distinguishable",
-        f"layer 2 is {bottom['margin']:.1f} points above layer 0",
+        f"layer 2 is {points(bottom)} above layer 0",
         f"predicts {tags['rival_value']:.1f} %.",
     ]
 

@@ -15,7 +15,7 @@ WAITING = 6
 KINDS = ("CSV", "Parquet", "SVG", "PNG")
 BEGINNINGS = {"CSV": b"model,", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG"}
 READY = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "references": "false"}
-LONG = {"models": [f"zoo:seed-{seed}" for seed in range(5)], "epochs": 100}
+LONG = {"models": ["zoo:seed-0", "zoo:seed-1"]}  # the longest that starts without being asked for
 
 
 @pytest.mark.slow

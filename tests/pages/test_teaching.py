@@ -10,7 +10,7 @@ from tests.pages.conftest import SMALL, open_page, sentences, settle
 def test_the_teachers_page_has_four_lessons_and_ninety_minutes() -> None:
     app = open_page("pages/teaching.py")
     assert not app.exception
-    assert app.table[0].value["minute"].iloc[-1] == "85 to 90"
+    assert app.table[0].value["Minutes"].iloc[-1] == "85 to 90"
     assert len(app.get("download_button")) == 4
 
 
