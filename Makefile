@@ -14,7 +14,7 @@ NAMES = $(if $(filter localhost,$(ADDRESS)),$(foreach name,localhost 127.0.0.1 $
 app: $(VENV)/app.stamp
 	$(BIN)/python -m ui.frame.start deploy/server.py $(NAMES) --server.address=$(ADDRESS)
 
-# Every test, a browser's included, in six minutes on two quiet cores. Two workers, each with whole folders of tests
+# Every test, a browser's included: 20 to 26 minutes on two quiet cores. Two workers, each with whole folders of tests
 # (tests/conftest.py). WORKERS=0 is one after another.
 WORKERS ?= 2
 test: $(VENV)/dev.stamp
@@ -62,7 +62,7 @@ types: $(VENV)/dev.stamp
 	$(BIN)/mypy --strict app.py pages ui core zoo docs/make
 
 # All of the box, two models at a time, saying what is left; the same command goes on where it was stopped.
-# QUICK=1 makes a tiny one in a minute from the sentences in the box; see README, "The box".
+# QUICK=1 makes a tiny one in a minute from the included sentences; see docs/models.md.
 ZOO_ARGS ?=
 zoo: $(VENV)/dev.stamp
 	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)
