@@ -9,8 +9,9 @@ import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from functools import partial
-from inspect import unwrap
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -24,11 +25,12 @@ from core.limits import MODE
 from core.models import zoo_models
 from core.results.export import table_csv
 from tests import ROOT
-from ui.frame import identity
+from ui.frame import shared
 from ui.frame.shared import MadeOnce
-from ui.study import downloads, figures, models, price, results
+from ui.study import downloads, figures, results
 from ui.study.figures import themed
 
+SECONDS = count(2**40)  # a clock on which every look is a second later
 TIMEOUT = 120  # seconds; a slow machine is no fault of the app
 SMALL = {
     "sentences": "20",
@@ -56,9 +58,7 @@ def private_store(private_store: Path, pages_store: Path, monkeypatch: pytest.Mo
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No study of one test is known to the next, nor what a page remembers for a second: the next
     test may have a box of its own, with other models of the same names."""
-    monkeypatch.setattr(identity, "_content", unwrap(identity._content))
-    monkeypatch.setattr(price, "_said", unwrap(price._said))
-    monkeypatch.setattr(models, "_included_refs", unwrap(models._included_refs))
+    monkeypatch.setattr(shared, "time", SimpleNamespace(monotonic=SECONDS.__next__))
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
