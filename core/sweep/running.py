@@ -256,12 +256,10 @@ class Run:
         """Write the state, and from time to time the rows."""
         seconds = time.monotonic() - self._began
         self.state = replace(
-            self.state,
-            running=tuple(cell.name for cell in running),
-            seconds=seconds,
-            remaining=self._remaining(seconds),
+            self.state, running=tuple(cell.name for cell in running), seconds=seconds
         )
-        if time.monotonic() > self._state_due:
+        if time.monotonic() > self._state_due:  # all cells are gone over for the time left
+            self.state = replace(self.state, remaining=self._remaining(seconds))
             write_state(self.folder, self.state)
             self._state_due = time.monotonic() + STATE_SECONDS
         if time.monotonic() > self._rows_due:
