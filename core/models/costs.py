@@ -16,7 +16,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.models.loading.reading import HELD, WHOLE
-from core.models.sizes import Size, size_of
+from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Price, on_this_machine, wall_seconds
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
@@ -45,11 +45,22 @@ def counted(number: int, what: str) -> str:
 
 
 def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
-    """Look up sizes by reference; models that are not available are left out."""
+    """Look up sizes by reference; models that are not available are left out.
+
+    Revisions of one Hub model are taken to be as large as the first that had to be asked for: a run
+    has hundreds.
+    """
     sizes: dict[str, Size] = {}
+    of_run: dict[str, Size] = {}
     for ref in dict.fromkeys(refs):
+        run, at, revision = ref.partition("@") if ref.startswith("hub:") else (ref, "", "")
+        if run in of_run and at and not was_downloaded(run, revision):
+            sizes[ref] = of_run[run]
+            continue
         with suppress(ModelError):
             sizes[ref] = size_of(ref)
+            if at and sizes[ref].download:
+                of_run[run] = sizes[ref]
     return sizes
 
 

@@ -1,4 +1,5 @@
-"""Patterns of references: zoo:parse-* for included models, path:/runs/* for folders."""
+"""Patterns of references: zoo:parse-* for included models, path:/runs/* for folders,
+hub:NAME@step* for revisions of a Hub model."""
 
 from __future__ import annotations
 
@@ -8,22 +9,30 @@ from pathlib import Path
 from core.errors import SpecError
 from core.models.describing import zoo_models
 from core.models.files.checkpoints import ADAPTER, CONFIG
-from core.models.references import PATTERN, parse_ref
+from core.models.hub.revisions import MAIN, matching_revisions
+from core.models.references import PATTERN, is_of_revisions, parse_ref
 from core.models.zoo import zoo_folder
 
+MOST_REVISIONS = 100  # that a pattern may match where a study does not thin them
 
-def matching_refs(text: str, adapters: bool = False) -> tuple[str, ...]:
+
+def matching_refs(
+    text: str, adapters: bool = False, most: int | None = MOST_REVISIONS
+) -> tuple[str, ...]:
     """List the references that a reference or a pattern names.
 
-    Included models come in the manifest's order, folders by name.
+    Included models come in the manifest's order, folders by name, revisions by the numbers in their
+    names.
 
     Args:
         text: The reference or pattern.
         adapters: Whether folders with an adapter are included.
+        most: Revisions of a Hub model that a pattern may match; None for any number.
 
     Raises:
-        SpecError: If a pattern matches nothing, or is not of kind zoo: or path:.
-        ModelError: If the text is not a reference, or names folders on a shared instance.
+        SpecError: If a pattern matches nothing or too much, or is one of names on the Hub.
+        ModelError: If the text is not a reference, or names folders on a shared instance; or the
+            Hub cannot be asked for the revisions of a model.
     """
     text = text.strip()
     if not PATTERN.search(text):
@@ -43,10 +52,25 @@ def matching_refs(text: str, adapters: bool = False) -> tuple[str, ...]:
         held = [folder for folder in folders if any((folder / mark).is_file() for mark in marks)]
         refs = [str(parse_ref(f"path:{folder}")) for folder in held]
     else:
-        raise SpecError(
-            f"{text!r} is a pattern, which works for zoo: and path: only; name Hub models one by "
-            "one."
-        )
+        refs = list(_matching_revisions(text))
+        if most is not None and len(refs) > most:
+            raise SpecError(
+                f"{text!r} matches {len(refs):,} revisions, and at most {most:,} are read: narrow "
+                "the pattern."
+            )
     if not refs:
         raise SpecError(f"No model matches {text!r}; check the pattern.")
     return tuple(refs)
+
+
+def _matching_revisions(text: str) -> tuple[str, ...]:
+    """List the revisions that a pattern matches; the main branch is the model without one."""
+    if not is_of_revisions(text):
+        raise SpecError(
+            f"{text!r} is a pattern, which works for zoo:, path: and revisions (hub:NAME@step*) "
+            "only; name Hub models one by one."
+        )
+    name, _, pattern = text.partition("@")
+    model = str(parse_ref(name))
+    revisions = matching_revisions(model.removeprefix("hub:"), pattern)
+    return tuple(model if each == MAIN else f"{model}@{each}" for each in revisions)

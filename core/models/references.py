@@ -18,7 +18,7 @@ _NAMES = {
     "hub": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?"),
 }
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-PATTERN = re.compile(r"[*?\[]")  # characters of a pattern: zoo:parse-*, path:/runs/*
+PATTERN = re.compile(r"[*?\[]")  # of a pattern: zoo:parse-*, path:/runs/*, hub:NAME@step*
 LONGEST_NAME = 200  # characters of a model's name with its revision
 LONGEST_PATH = 4_000  # characters
 _SHOWN = 100  # characters of a refused text that a message repeats
@@ -72,6 +72,13 @@ def parse_ref(text: str | ModelRef) -> ModelRef:
     if not _NAMES[kind].fullmatch(name) or not safe or ".." in rest or len(rest) > LONGEST_NAME:
         raise ModelError(f"{_shown(text)} is not a model reference: {_FORMS}.")
     return ModelRef(kind, name, revision or None, random)
+
+
+def is_of_revisions(text: str) -> bool:
+    """Whether a text is a pattern of revisions of one Hub model, such as hub:NAME@step*."""
+    name, at, revision = text.strip().partition("@")
+    is_model = name.startswith("hub:") and not PATTERN.search(name)
+    return is_model and bool(at) and PATTERN.search(revision) is not None
 
 
 def _folder(path: str) -> str:

@@ -60,6 +60,11 @@ def download_of(ref: str) -> int:
     return sum(listed[file] for file in _wanted(listed))
 
 
+def was_downloaded(model: str, revision: str) -> bool:
+    """Whether a revision of a Hub model ("hub:NAME") is complete on this machine."""
+    return hub.earlier_download(model.removeprefix("hub:"), revision) is not None
+
+
 def _wanted(listed: dict[str, int]) -> list[str]:
     """List a repository's weights and tokenizer files, as `hub.download` prefers them."""
     if checkpoints.ADAPTER in listed and checkpoints.CONFIG not in listed:

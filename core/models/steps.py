@@ -6,23 +6,96 @@ import re
 from collections.abc import Iterable
 
 from core.models.describing import zoo_models
+from core.models.hub.revisions import natural_key
 from core.models.patterns import matching_refs
+from core.models.references import is_of_revisions
 
 STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
 TOKENS = re.compile(r"tokens[-_]?(\d+)(k|M|B|T)", re.IGNORECASE)
+STAGE = re.compile(r"stage[-_]?(\d+)", re.IGNORECASE)
 TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "b": 10**9, "t": 10**12}
+MOST_NAMED = 4  # missing steps
 
 
-def find_steps(patterns: Iterable[str], end: str) -> tuple[str, ...]:
+def find_steps(patterns: Iterable[str], end: str, most: int) -> tuple[str, ...]:
     """List the intermediate checkpoints that references and patterns name, in order of training.
+
+    Args:
+        patterns: References, and patterns of them.
+        end: The final model, which is none of them.
+        most: Revisions that are read of those that a pattern of a Hub model matches, spread evenly.
 
     Raises:
         SpecError: If a pattern matches nothing.
+        ModelError: If the Hub cannot be asked for the revisions that a pattern matches.
     """
     refs = dict.fromkeys(
-        ref for pattern in patterns for ref in matching_refs(pattern) if ref != end
+        ref for pattern in patterns for ref in _spread(_steps_of(pattern, end), pattern, most)
     )
-    return tuple(sorted(refs, key=lambda ref: (progress_of(ref)[0] or 0, ref)))
+    return tuple(sorted(refs, key=_place))
+
+
+def notices_of_steps(patterns: Iterable[str], end: str, most: int) -> list[str]:
+    """Say how many revisions each pattern of a Hub model matches, if not all of them are read, and
+    which steps are missing.
+
+    Args:
+        patterns, end, most: As for `find_steps`.
+    """
+    notices = []
+    for pattern in filter(is_of_revisions, patterns):
+        steps = _steps_of(pattern, end)
+        if len(steps) > most:
+            notices.append(
+                f"{pattern} matches {len(steps):,} revisions, of which {most:,} were read, spread "
+                "evenly. Raise Checkpoints at most to read more."
+            )
+        missing = missing_steps(
+            number for ref in steps if (number := progress_of(ref)[0]) is not None
+        )
+        if missing:
+            named = ", ".join(f"{step:,}" for step in missing[:MOST_NAMED])
+            more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+            notices.append(
+                f"{pattern} has no revision for {'step' if len(missing) == 1 else 'steps'} "
+                f"{named}{more}, although those before and after are evenly spaced."
+            )
+    return notices
+
+
+def missing_steps(numbers: Iterable[int]) -> list[int]:
+    """List the steps that are missing between evenly spaced ones.
+
+    Example:
+        >>> missing_steps([0, 1, 512, 1000, 2000, 4000, 5000])
+        [3000]
+    """
+    steps = sorted(set(numbers))
+    missing: list[int] = []
+    for before, low, high, after in zip(steps, steps[1:], steps[2:], steps[3:], strict=False):
+        apart = low - before
+        if after - high == apart and high - low > apart and (high - low) % apart == 0:
+            missing += range(low + apart, high, apart)
+    return missing
+
+
+def _steps_of(pattern: str, end: str) -> tuple[str, ...]:
+    """List the checkpoints that a pattern names, in order of training."""
+    refs = (ref for ref in matching_refs(pattern, most=None) if ref != end)
+    return tuple(sorted(refs, key=_place))
+
+
+def _spread(steps: tuple[str, ...], pattern: str, most: int) -> tuple[str, ...]:
+    """Choose so many revisions, the first and the last among them; all of what is no revision."""
+    if len(steps) <= most or not is_of_revisions(pattern):
+        return steps
+    return tuple(steps[round(n * (len(steps) - 1) / (most - 1))] for n in range(most))
+
+
+def _place(ref: str) -> tuple[int, int, tuple[int | str, ...]]:
+    """The place of a checkpoint in its run: by stage, then by steps, then by other numbers."""
+    stage = STAGE.search(ref)
+    return int(stage[1]) if stage else 0, progress_of(ref)[0] or 0, natural_key(ref)
 
 
 def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from core.errors import SpecError
-from core.models.references import PATTERN
+from core.models.references import PATTERN, is_of_revisions
 from core.options.option import (
     CHECKS,
     LONGEST_LINE,
@@ -76,12 +76,15 @@ def _check_pattern(option: Option, value: Any) -> str:
     if not isinstance(value, str) or not PATTERN.search(value):
         return _check_model(option, value)
     kind, _, name = value.strip().partition(":")
-    if kind not in ("zoo", "path") or not name:
+    if is_of_revisions(value):
+        _check_model(option, f"{kind}:{name.partition('@')[0]}")
+    elif kind not in ("zoo", "path") or not name:
         raise SpecError(
             f"{option.name}: {value[:LONGEST_VALUE]!r} is a pattern; patterns work for "
-            "zoo: and path: only. Name the models one by one."
+            "zoo:, path: and revisions (hub:NAME@step*) only. Name the models one by one."
         )
-    _check_model(option, f"{kind}:x")
+    else:
+        _check_model(option, f"{kind}:x")
     return f"{kind}:{name}"
 
 
@@ -96,6 +99,7 @@ def matching_presets(option: Option, value: Any) -> tuple[Any, ...]:
         not isinstance(value, str)
         or not value.strip().startswith("hub:")
         or not PATTERN.search(value)
+        or (option.patterns and is_of_revisions(value))
     ):
         return (value,)
     from fnmatch import fnmatchcase

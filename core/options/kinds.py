@@ -9,6 +9,7 @@ from typing import Any
 from core.options.option import OPTION, Choices, Kind, Option
 
 LARGEST_SEED = 2**31 - 1
+MOST_STEPS = 500  # of a run on the Hub; as many as a pattern may match
 
 
 def whole(
@@ -149,6 +150,11 @@ def sinks(
     return choice("Attention sinks", "auto", SINKS, help=help)
 
 
+def most_steps(default: int) -> Any:
+    """Declare how many revisions of a Hub model a pattern such as hub:NAME@step* stands for."""
+    return whole("Checkpoints at most", default, low=2, high=MOST_STEPS, help=STEPS_HELP)
+
+
 def words(label: str, default: Iterable[str] = (), *, help: str) -> Any:
     """Declare a list of words."""
     return _field("words", label, tuple(default), help)
@@ -177,6 +183,10 @@ SINKS = {
 CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
+)
+STEPS_HELP = (
+    "Reads so many of the revisions that a pattern such as hub:NAME@step* matches, spread evenly; "
+    "other checkpoints are all read."
 )
 DRAWS_HELP = (
     "How often sentences are resampled for each band; more draws make its ends steadier and take "

@@ -27,7 +27,7 @@ import yaml
 from core.catalogue import STUDIES
 from core.errors import PalimpsestError, SpecError
 from core.models.patterns import matching_refs
-from core.models.references import PATTERN
+from core.models.references import PATTERN, is_of_revisions
 from core.options import Option, Spec, options_of, refs_of
 from core.options.checks import matching_presets
 
@@ -230,7 +230,7 @@ def _matches(option: Option, entry: Any) -> Iterable[Any]:
     """Expand a pattern of models in a list; return anything else unchanged."""
     if option.kind not in ("model", "models") or not isinstance(entry, str):
         return (entry,)
-    if entry.strip().startswith("hub:"):
+    if entry.strip().startswith("hub:") and not is_of_revisions(entry):
         return matching_presets(option, entry)
     return matching_refs(entry, adapters=True) if PATTERN.search(entry) else (entry,)
 

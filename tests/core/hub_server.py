@@ -6,8 +6,8 @@ hub can fail.
         hub.replace_hub(monkeypatch, tmp_path / "cache")
 
 It speaks what huggingface_hub asks for: model information with files, the tree, the model list, and
-files by revision (HEAD and GET, ranges included). `hub.requests` lists the paths that were asked
-for.
+files by revision (HEAD and GET, ranges included), and the list of branches. `hub.requests` lists the
+paths that were asked for, `hub.sent` counts the bytes of the answers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from core.models.hub import asking, client, errors, ranges
+from core.models.hub import asking, client, errors, ranges, revisions
 
 STATES = ("fine", "gated", "rate-limited", "broken", "silent", "private", "portal")
 SILENCE = 30.0  # seconds: longer than any test waits
@@ -41,6 +41,8 @@ class HubRepository:
         state: One of STATES.
         extra: Merged into the answer to questions about the model: tags, downloads, safetensors.
         stumbles: Answers 429 that are still to be given before any other.
+        revisions: Branches beside main, with the files of each; None for one that is listed but
+            gone.
     """
 
     name: str
@@ -50,6 +52,7 @@ class HubRepository:
     sizes: dict[str, int] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
     stumbles: int = 0
+    revisions: dict[str, dict[str, bytes] | None] = field(default_factory=dict)
 
     @property
     def commit(self) -> str:
@@ -58,6 +61,21 @@ class HubRepository:
         for name in sorted(self.files):
             digest.update(name.encode() + self.files[name])
         return digest.hexdigest()
+
+    def at(self, revision: str) -> HubRepository | None:
+        """The repository as it is at a branch or a commit; None without that revision."""
+        branches = [replace(self, files=files) for files in self.revisions.values() if files]
+        if revision in self.revisions:
+            files = self.revisions[revision]
+            return None if files is None else replace(self, files=files)
+        if revision == "main":
+            return self
+        return next((at for at in (self, *branches) if at.commit == revision), None)
+
+    def references(self) -> dict[str, Any]:
+        """The answer to "which branches and tags are there"."""
+        names = ["main", *self.revisions]
+        return {"branches": [{"name": name} for name in names], "tags": [], "converts": []}
 
     def entry(self, name: str) -> dict[str, Any]:
         """A file as the tree lists it."""
@@ -85,6 +103,7 @@ class HubServer:
     def __init__(self) -> None:
         self.repositories: dict[str, HubRepository] = {}
         self.requests: list[str] = []
+        self.sent = 0  # bytes of all answers, without their headers
         self.stopping = threading.Event()
         handler = type("Handler", (_Handler,), {"hub": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -119,6 +138,7 @@ class HubServer:
         monkeypatch.setenv("HF_HUB_CACHE", str(cache))
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
         monkeypatch.setattr(client, "_resolved", {})
+        monkeypatch.setattr(revisions, "_listed", {})
         monkeypatch.setattr(ranges, "_fetched", {})
         monkeypatch.setattr(client, "TIMEOUT", min(timeout, client.TIMEOUT))
         monkeypatch.setattr(errors, "TIMEOUT", timeout)
@@ -173,11 +193,15 @@ class _Handler(BaseHTTPRequestHandler):
         repository, action, rest = found
         if self._fails(repository, action):
             return None
+        if action == "refs":
+            return self._send(200, repository.references())
         if action in ("revision", "tree", "resolve"):
             revision, _, rest = rest.partition("/")
-            if revision not in ("main", repository.commit):
+            at = repository.at(revision)
+            if at is None:
                 code = {"X-Error-Code": "RevisionNotFound"}
                 return self._send(404, {"error": f"Invalid rev id: {revision}"}, code)
+            repository = at
         if action == "resolve":
             return self._send_file(repository, rest, body)
         if action == "tree":
@@ -274,5 +298,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             if body:
                 self.wfile.write(content)
+                self.hub.sent += len(content)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # who asked has left

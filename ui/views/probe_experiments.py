@@ -76,7 +76,7 @@ EXPERIMENTS = {
     ),
     TRAINING: Experiment(
         TRAINING_STUDY,
-        own={"end": "end", "steps": "steps", "step_controls": "controls"},
+        own={"end": "end", "steps": "steps", "steps_most": "at_most", "step_controls": "controls"},
         shared=("rank", "seeds", "epochs", *TEXT),
         display=[replace(option, name=SCORE) for option in options_of(Display)],
         choose=choose_score,

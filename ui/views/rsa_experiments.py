@@ -62,7 +62,7 @@ def coloured_words(result: Result) -> tuple[Drawing, str]:
 EXPERIMENTS = {
     TRAINING: Experiment(
         TRAINING_STUDY,
-        own={"end": "end", "steps": "steps", "others": "others"},
+        own={"end": "end", "steps": "steps", "steps_most": "at_most", "others": "others"},
         shared=("measure", "words", *TEXT),
         models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
     ),
@@ -78,7 +78,12 @@ EXPERIMENTS = {
     ),
     AUDIT: Experiment(
         AUDIT_STUDY,
-        own={"audited": "models", "audited_end": "end", "audited_as": "kind"},
+        own={
+            "audited": "models",
+            "audited_end": "end",
+            "audited_as": "kind",
+            "audited_most": "at_most",
+        },
         models=lambda asked: asked.refs,
     ),
     SWAP: Experiment(

@@ -33,6 +33,7 @@ from core.alignment.rotation.text import (
     statements_of,
 )
 from core.models.identity import contents, identity_tasks
+from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
@@ -49,6 +50,7 @@ def prepare(spec: RotationSpec, texts: Mapping[str, Text] | None = None) -> list
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
         *identity_tasks(spec.models),
+        *look_tasks(spec.models),
     ]
 
 
@@ -59,6 +61,7 @@ def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
         CorpusError: If the text could not be read.
     """
     content = contents(ready)
+    usable = [ref for ref in usable_seeds(ready, spec.models) if ref in content]
     return [
         Task.of(
             f"{first} ↔ {second}",
@@ -76,7 +79,7 @@ def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
             seed=spec.seed,
             **sink_argument(spec.sinks, ready, first, second),
         )
-        for first, second in combinations([ref for ref in spec.models if ref in content], 2)
+        for first, second in combinations(usable, 2)
     ]
 
 
@@ -98,7 +101,9 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(spec, statements, planted_gap(gaps)),
         statements=statements,
         tables={"rotation": errors, "rotation_gaps": gaps, "spectra": spectra},
-        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
+        notices=tuple(
+            dict.fromkeys([*corpus.notices, *describe_seeds(ready, spec.models), *notices])
+        ),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(refs, corpus),
         methods=make_methods(spec, len(corpus.sentences)),

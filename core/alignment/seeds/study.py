@@ -33,6 +33,7 @@ from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_met
 from core.alignment.seeds.views import REASON, VIEWS
 from core.alignment.seeds.window import align_static
 from core.models.identity import contents, identity_tasks
+from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
@@ -52,12 +53,16 @@ def prepare(spec: AlignSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
         texts: Texts that came with the request (an upload), by CorpusRef.
     """
     refs = [ref for group in spec.groups.values() for ref in group]
-    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(refs)]
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks(refs),
+        *look_tasks(refs),
+    ]
 
 
 def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     """Plan the tasks of a study from the outputs of its first stage, leaving out models that could
-    not be found.
+    not be found and copies.
 
     Roles are (group, one, other, methods), and "grid".
 
@@ -72,7 +77,9 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
         name for name in spec.methods if METHODS[name].kind == "static" and spec.items == "words"
     )
     tasks: list[Task] = []
-    for group, first, second in spec.pairs():
+    usable = {group: usable_seeds(ready, refs) for group, refs in spec.groups.items()}
+    pairs = [pair for pair in spec.pairs() if {*pair[1:]} <= {*usable[pair[0]]}]
+    for group, first, second in pairs:
         if first not in content or second not in content:
             continue
         common: dict[str, Any] = {
@@ -113,7 +120,7 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
                     **arguments,
                 )
             )
-        if spec.grid and (group, first, second) == spec.pairs()[0]:
+        if spec.grid and (group, first, second) == pairs[0]:
             name = f"{first} → {second}: every layer into every layer"
             tasks.append(
                 Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid)
@@ -143,6 +150,9 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
     if "grid" in outputs.values:
         tables["grid"] = grid_table(outputs.values["grid"]["nmse"])
     corpus: Corpus = ready.values["text"]
+    said_of_seeds = [
+        notice for seeds in spec.groups.values() for notice in describe_seeds(ready, seeds)
+    ]
     refs = tuple(dict.fromkeys(ref for _, first, second, _ in values for ref in (first, second)))
     statements = statements_of(
         tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
@@ -154,7 +164,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         statements=statements,
         tables=tables,
         arrays=points_of(spec, values),
-        notices=tuple(dict.fromkeys([*corpus.notices, *make_notices(values)])),
+        notices=tuple(dict.fromkeys([*corpus.notices, *said_of_seeds, *make_notices(values)])),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(refs, corpus),
         methods=f"{make_methods(spec, len(corpus.sentences))} {spec.settings()}",

@@ -18,8 +18,11 @@ from numpy import ndarray
 FINE, IDENTICAL, FOREIGN = "fine", "identical", "not of this run"
 SWAPPED, MISPLACED, RELATED = "swapped", "out of order", "related"
 INCOMPLETE, BROKEN, UNREADABLE = "missing weights", "not finite", "missing"
+FINAL = "final model"  # no fault: where a run's last step is published as a step, too
+SOUND = (FINE, FINAL)
 WITH_OTHER = {
     IDENTICAL: "has the same weights as {}",
+    FINAL: "is the final model itself, {}",
     SWAPPED: "is swapped with {}",
     MISPLACED: "belongs before {}",
     RELATED: "is related to {}",
@@ -87,6 +90,7 @@ def audit_run(samples: Mapping[str, Sample]) -> Audit:
     usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
     cosine = _cosines(vectors)
     _mark_identical(refs, vectors, usable, verdicts)
+    _mark_final(refs, usable, verdicts)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
     run = _largest_component(cosine, usable)
     for n in usable:
@@ -107,8 +111,9 @@ def audit_seeds(samples: Mapping[str, Sample]) -> Audit:
     usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
     cosine = _cosines(vectors)
     _mark_identical(refs, vectors, usable, verdicts)
+    distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
     for n in usable:
-        near = [m for m in usable if m != n and cosine[n, m] > RELATION]
+        near = [m for m in distinct if m != n and cosine[n, m] > RELATION]
         if near and verdicts[refs[n]].fault == FINE:
             nearest = max(near, key=lambda m: cosine[n, m])
             verdicts[refs[n]] = Verdict(RELATED, refs[nearest])
@@ -183,6 +188,14 @@ def _mark_identical(
         for m in usable[place + 1 :]:
             if np.array_equal(vectors[n], vectors[m]):
                 verdicts[refs[n]] = Verdict(IDENTICAL, refs[m])
+
+
+def _mark_final(refs: Sequence[str], usable: Sequence[int], verdicts: dict[str, Verdict]) -> None:
+    """Mark the last step as the final model if that is what it is, and no copy by mistake."""
+    if len(usable) > 1 and usable[-1] == len(refs) - 1:
+        last, final = (refs[n] for n in usable[-2:])
+        if verdicts[last] == Verdict(IDENTICAL, final):
+            verdicts[last] = Verdict(FINAL, final)
 
 
 def _largest_component(

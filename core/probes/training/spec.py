@@ -30,8 +30,10 @@ class ProbeTrainingSpec(options.Spec):
         ("zoo:seed-0@step-*",),
         most=40,
         patterns=True,
-        help="Intermediate checkpoints: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
+        help="Intermediate checkpoints: zoo:seed-0@step-*, hub:NAME@step* for the revisions of a "
+        "Hub model, or models one by one.",
     )
+    at_most: int = options.most_steps(12)
     rank: int = options.whole(
         "Rank",
         64,
@@ -55,7 +57,7 @@ class ProbeTrainingSpec(options.Spec):
     @property
     def checkpoints(self) -> tuple[str, ...]:
         """The steps listed, in the order of training."""
-        return find_steps(self.steps, self.end)
+        return find_steps(self.steps, self.end, self.at_most)
 
     @property
     def as_probes(self) -> ProbeSpec:

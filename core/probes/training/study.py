@@ -23,7 +23,8 @@ import numpy as np
 
 from core.models import parse_ref
 from core.models.identity import identities, identity_tasks
-from core.models.steps import progress_of
+from core.models.steps import notices_of_steps, progress_of
+from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.probes.prices import training_price
 from core.probes.training import PURPOSE
 from core.probes.training.charts import draw_training, figures
@@ -62,7 +63,8 @@ if TYPE_CHECKING:
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: read, parse and split the text, identify the models."""
     reading = prepare_probes(spec.as_probes, texts, spec.checkpoints)
-    return [*reading, *identity_tasks(spec.checkpoints)]
+    looks = look_tasks((*spec.checkpoints, spec.end))
+    return [*reading, *identity_tasks(spec.checkpoints), *looks]
 
 
 def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
@@ -75,8 +77,9 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     identified, probes = identities(ready), spec.as_probes
     common = training_arguments(treebank)
     tasks = rival_tasks(probes, treebank, common)
+    unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
     for model in (*spec.checkpoints, spec.end):
-        if model in identified:
+        if model in identified and model not in unusable:
             tasks += model_tasks(
                 probes, identified[model], common, controls=spec.controls, maps=False
             )
@@ -113,7 +116,13 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         "loss": loss_table(there),
     }
     statements, doubts = statements_of(tables, METRIC), doubts_of(tables)
-    notices = (*make_notices(doubts, tables["best"]), *treebank.notices, *notes_of(values.values()))
+    notices = (
+        *make_notices(doubts, tables["best"]),
+        *treebank.notices,
+        *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
+        *notices_of_steps(spec.steps, spec.end, spec.at_most),
+        *notes_of(values.values()),
+    )
     return Result(
         study="probe training",
         spec=spec.plain(),

@@ -23,8 +23,8 @@ class AuditSpec(options.Spec):
         ("zoo:seed-0@step-*",),
         most=200,
         patterns=True,
-        help="Steps of one run, or models of several seeds: zoo:seed-0@step-*, or "
-        "hub:NAME@REVISION one by one.",
+        help="Steps of one run, or models of several seeds: zoo:seed-0@step-*, hub:NAME@step* for "
+        "the revisions of a Hub model, or models one by one.",
     )
     end: str = options.model(
         "Final model",
@@ -34,10 +34,11 @@ class AuditSpec(options.Spec):
     kind: str = options.choice(
         "Checked as", "run", KINDS, help="What the models should be: one run, or independent seeds."
     )
+    at_most: int = options.most_steps(50)
 
     @property
     def refs(self) -> tuple[str, ...]:
         """List the models in the claimed order; a run's final model is the last."""
         if self.kind == "run":
-            return (*find_steps(self.models, self.end), self.end)
+            return (*find_steps(self.models, self.end, self.at_most), self.end)
         return tuple(dict.fromkeys(ref for text in self.models for ref in matching_refs(text)))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models import costs
-from core.models.steps import progress_of
+from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
 from core.models.weights.samples import (
     MATRICES,
@@ -89,6 +89,9 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(statements, spec.kind, audit.ordered),
         statements=statements,
         tables=tables,
+        notices=tuple(notices_of_steps(spec.models, spec.end, spec.at_most))
+        if spec.kind == "run"
+        else (),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(()) | {"weights": _identities(spec, ready)},
         methods=f"{make_methods(spec)} {spec.settings()}",

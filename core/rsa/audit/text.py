@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.models.weights.audit import FINE, fault_in_words
+from core.models.weights.audit import FINAL, FINE, fault_in_words
 from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.statements import Statement
@@ -20,7 +20,8 @@ MOST_NAMED = 4
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
-    """State how many checkpoints were checked, and the fault of each that has one.
+    """State how many checkpoints were checked, and the fault of each that has one, or that it is
+    the final model.
 
     Args:
         table: `audit` of the result.
@@ -46,7 +47,8 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> 
     checked = next((each for each in statements if each.verdict == CHECKED), None)
     if checked is None or checked.estimate is None:
         return "No checkpoint could be checked; the reasons are below."
-    faults = [each for each in statements if each.verdict != CHECKED]
+    finals = [each for each in statements if each.verdict == FINAL]
+    faults = [each for each in statements if each.verdict not in (CHECKED, FINAL)]
     count = checked.estimate.value_text
     if faults:
         subjects = dict.fromkeys(
@@ -61,7 +63,9 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> 
         text = f"{len(faults)} of {count} checkpoints cannot be used as they are: "
         text += f"{'; '.join(said)}{more}."
     elif kind == "run":
-        text = f"All {count} checkpoints are distinct and belong to one run."
+        names = short_names(each.subject for each in finals)
+        but = f", but for {names[finals[0].subject]} (the final model itself)," if finals else ""
+        text = f"All {count} checkpoints are distinct{but} and belong to one run."
     else:
         text = f"All {count} models are distinct and come from independent runs."
     if kind == "run" and not ordered:

@@ -23,8 +23,10 @@ class TrainingSpec(options.Spec):
         ("zoo:seed-0@step-*",),
         most=60,
         patterns=True,
-        help="Earlier steps of the same run: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
+        help="Earlier steps of the same run: zoo:seed-0@step-*, hub:NAME@step* for the revisions "
+        "of a Hub model, or models one by one.",
     )
+    at_most: int = options.most_steps(12)
     others: tuple[str, ...] = options.models(
         "Other runs",
         ("zoo:seed-1",),
@@ -52,4 +54,4 @@ class TrainingSpec(options.Spec):
     @property
     def checkpoints(self) -> tuple[str, ...]:
         """List the checkpoints that are named, in the order of training."""
-        return find_steps(self.steps, self.end)
+        return find_steps(self.steps, self.end, self.at_most)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models.identity import contents, identity_tasks
-from core.models.weights.audit import FINE, audit_run, fault_in_words
-from core.models.weights.samples import look_at, sample_of
+from core.models.steps import notices_of_steps
+from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
@@ -38,7 +38,6 @@ from core.rsa.training.text import (
     CAVEATS,
     HOW_TO_READ,
     REASON,
-    left_out,
     make_headline,
     make_methods,
     statements_of,
@@ -75,29 +74,8 @@ def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
         *identity_tasks((spec.end, *spec.checkpoints, *spec.others)),
-        *(
-            Task.of(f"weights of {ref}", look_at, role=("look", ref), fleeting=True, ref=ref)
-            for ref in (*spec.checkpoints, spec.end)
-        ),
+        *look_tasks((*spec.checkpoints, spec.end)),
     ]
-
-
-def find_faults(spec: TrainingSpec, ready: Outputs) -> dict[str, str]:
-    """Say what is wrong with each checkpoint that cannot be used: a copy, swapped, of another run.
-
-    Args:
-        spec: The study's options.
-        ready: Outputs of the first stage.
-    """
-    looks = {ref: ready.values.get(("look", ref), {}) for ref in (*spec.checkpoints, spec.end)}
-    samples = {ref: sample_of(look) for ref, look in looks.items() if "numbers" in look}
-    if len(samples) < 2 or spec.end not in samples:
-        return {}
-    return {
-        ref: fault_in_words(verdict.fault, ref, verdict.partner, {})
-        for ref, verdict in audit_run(samples).verdicts.items()
-        if verdict.fault != FINE and ref != spec.end
-    }
 
 
 def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
@@ -112,7 +90,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
     text = ready.need("text").words
     used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
     items = Items(tuple(text[number] for number in used), kept, "words")
-    faults = find_faults(spec, ready)
+    unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
 
     def task(part: str, ref: str, name: str, function: Callable[..., Value], **more: Any) -> Task:
         return Task.of(
@@ -131,7 +109,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
         )
 
     how = {"how": Settings(spec.measure), "share": 1.0, "draws": spec.draws}
-    steps = [ref for ref in spec.checkpoints if ref in content and ref not in faults]
+    steps = [ref for ref in spec.checkpoints if ref in content and ref not in unusable]
     others = [ref for ref in spec.others if ref in content]
     return [
         *(task("step", ref, ref, compare_models, **how) for ref in steps),
@@ -192,7 +170,12 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(statements, MEASURES[spec.measure].label, len(tables["peaks"])),
         statements=statements,
         tables=tables,
-        notices=(*corpus.notices, *left_out(find_faults(spec, ready)), *progress_notices(training)),
+        notices=(
+            *corpus.notices,
+            *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
+            *notices_of_steps(spec.steps, spec.end, spec.at_most),
+            *progress_notices(training),
+        ),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.end, *used), corpus),
         methods=f"{make_methods(spec)} {spec.settings()}",

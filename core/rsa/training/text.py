@@ -135,21 +135,6 @@ def _nearest(statements: Sequence[Statement], steps: int) -> str:
     )
 
 
-def left_out(faults: Mapping[str, str]) -> list[str]:
-    """Say which checkpoints were left out, because the audit of their weights found a fault.
-
-    Args:
-        faults: What is wrong, by reference.
-    """
-    if not faults:
-        return []
-    were = "checkpoint was" if len(faults) == 1 else "checkpoints were"
-    return [
-        f"{len(faults)} {were} left out, because their files cannot be right: "
-        f"{'; '.join(faults.values())}. The audit of checkpoints shows how this is known."
-    ]
-
-
 def make_methods(spec: TrainingSpec) -> str:
     """Write a methods paragraph, ready to paste."""
     measure = MEASURES[spec.measure]

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.models.steps import find_steps, progress_of
+from core.models.steps import find_steps, missing_steps, progress_of
 
 
 def test_steps_come_in_the_order_of_training_without_the_end() -> None:
-    steps = find_steps(("zoo:seed-0@step-*", "zoo:seed-0"), "zoo:seed-0")
+    steps = find_steps(("zoo:seed-0@step-*", "zoo:seed-0"), "zoo:seed-0", 2)
     assert [progress_of(ref)[0] for ref in steps] == [0, 50, 200, 800, 3200]
     assert "zoo:seed-0" not in steps
 
@@ -28,3 +28,29 @@ def test_names_say_steps_where_no_card_does(ref: str, steps: int | None) -> None
 
 def test_cards_of_the_box_say_tokens_and_loss() -> None:
     assert progress_of("zoo:seed-0@step-200") == (200, 409_600, pytest.approx(6.1747))
+
+
+def test_stages_come_before_steps_and_numbers_before_letters() -> None:
+    names = (
+        "hub:a/run@stage2-step500-tokens2B",
+        "hub:a/run@stage1-step1000-tokens4B",
+        "hub:a/run@stage1-step200-tokens1B",
+    )
+    assert find_steps(names, "", 2) == names[::-1]  # named one by one: all are read
+    assert find_steps(("hub:a/run@ckpt_12", "hub:a/run@ckpt_5"), "", 2)[0].endswith("_5")
+
+
+@pytest.mark.parametrize(
+    ("steps", "missing"),
+    [
+        ([0, 1, 2, 4, 512, 1000, 2000, 3000], []),  # a logarithmic beginning is no gap
+        ([1000, 2000, 5000, 6000], [3000, 4000]),
+        ([0, 50, 200, 800, 3200], []),
+        ([1000, 2000, 2500, 3500], []),
+        ([0, 100, 200, 1000], []),  # the last may be the end
+    ],
+)
+def test_only_a_gap_between_evenly_spaced_steps_is_one(
+    steps: list[int], missing: list[int]
+) -> None:
+    assert missing_steps(steps) == missing

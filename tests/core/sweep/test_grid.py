@@ -72,7 +72,7 @@ def test_several_studies_share_a_file_and_a_cell_counts_once(tmp_path: Path) -> 
 
 
 def test_a_pattern_in_a_list_is_a_cell_for_each_model_and_alone_it_is_one_value(
-    zoo: Path, tmp_path: Path
+    zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apart = sweep_of(tmp_path, "study: nap\nmodel: ['zoo:nli-?']\nmodels: ['zoo:seed-?']")
     assert [cell.models for cell in apart.cells][:2] == [
@@ -84,6 +84,11 @@ def test_a_pattern_in_a_list_is_a_cell_for_each_model_and_alone_it_is_one_value(
     assert [cell.models for cell in together.cells] == [("zoo:a", "zoo:seed-?")]
     seeds = sweep_of(tmp_path, "study: nap\nmodel: ['hub:google/multiberts-seed_*']")
     assert len(seeds.cells) == 25
+    monkeypatch.setattr(
+        grid, "matching_refs", lambda text, adapters: [text.replace("?", n) for n in "01"]
+    )
+    steps = sweep_of(tmp_path, "study: nap\nmodel: ['hub:lab/run@step?']")
+    assert len(steps.cells) == 2
 
 
 def test_values_that_do_not_go_together_are_the_failure_of_their_cell(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,83 @@ def test_planted_faults_on_a_hub_are_found_from_ranges(
     assert weights, "tensors were read from the hub"
     assert not list((tmp_path / "cache").rglob("model.safetensors")), "no weights were downloaded"
     assert "hub:lab/run-step1600" in " ".join(result.failures)
+
+
+RUN = {f"step{step}": f"seed-0@step-{step}" for step in (0, 50, 200, 800, 3200)}
+
+
+def serve_run(hub: HubServer, **planted: str | None) -> dict[str, tuple[str, str]]:
+    """Serve the included run as branches of one repository, some with other content or none, and
+    audit it by a pattern: the verdict on each step that is not fine, and what it names."""
+    served = hub.add("lab/run", MODELS / "seed-0")
+    for step, folder in (RUN | planted).items():
+        files = (MODELS / str(folder)).iterdir() if folder else ()
+        served.revisions[step] = {path.name: path.read_bytes() for path in files} or None
+    result = STUDY.run(AuditSpec(models=("hub:lab/run@step*",), end="hub:lab/run"))
+    weights = [served.files, *(files for files in served.revisions.values() if files)]
+    assert hub.sent < 0.01 * sum(len(files["model.safetensors"]) for files in weights)
+    assert list(result.table["model"]) == [
+        *(f"hub:lab/run@{step}" for step in served.revisions), "hub:lab/run"
+    ]  # fmt: skip
+    faults = result.table[result.table["verdict"] != "fine"]
+    return {
+        ref.removeprefix("hub:lab/run@"): (verdict, other.removeprefix("hub:lab/run@"))
+        for ref, verdict, other in zip(
+            faults["model"], faults["verdict"], faults["other"], strict=True
+        )
+    }
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """An empty stand-in hub."""
+    with HubServer() as server:
+        server.replace_hub(monkeypatch, tmp_path / "cache")
+        yield server
+
+
+PLANTED: list[tuple[dict[str, str | None], dict[str, tuple[str, str]]]] = [
+    ({}, {}),
+    ({"step0": "seed-0@step-50"}, {"step0": ("identical", "step50")}),
+    ({"step50": "seed-0"}, {"step50": ("identical", "hub:lab/run")}),
+    ({"step200": None}, {"step200": ("missing", "")}),
+    (
+        {"step50": "seed-0@step-800", "step800": "seed-0@step-50"},
+        {"step50": ("swapped", "step800"), "step800": ("swapped", "step50")},
+    ),
+    ({"step200": "seed-1"}, {"step200": ("not of this run", "")}),
+    ({"step9000": "seed-0"}, {"step9000": ("final model", "hub:lab/run")}),
+]
+
+
+@pytest.mark.parametrize(("planted", "verdicts"), PLANTED, ids=lambda value: str(value)[:40])
+def test_the_revisions_of_a_run_are_audited_from_under_one_per_cent_of_its_bytes(
+    hub: HubServer, planted: dict[str, str | None], verdicts: dict[str, tuple[str, str]]
+) -> None:
+    assert serve_run(hub, **planted) == verdicts
+
+
+def test_a_long_run_is_thinned_and_a_gap_in_it_is_named(hub: HubServer) -> None:
+    served = hub.add("lab/run", MODELS / "seed-0")
+    files = served.files
+    for step in (0, 1, 1000, 2000, 3000, 5000, 6000):
+        served.revisions[f"step{step}"] = files
+    spec = AuditSpec(models=("hub:lab/run@step*",), end="hub:lab/run", at_most=3)
+    assert [ref.rpartition("@")[2] for ref in spec.refs[:-1]] == ["step0", "step2000", "step6000"]
+    result = STUDY.run(spec)
+    assert any("7 revisions, of which 3 were read" in notice for notice in result.notices)
+    assert any("no revision for step 4,000" in notice for notice in result.notices)
+    assert list(AuditSpec(models=("hub:lab/run@*",), end="hub:lab/run").refs).count(spec.end) == 1
+
+
+def test_weights_that_a_revision_lacks_are_missing(hub: HubServer) -> None:
+    served = hub.add("lab/run", MODELS / "seed-0")
+    whole = dict(served.files)
+    served.revisions |= {"step1": {"config.json": whole["config.json"]}, "step2": whole}
+    result = STUDY.run(AuditSpec(models=("hub:lab/run@step*",), end="hub:lab/run"))
+    verdicts = dict(zip(result.table["model"], result.table["verdict"], strict=True))
+    assert verdicts["hub:lab/run@step1"] == "missing"
+    assert verdicts["hub:lab/run@step2"] == "final model"
 
 
 def test_pickled_checkpoints_are_audited_like_others(tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+"""The audit as the first step of a study of a training run or of seeds: what it leaves out.
+
+A model whose weights cannot be sampled, such as one with random weights, is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from core.models.weights.audit import (
+    FINAL,
+    FINE,
+    IDENTICAL,
+    RELATED,
+    Sample,
+    Verdict,
+    audit_run,
+    audit_seeds,
+    fault_in_words,
+)
+from core.models.weights.samples import look_at, sample_of
+from core.runs.runner import Outputs
+from core.runs.tasks import Task
+
+LOOK = "look"  # role of a task that samples weights, with the reference
+WHERE = "The audit of checkpoints shows how this is known."
+
+
+def look_tasks(refs: Iterable[str]) -> list[Task]:
+    """Make a task per distinct reference, which samples a model's weights."""
+    return [
+        Task.of(f"weights of {ref}", look_at, role=(LOOK, ref), fleeting=True, ref=ref)
+        for ref in dict.fromkeys(refs)
+    ]
+
+
+def find_unusable_steps(ready: Outputs, steps: Sequence[str], end: str) -> dict[str, Verdict]:
+    """Find the checkpoints of a run that cannot be used: copies, swapped ones, those of another
+    run, and one that is the final model.
+
+    Args:
+        ready: Outputs of `look_tasks`.
+        steps: In the order of training.
+        end: The final model.
+    """
+    samples = _samples(ready, (*steps, end))
+    if len(samples) < 2 or end not in samples:
+        return {}
+    verdicts = audit_run(samples).verdicts
+    return {ref: each for ref, each in verdicts.items() if each.fault != FINE and ref != end}
+
+
+def find_dependent_seeds(ready: Outputs, seeds: Sequence[str]) -> dict[str, Verdict]:
+    """Find the models of a group that are copies of others in it, or related to them.
+
+    Args:
+        ready: Outputs of `look_tasks`.
+        seeds: The group, whose models should come from independent runs.
+    """
+    samples = _samples(ready, seeds)
+    verdicts = audit_seeds(samples).verdicts if len(samples) > 1 else {}
+    return {ref: each for ref, each in verdicts.items() if each.fault in (IDENTICAL, RELATED)}
+
+
+def usable_seeds(ready: Outputs, seeds: Sequence[str]) -> tuple[str, ...]:
+    """List the models of a group without copies; all of them where fewer than two would be left.
+
+    Args:
+        ready, seeds: As for `find_dependent_seeds`.
+    """
+    verdicts = find_dependent_seeds(ready, seeds)
+    distinct = [ref for ref in seeds if verdicts.get(ref, Verdict()).fault != IDENTICAL]
+    return tuple(distinct if len(distinct) > 1 else seeds)
+
+
+def describe_steps(verdicts: Mapping[str, Verdict]) -> list[str]:
+    """Say which checkpoints were left out and why.
+
+    Args:
+        verdicts: Of `find_unusable_steps`.
+    """
+    faults = {ref: each for ref, each in verdicts.items() if each.fault != FINAL}
+    notices = [
+        f"{ref} was left out, because it {_words(each)}."
+        for ref, each in verdicts.items()
+        if ref not in faults
+    ]
+    if faults:
+        were = "checkpoint was" if len(faults) == 1 else "checkpoints were"
+        notices.append(
+            f"{len(faults)} {were} left out, because their files cannot be right: "
+            f"{'; '.join(f'{ref} {_words(each)}' for ref, each in faults.items())}. {WHERE}"
+        )
+    return notices
+
+
+def describe_seeds(ready: Outputs, seeds: Sequence[str]) -> list[str]:
+    """Say which models were left out as copies, and which ones are no independent seeds.
+
+    Args:
+        ready, seeds: As for `find_dependent_seeds`.
+    """
+    verdicts, kept = find_dependent_seeds(ready, seeds), usable_seeds(ready, seeds)
+    left = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref not in kept]
+    dependent = [f"{ref} {_words(each)}" for ref, each in verdicts.items() if ref in kept]
+    notices = []
+    if left:
+        were = "model was" if len(left) == 1 else "models were"
+        notices.append(f"{len(left)} {were} left out as copies: {'; '.join(left)}. {WHERE}")
+    if dependent:
+        notices.append(
+            "Some models are no independent seeds, so what they share may come from their common "
+            f"start: {'; '.join(dependent)}. {WHERE}"
+        )
+    return notices
+
+
+def _words(verdict: Verdict) -> str:
+    """Say what is wrong, without its subject."""
+    return fault_in_words(verdict.fault, "", verdict.partner, {}).lstrip()
+
+
+def _samples(ready: Outputs, refs: Iterable[str]) -> dict[str, Sample]:
+    looks = {ref: ready.values.get((LOOK, ref), {}) for ref in refs}
+    return {ref: sample_of(look) for ref, look in looks.items() if "numbers" in look}
