@@ -71,6 +71,9 @@ def edges_price(spec: EdgeSpec) -> Price:
         tasks += _classifiers(spec, size, sets, words)
         if ref in spec.models:
             tasks += _classifiers(spec, size, 1, words, window=True)
+            if spec.conditional:
+                states = (len(spec.layers) or size.layers + 1) + 1
+                tasks += _fitted(spec, 2 * size.d_model, states, words)
     memory = _held(sizes.values(), spec.layers, words)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
@@ -107,13 +110,18 @@ def _classifiers(
 ) -> list[float]:
     """Processor seconds of the classifiers of each target, on every layer and set of labels, or on
     the static window."""
-    states = 1 if window else len(spec.layers) or size.layers + 1
-    places = 2 * WINDOW_REACH + 1 if window else 1
+    if window:
+        return _fitted(spec, (2 * WINDOW_REACH + 1) * size.d_model, 1, words)
+    return _fitted(spec, size.d_model, len(spec.layers) or size.layers + 1, words, sets)
+
+
+def _fitted(spec: EdgeSpec, width: int, states: int, words: float, sets: int = 1) -> list[float]:
+    """Processor seconds to fit classifiers of each target to vectors of a word of this width."""
     seconds = []
     for target in spec.targets:
-        width = places * size.d_model * (2 if target == "label" else 1)
-        fitted = FITTED * words * width * CLASSES[target] * sets
-        seconds.append(states * (fitted + BOUND * 10 * width**3))
+        wide = width * (2 if target == "label" else 1)
+        fitted = FITTED * words * wide * CLASSES[target] * sets
+        seconds.append(states * (fitted + BOUND * 10 * wide**3))
     return seconds
 
 

@@ -28,6 +28,7 @@ MEASURES = {
     "Code length": "bits",
     "Selectivity": "selectivity",
     "Unseen words": "unseen",
+    "Gain over the window": "gain",
 }
 SCORE = "step_score"  # in the address
 TEXT = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")
@@ -69,7 +70,10 @@ def choose_score(address: Address, result: Result) -> tuple[str]:
 EXPERIMENTS = {
     EDGES: Experiment(
         EDGE_STUDY,
-        own={"targets": "targets", "penalty": "penalty", "control_labels": "controls"},
+        own={
+            **{"targets": "targets", "penalty": "penalty", "control_labels": "controls"},
+            "beside_window": "conditional",
+        },
         shared=("models", "untrained", *TEXT),
         choose=choose_measure,
         models=lambda asked: asked.probed,

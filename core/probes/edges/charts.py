@@ -10,6 +10,7 @@ from core.probes.edges.tables import (
     ACCURACY,
     BITS,
     CONTROL,
+    GAIN,
     METRICS,
     REAL,
     SELECTIVITY,
@@ -17,7 +18,7 @@ from core.probes.edges.tables import (
     UNSEEN,
 )
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.probes.trees.charts import baseline_rules
+from core.probes.trees.charts import baseline_rules, gains_chart
 from core.probes.trees.tables import TAGS, WINDOW
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
@@ -40,6 +41,7 @@ VIEWS = {
     UNSEEN: "Accuracy on unseen words (%)",
     BITS: "Online code length (bits per label)",
     SELECTIVITY: "Selectivity: accuracy minus that on control labels (points)",
+    GAIN: "Accuracy: gain over the window (points)",
 }
 ON_CONTROL = ", control labels"  # after a model's name
 DASHES = {
@@ -67,6 +69,10 @@ def edges_chart(
     import pandas as pd
 
     rows = _rows(result, target, view)
+    if view == GAIN:
+        company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
+        drawn = (rows, company, NAMES[target].capitalize(), VIEWS[GAIN], "gain")
+        return gains_chart(*drawn, height=HEIGHT, context=context)
     scored, rules = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
     control = scored[scored["labels"] == CONTROL]
     scored = scored[scored["labels"] != CONTROL]
@@ -123,6 +129,9 @@ def _kind(view: str) -> Kind:
 
 def drawable(result: Result, view: str) -> list[str]:
     """Targets that have scores in this view."""
+    if view == GAIN:
+        added = result.tables.get("added")
+        return [] if added is None else [name for name in NAMES if (added["probe"] == name).any()]
     labels, metric = (SELECTIVITY, ACCURACY) if view == SELECTIVITY else (REAL, view)
     rows = result.table[(result.table["labels"] == labels) & (result.table["metric"] == metric)]
     there = set(rows.loc[rows["layer"].notna(), "probe"])
@@ -140,7 +149,7 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that can be drawn of the result, by file name; the main one first."""
     return {
         f"{target}-{view}": edges_chart(result, target, view, context=context)
-        for view in (*METRICS, SELECTIVITY)
+        for view in (*METRICS, SELECTIVITY, GAIN)
         for target in drawable(result, view)
     }
 
@@ -150,10 +159,14 @@ def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
     if target not in drawable(result, view):
         there = ", ".join(drawable(result, ACCURACY))
         raise SpecError(f"This result has no {view!r} of {target!r}; its targets are {there}.")
+    names = short_names(dict.fromkeys(result.table["model"]))
+    if view == GAIN:
+        rows = result.tables["added"].query("probe == @target and metric == @ACCURACY")
+        return rows.assign(name=rows["model"].map(names))
     table = result.table[result.table["probe"] == target]
     wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
     rows = table[
         table["labels"].isin(wanted)
         & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))
     ]
-    return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
+    return rows.assign(name=rows["model"].map(names))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core import options
 from core.options import Spec
 from core.probes.edges.items import TARGETS
-from core.probes.trees.spec import HEADS, ProbeSpec, parsers
+from core.probes.trees.spec import HEADS, ProbeSpec, conditional_option, parsers
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class EdgeSpec(Spec):
         True,
         help="Adds the first model with random weights, unless a random: model is listed.",
     )
+    conditional: bool = conditional_option("twice")
     sinks: str = options.sinks()
     draws: int = options.draws(1_000, "Resamples of sentences behind each band.")
     seed: int = options.seed(

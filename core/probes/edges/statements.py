@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.models import parse_ref
 from core.probes.edges.tables import ACCURACY, REAL, UNSEEN
 from core.probes.edges.tasks import LOOKUP
-from core.probes.trees.statements import BEST, SIMILAR, TIED, compared, tied_of
-from core.probes.trees.tables import TAGS
+from core.probes.trees.statements import (
+    BEST,
+    SIMILAR,
+    TIED,
+    compared,
+    overfitted,
+    tied_of,
+)
+from core.probes.trees.tables import TAGS, WINDOW
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from core.probes.edges.spec import EdgeSpec
 
 BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
+ADDED = "added to the static window"
 OF = " of "  # between the target and the model of a statement's subject
 
 
@@ -49,14 +58,16 @@ def statements_of(
     """What the tables show; empty where no model was probed.
 
     Args:
-        tables: The study's `edges`, `differences`, `edge_margins` and `best_layers`.
+        tables: The study's `edges`, `differences`, `edge_margins`, `best_layers` and, where there
+            is one, `added`.
         models: References; the first trained one leads, the others are compared with it.
 
     Returns:
         For each target the first model's best accuracy, that of the baseline that scores highest,
-        and the margin over it; then the other trained models' differences from the first, each at
-        its own best layer; then the layers that are not distinguishable from a best one. Parts of
-        speech are no baseline here, because the model was not given them.
+        the margin over it and, with `added`, what the layer adds to the static window; then the
+        other trained models' differences from the first, each at its own best layer; then the
+        layers that are not distinguishable from a best one. Parts of speech are no baseline here,
+        because the model was not given them.
     """
     best = {ref: rows for ref in models if (rows := best_rows(tables["edges"], ref))}
     if not best:
@@ -73,6 +84,12 @@ def statements_of(
             rival, score = str(strongest["rival"]), estimate_of(strongest, "rival_value")
             statements.append(Statement(subject_of(target, rival), BASELINE, score))
             statements.append(compared(subject, strongest, "margin", rival))
+        if "added" in tables:
+            gains = _at(tables["added"], first, target, int(row["layer"]))
+            statements += [
+                Statement(subject, ADDED, estimate_of(gain, "margin"), (int(row["layer"]),), WINDOW)
+                for _, gain in gains.iterrows()
+            ]
     for ref, rows in best.items():
         if ref == first or parse_ref(ref).random:
             continue
@@ -96,7 +113,7 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
     """Expectations that these numbers do not meet.
 
     Args:
-        tables: The study's `edges` and `edge_margins`.
+        tables: The study's `edges`, `edge_margins` and, where there is one, `added`.
         spec: The study.
     """
     table, doubts = tables["edges"], []
@@ -107,6 +124,12 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
             doubts += [
                 Statement(subject, SIMILAR, estimate_of(gap, "margin"), (layer,), str(gap["rival"]))
                 for _, gap in margins[margins["low"] <= 0].iterrows()
+            ]
+    if "added" in tables:
+        for target, rows in tables["added"].groupby("probe", sort=False):
+            doubts += [
+                replace(each, subject=subject_of(str(target), each.subject))
+                for each in overfitted(rows, ACCURACY)
             ]
     few = table[(table["metric"] == UNSEEN) & (table["model"] == LOOKUP) & table["value"].isna()]
     doubts += [Statement(subject_of(str(target), LOOKUP), NO_UNSEEN) for target in few["probe"]]

@@ -26,10 +26,17 @@ from core.probes.edges.items import TARGETS, edge_items, tags_of
 from core.probes.edges.spec import EdgeSpec
 from core.probes.edges.statements import doubts_of, statements_of
 from core.probes.edges.tables import CONTROL, REAL, Groups
-from core.probes.edges.tasks import probe_edges, probe_window, score_rivals, score_tags
+from core.probes.edges.tasks import (
+    probe_beside_window,
+    probe_edges,
+    probe_window,
+    score_rivals,
+    score_tags,
+)
 from core.probes.edges.text import (
     CAVEATS,
     CITATIONS,
+    CONDITIONAL,
     FORMULAS,
     HOW_TO_READ,
     REASON,
@@ -38,11 +45,17 @@ from core.probes.edges.text import (
     make_notices,
 )
 from core.probes.prices import edges_price
-from core.probes.trees.comparisons import baselines_of, best_layers, differences, margins
+from core.probes.trees.comparisons import (
+    baselines_of,
+    best_layers,
+    differences,
+    gains_over_window,
+    margins,
+)
 from core.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
 from core.probes.trees.planning import TREEBANK, chosen_layers, word_classes
 from core.probes.trees.planning import prepare as prepare_probes
-from core.probes.trees.tables import TAGS, WINDOW, as_table
+from core.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -87,6 +100,8 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
                 name, role = f"static window, {target}: {model}", (WINDOW, model, target)
                 asked = _model_arguments(spec, identified[model], common)
                 tasks.append(Task.of(name, probe_window, role=role, group=model, **asked))
+                if spec.conditional:
+                    tasks.append(_beside_task(spec, identified[model], common))
     return tasks
 
 
@@ -116,6 +131,16 @@ def model_task(
     )
 
 
+def _beside_task(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
+    """The classifiers of one target on every layer of a model beside its static window."""
+    arguments = _model_arguments(spec, model, common)
+    layers = chosen_layers(spec.as_probes, model)
+    name, role = f"{common['target']}, {BESIDE}: {model.ref}", (BESIDE, model.ref, common["target"])
+    return Task.of(
+        name, probe_beside_window, role=role, group=model.ref, layers=layers, **arguments
+    )
+
+
 def _model_arguments(spec: EdgeSpec, model: Identity, common: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that all tasks of one model and target share."""
     return {
@@ -138,8 +163,8 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     Returns:
         A result with the tables `edges` (SCORES of `edge_tables`; accuracy and unseen in percent,
-        bits a label), `codes` (whole code lengths), `differences`, `edge_margins` and
-        `best_layers`.
+        bits a label), `codes` (whole code lengths), `differences`, `edge_margins`, `best_layers`
+        and, with `conditional`, `added` (layers beside the static window).
     """
     treebank: Treebank = ready.values[TREEBANK]
     values = outputs.values
@@ -150,6 +175,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         "differences": [],
         "edge_margins": [],
         "best_layers": [],
+        "added": [],
     }
     for target in spec.targets:
         trained = {ref: values[ref, target] for ref in models if (ref, target) in values}
@@ -161,6 +187,8 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         "edge_margins": as_table(frames["edge_margins"], tables.MARGINS),
         "best_layers": as_table(frames["best_layers"], tables.BEST_LAYERS),
     }
+    if spec.conditional:
+        tables_by_name["added"] = as_table(frames["added"], tables.MARGINS)
     starts = start_notices(spec.models[0], changes_of(ready))
     statements = statements_of(tables_by_name, spec.probed)
     doubts = doubts_of(tables_by_name, spec)
@@ -176,7 +204,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models), treebank.corpus),
         methods=f"{make_methods(spec, treebank)} {spec.settings()}",
-        citations=cite(CITATIONS),
+        citations=cite((*CITATIONS, *[CONDITIONAL] * spec.conditional)),
     )
 
 
@@ -216,17 +244,26 @@ def _add_target(
     for name, scores in shown.items():
         frames["edges"] += tables.score_rows(name, target, REAL, scores, sample, layered=False)
     frames["differences"] += differences(groups, spec.models[0], sample, probe=target)
+    for ref in groups:
+        if (BESIDE, ref, target) in values:
+            both = tables.groups_of(values[BESIDE, ref, target], sample)
+            frames["added"] += gains_over_window(ref, both, sample, _chooser, probe=target)
     for ref, theirs in baselines_of(groups, rivals):
         frames["edge_margins"] += margins(
             {ref: groups[ref]},
             theirs,
             sample,
-            lambda metric: tables.ACCURACY,
+            _chooser,
             tables.UNLAYERED,
             probe=target,
         )
     accuracy = {ref: {tables.ACCURACY: group[tables.ACCURACY]} for ref, group in groups.items()}
     frames["best_layers"] += best_layers(accuracy, sample, str, probe=target)
+
+
+def _chooser(metric: str) -> str:
+    """The metric that chooses layers, whichever is compared: accuracy."""
+    return tables.ACCURACY
 
 
 def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:

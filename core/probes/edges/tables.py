@@ -55,6 +55,7 @@ MARGINS = (
 BEST_LAYERS = (*COMPARED[:1], "probe", *COMPARED[1:])
 ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
 REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"
+GAIN = "gain"  # of a layer beside the static window over the window alone
 RIVALS = (MAJORITY, LOOKUP, PLACES)  # the rows of the task of baselines
 UNLAYERED = (*RIVALS, *TAGS.values(), WINDOW)
 SHOWN = {
@@ -185,7 +186,10 @@ def code_rows(
 
 
 def rows_of(result: Result, metric: str = ACCURACY) -> dict[str, pd.DataFrame]:
-    """Rows of the tables that belong to one measure, or to selectivity."""
+    """Rows of the tables that belong to one measure, to selectivity, or to what layers add."""
+    if metric == GAIN:
+        added = result.tables["added"]
+        return {"added": added[added["metric"] == ACCURACY]}
     selective = metric == SELECTIVITY
     measured, labels = (ACCURACY, SELECTIVITY) if selective else (metric, REAL)
     scores, margins = result.table, result.tables["edge_margins"]

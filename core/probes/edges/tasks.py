@@ -18,7 +18,11 @@ from core.probes.edges.coding import (
 from core.probes.edges.items import Items, Tags, control_labels, edge_items
 from core.probes.edges.rivals import Contexts, place_features, word_contexts
 from core.probes.trees.data import Trees
-from core.probes.trees.rival_tasks import read_beside_window, tag_windows
+from core.probes.trees.rival_tasks import (
+    principal_components,
+    read_beside_window,
+    tag_windows,
+)
 from core.probes.trees.tables import TAGS
 from core.probes.trees.tasks import read_vectors
 from core.runs.runner import span, tick
@@ -126,6 +130,73 @@ def probe_window(
     with span(0.3, 1.0):
         scored = _fitted(window, items, trees, frame, penalty)
     return scored | frame.counted() | {"layers": np.arange(1), "notices": notices}
+
+
+@pure("probes.edge_conditional", guard=as_identified)
+def probe_beside_window(
+    model: str,
+    model_identity: str,
+    target: str,
+    trees: Trees,
+    tags: Tags,
+    sizes: Sizes,
+    layers: tuple[int, ...],
+    penalty: float,
+) -> Value:
+    """Fit a linear classifier to each layer beside the static window: what the layer adds to it.
+
+    The window, its dimensions centred and divided by their standard deviation, is reduced to the
+    layer's width by the principal components of the training words, which keep their variances: a
+    penalty treats a rotation of the window like the window.
+
+    Args: as in `probe_edges`.
+
+    Returns:
+        As `probe_edges`, without control labels; the last layer, whose number no layer has, is the
+        reduced window beside zeros.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        SpecError: If it has no such layer.
+
+    Reference:
+        Hewitt et al. 2021, EMNLP. Deviations: accuracy and code length in place of cross-entropy.
+    """
+    import torch
+
+    from core.probes.edges.classifier import standardised
+
+    with span(0.0, 0.2):
+        states, window, notices = read_beside_window(model, trees.words, layers)
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    frame, rows = Frame(items, trees.words, sizes), item_rows(items, trees.words)
+    reduced = reduced_window(window, sum(map(len, trees.words[: sizes[0]])), states.shape[-1])
+    beside = torch.from_numpy(item_vectors(reduced[:, None], *rows)).transpose(0, 1)
+    labels, parts = torch.from_numpy(frame.labels[None]), []
+    together = max(1, LARGEST // (2 * beside[0].numel() * 4))
+    for first in range(0, len(layers) + 1, together):
+        chosen = states[:, first : first + together]
+        with span(
+            *(0.2 + 0.8 * min(1.0, at / (len(layers) + 1)) for at in (first, first + together))
+        ):
+            features = standardised(item_vectors(chosen, *rows), frame.training)
+            if first + together > len(layers):
+                nothing = torch.zeros(1, *features.shape[1:])
+                nothing[..., -1] = 1.0  # the constant
+                features = torch.cat([features, nothing])
+            features = torch.cat([beside.expand(len(features), -1, -1), features], dim=2)
+            parts.append(score_classifiers(features, labels, penalty, frame))
+    numbers = np.array([*layers, max(layers) + 1])
+    return joined_layers(parts) | frame.counted() | {"layers": numbers, "notices": notices}
+
+
+def reduced_window(window: np.ndarray, training: int, width: int) -> np.ndarray:
+    """The window (word, feature), each feature with deviation 1 over the first `training` words, in
+    `width` of their principal components, or fewer where it has fewer features."""
+    from core.probes.edges.classifier import standardised
+
+    features = standardised(window[:, None], training)[0, :, :-1].numpy()
+    return principal_components(features, training, width)
 
 
 @pure("probes.edge_tags")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from core.probes.edges.charts import NAMES
 from core.probes.edges.items import BUCKETS
-from core.probes.edges.statements import BASELINE, NO_UNSEEN, parts_of
+from core.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
-from core.probes.trees.statements import BEST, SIMILAR, TIED
+from core.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
 from core.probes.trees.tables import TAGS
+from core.probes.trees.text import too_few
 from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.statements import Statement
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from core.probes.trees.data import Treebank
 
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
+CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window
 PLURALS = {
     "pos": "parts of speech",
     "label": "dependency labels",
@@ -34,7 +36,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     leading = {parts_of(each)[0]: each for each in statements if each.verdict == BEST}
     scores = {parts_of(each)[0]: each for each in statements if each.verdict == BASELINE}
     tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
-    rest = [each for each in statements if each.verdict not in (BEST, BASELINE, TIED)]
+    rest = [each for each in statements if each.verdict not in (BEST, BASELINE, TIED, ADDED)]
     models = dict.fromkeys((first, *(parts_of(each)[1] for each in rest)))
     names = short_names(models)
     margins = {parts_of(each)[0]: each for each in rest if parts_of(each)[1] == first}
@@ -50,6 +52,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     sentences = [
         f"On {names[first]}, linear probes predict {listed(clauses)}{_baselines(scores)}.",
         *_similar(scores, margins),
+        *_added(names[first], [each for each in statements if each.verdict == ADDED]),
         f"The best {verb} {listed(layers)}.",
     ]
     for ref in models:
@@ -80,6 +83,20 @@ def _similar(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) 
         yield f"For {targets}, this difference is not detectable."
 
 
+def _added(name: str, gains: Sequence[Statement]) -> Iterator[str]:
+    """Say what the best layers of a model add to its static window."""
+    clauses = []
+    for gain in gains:
+        place = f"{PLURALS[parts_of(gain)[0]]} ({layers_in_words(gain.layers)}"
+        if gain.number.low > 0:
+            clauses.append(f"{gain.number.size} on {place})")
+        else:
+            nothing = "nothing" if gain.number.clear else "nothing detectable"
+            clauses.append(f"{nothing} on {place}: {gain.number.text})")
+    if clauses:
+        yield f"To the static window, {name} adds {listed(clauses)}."
+
+
 def _gap(statement: Statement, tied: Mapping[str, tuple[int, ...]]) -> str:
     """A model's difference from the first on one target, with its best layers."""
     assert statement.estimate is not None
@@ -100,6 +117,9 @@ def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
         target, model = parts_of(doubt)
         if doubt.verdict == NO_UNSEEN:
             yield f"All test words of {PLURALS[target]} occur in the training text; none is unseen."
+            continue
+        if doubt.verdict == TOO_FEW:
+            yield too_few(f"{short_name(model)}, {NAMES[target]}", doubt)
             continue
         assert doubt.estimate is not None
         accuracy = (
@@ -156,6 +176,13 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
             "Selectivity is accuracy minus accuracy on control labels: a random label for each "
             "word type (for edges, of the dependent), drawn with the frequencies of the real "
             f"labels (Hewitt & Liang 2019), averaged over {spec.controls} draws."
+        )
+    if spec.conditional:
+        parts.append(
+            "What a layer adds is the accuracy of a classifier of the layer and the static window "
+            "together minus that of the window alone (conditional probing, Hewitt et al. 2021). "
+            "The window, its dimensions divided by their standard deviation, was reduced to the "
+            "layer's width by the principal components of the training words."
         )
     parts.append(
         "Baselines are the most frequent label (majority); a table of the most frequent label of "

@@ -203,23 +203,48 @@ def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE
     Raises:
         SpecError: If no layers were probed beside the window.
     """
-    import pandas as pd
-
     table = result.tables.get("added")
     if table is None or not (table["metric"] == metric).any():
         raise SpecError("This result has no probes beside the static window: set conditional.")
     rows = table[table["metric"] == metric]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
-    kind = difference_kind(metric)
-    label = f"{metric_label(metric)}: gain over the window"
+    label, kind = f"{metric_label(metric)}: gain over the window", difference_kind(metric)
+    below = "bands: 95 % intervals over sentences and probes"
+    company = result.table["model"]
+    return gains_chart(rows, company, "What each layer adds", label, kind, below, context=context)
+
+
+def gains_chart(
+    rows: pd.DataFrame,
+    company: Sequence[str],
+    title: str,
+    label: str,
+    kind: Kind,
+    below: str = "bands: 95 % intervals over sentences",
+    height: int = HEIGHT,
+    *,
+    context: Context = PAGE,
+) -> Chart:
+    """Margins over the static window by layer, one curve per model, with a line at zero.
+
+    Args:
+        rows: model, its short name, layer, margin, low, high.
+        company: Models of the study, which keep their looks in all its charts.
+        title: Of the chart.
+        label: Of the axis.
+        kind: Of the margins.
+        below: Under the title.
+        height: In pixels.
+    """
+    import pandas as pd
+
     ends = span_of(rows["margin"], rows["low"], rows["high"], zero=True)
-    plane = layer_plane(rows, "margin", label, ends, kind=kind, height=HEIGHT, context=context)
+    plane = layer_plane(rows, "margin", label, ends, kind=kind, height=height, context=context)
     drawn = pd.concat([rows, rule(plane, WINDOW, 0.0)], ignore_index=True)
-    looks = looks_of(result.table["model"], rows["model"])
+    looks = looks_of(company, rows["model"])
     looks[WINDOW] = Look(GREY, dash=(1, 0), point=False, width=1.2)
     chart = curves(drawn, plane, looks, layer_tips("Gain over the window", kind, "margin"))
-    below = "bands: 95 % intervals over sentences and probes"
-    return finished(chart, drawn, plane, "What each layer adds", below, list(looks))
+    return finished(chart, drawn, plane, title, below, list(looks))
 
 
 def _rows(result: Result, metric: str) -> pd.DataFrame:

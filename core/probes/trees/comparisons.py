@@ -180,12 +180,30 @@ def added_rows(values: Mapping[Role, Value], sample: Sample) -> pd.DataFrame:
     frames = []
     for role, value in values.items():
         if role[0] == BESIDE:
+            samples = dict.fromkeys(PROBE_OF, sample)
             both = probe_groups(value, sample)
-            *layers, alone = next(iter(both.values())).layers
-            window = {metric: group.only([alone]) for metric, group in both.items()}
-            beside = {metric: group.only(layers) for metric, group in both.items()}
-            frames.append(margin_rows({role[1]: beside}, {WINDOW: window}, sample))
+            frames += gains_over_window(role[1], both, samples, CHOOSERS.__getitem__)
     return as_table(frames, MARGINS)
+
+
+def gains_over_window(
+    model: str,
+    both: Mapping[str, Group],
+    samples: Mapping[str, Sample],
+    chooser: Callable[[str], str],
+    **named: Any,
+) -> list[pd.DataFrame]:
+    """Each layer beside the static window minus the window alone, a frame per metric.
+
+    Args:
+        model: Its reference.
+        both: Scores of the layers beside the window; the last one is the window beside zeros.
+        samples, chooser, named: As for `margins`.
+    """
+    *layers, alone = next(iter(both.values())).layers
+    window = {metric: group.only([alone]) for metric, group in both.items()}
+    beside = {metric: group.only(layers) for metric, group in both.items()}
+    return margins({model: beside}, {WINDOW: window}, samples, chooser, UNLAYERED, **named)
 
 
 def best_layer_rows(groups: Scores, sample: Sample) -> pd.DataFrame:

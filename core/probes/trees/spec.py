@@ -76,6 +76,21 @@ def controls_option(default: int) -> int:
     return controls
 
 
+def conditional_option(longer: str) -> bool:
+    """Return the option `conditional`, the same in every study of trees but for its time.
+
+    Args:
+        longer: How many times as long a study with it takes, in words.
+    """
+    conditional: bool = options.flag(
+        "What layers add",
+        False,
+        help="Adds probes of each layer together with the static window, to see what the layers "
+        f"add; it takes {longer} as long.",
+    )
+    return conditional
+
+
 def epochs_option() -> int:
     """Return the option `epochs`, the same in every study of trees."""
     epochs: int = options.whole(
@@ -160,12 +175,7 @@ class ProbeSpec(Spec):
         help="Adds probes of rank 1 to full at each model's best layer.",
         shown=False,
     )
-    conditional: bool = options.flag(
-        "What layers add",
-        False,
-        help="Adds probes of each layer together with the static window, to see what the layers "
-        "add; it takes twice as long.",
-    )
+    conditional: bool = conditional_option("twice")
     sinks: str = options.sinks()
     epochs: int = epochs_option()
     draws: int = draws_option()

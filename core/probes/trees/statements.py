@@ -173,18 +173,23 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> tuple[Stat
             Statement(ref, SIMILAR, estimate_of(row, "margin"), (layer,), str(row["rival"]))
             for _, row in here[here["low"] <= 0].iterrows()
         ]
-    doubts += [*_overfitted(tables["added"])] if "added" in tables else []
+    doubts += [*overfitted(tables["added"], "uuas")] if "added" in tables else []
     if not (scores["model"] == PARSED).any():
         doubts.append(Statement(PARSED, UNSCORED))
     return tuple(doubts)
 
 
-def _overfitted(added: pd.DataFrame) -> Iterator[Statement]:
-    """The models with a layer beside which the window predicts less than alone.
+def overfitted(added: pd.DataFrame, metric: str) -> Iterator[Statement]:
+    """Yield a statement on each model with a layer beside which the window predicts less than
+    alone.
 
     A probe can ignore the layer, so that with enough training sentences it loses nothing.
+
+    Args:
+        added: What layers add to the static window.
+        metric: The score that is read, of which more is better.
     """
-    below = added[(added["metric"] == "uuas") & (added["high"] < 0)]
+    below = added[(added["metric"] == metric) & (added["high"] < 0)]
     for model, rows in below.groupby("model", sort=False):
         worst = rows.loc[rows["margin"].idxmin()]
         layers = tuple(int(layer) for layer in rows["layer"])

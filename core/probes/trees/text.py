@@ -91,10 +91,9 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     if metric.endswith(SELECTIVITY):
         yield f"At its best layer ({first.layers[0]}), {name} is {compared_with(first)}."
         return
-    assert first.estimate is not None
     layers = tied.get(first.subject, first.layers)
     sentence = LEADS[metric].format(
-        name=name, value=first.estimate.value_text, best=best_in_words(layers),
+        name=name, value=first.number.value_text, best=best_in_words(layers),
         layers=layers_in_words(layers), short=layers_in_words(layers).replace(" to ", "–"),
         edges="parse edges" if parsed else "gold edges",
     )  # fmt: skip
@@ -102,8 +101,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
         sentence += f", {compared_with(rest.pop(0))}"
     yield f"{sentence}."
     for each in rest[:MOST_NAMED]:
-        assert each.estimate is not None
-        gap = each.estimate.direction("above", "below")
+        gap = each.number.direction("above", "below")
         compared = f"{gap} {name}"
         if each.verdict == SIMILAR:
             compared = f"not detectably different from {name} ({gap})"
@@ -124,8 +122,7 @@ def best_in_words(layers: Sequence[int]) -> str:
 
 def compared_with(statement: Statement) -> str:
     """A difference from a baseline: "5.2 points [2.6, 8.0] above the untrained model"."""
-    assert statement.estimate is not None
-    gap = statement.estimate.direction("above", "below")
+    gap = statement.number.direction("above", "below")
     baseline = baseline_name(statement.baseline)
     if statement.verdict == SIMILAR:
         return f"not detectably different from {baseline} ({gap})"
@@ -161,12 +158,7 @@ def _notice(doubt: Statement) -> str:
         )
     name, layer = short_name(doubt.subject), doubt.layers[0]
     if doubt.verdict == TOO_FEW:
-        assert doubt.estimate is not None
-        return (
-            f"{name}: together with {layers_in_words(doubt.layers)}, the static window predicts "
-            f"less than alone ({doubt.estimate.text} at worst), so there are too few training "
-            "sentences to tell what the layers add."
-        )
+        return too_few(name, doubt)
     best = f"the best layer ({layer})"
     if doubt.verdict in (FIRST, LAST):
         place = "first" if doubt.verdict == FIRST else "last"
@@ -186,6 +178,15 @@ def _notice(doubt: Statement) -> str:
     return (
         f"{name}: UUAS at {best}, {score}, {how} that of the linear chain, which links adjacent "
         "words."
+    )
+
+
+def too_few(name: str, doubt: Statement) -> str:
+    """Say of a model that the static window predicts less together with its layers than alone."""
+    return (
+        f"{name}: together with {layers_in_words(doubt.layers)}, the static window predicts less "
+        f"than alone ({doubt.number.text} at worst), so there are too few training sentences to "
+        "tell what the layers add."
     )
 
 
@@ -235,9 +236,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
     if spec.conditional:
         parts.append(
             "What a layer adds is the score of probes on the layer and the static window together "
-            "minus "
-            "that of the window alone (conditional probing, Hewitt et al. 2021). The window was "
-            "reduced to the layer's width by the principal components of the training words."
+            "minus that of the window alone (conditional probing, Hewitt et al. 2021). The window "
+            "was reduced to the layer's width by the principal components of the training words."
         )
     if coded:
         parts.append(

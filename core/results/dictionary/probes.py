@@ -39,8 +39,9 @@ COLUMNS: Mapping[str, str] = {
     "added.rival_value": "the score of the static window alone, reduced to the layer's width (the "
     "metric's unit)",
     "added.margin": "the score of the layer beside the window minus that of the window alone (the "
-    "metric's unit)",
+    "metric's unit; of bits, a gain is below 0)",
     # edge probes
+    "added.probe": TARGET,
     "edges.probe": TARGET,
     "codes.probe": TARGET,
     "edge_margins.probe": TARGET,

@@ -1,0 +1,217 @@
+"""What a layer adds to the static window: against scikit-learn, and labels planted in either."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import SpecError
+from core.probes.edges import tables, tasks
+from core.probes.edges.charts import drawable, edges_chart, figures
+from core.probes.edges.items import edge_items
+from core.probes.edges.spec import EdgeSpec
+from core.probes.edges.statements import ADDED, doubts_of, statements_of, subject_of
+from core.probes.edges.study import STUDY, plan, prepare
+from core.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
+from core.probes.edges.text import make_headline, make_notices
+from core.probes.trees.comparisons import gains_over_window
+from core.probes.trees.data import Tree, Trees
+from core.probes.trees.statements import TOO_FEW
+from core.probes.trees.tables import BESIDE, WINDOW
+from core.probes.trees.tasks import read_vectors
+from core.results.estimates import estimate_of
+from core.results.export import Result
+from core.runs.runner import run
+from core.vectors.window import windows_of_sentences
+from tests.core.probes.edges.test_study import write_tagged
+from tests.core.tiny_models import save_tiny
+
+WIDTH, CLASSES = 6, 3
+SIZES = (300, 30, 90)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> EdgeSpec:
+    folder = tmp_path_factory.mktemp("conditional")
+    return EdgeSpec(
+        models=(f"path:{save_tiny(folder / 'bert', 'bert')}",), layers=(1, 2), draws=50,
+        corpus=str(write_tagged(folder / "trees.conllu")), controls=0, untrained=False,
+        conditional=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result(asked: EdgeSpec) -> Result:
+    return STUDY.run(asked)
+
+
+def test_a_layer_beside_the_reduced_window_is_scored_like_scikit_learn(asked: EdgeSpec) -> None:
+    """Window, principal components, layer and classifier, each by a second way, one after
+    another."""
+    from sklearn.decomposition import PCA
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    model, target = asked.models[0], "label"
+    planned = {task.role: task for task in plan(asked, run(prepare(asked)))}
+    task = planned[BESIDE, model, target]
+    given, value = dict(task.arguments), task.compute()
+    trees, (training, dev) = given["trees"], np.cumsum(given["sizes"])[:2]
+    lengths = np.array([len(words) for words in trees.words])
+    states = read_vectors(model, trees.words, (0, 1, 2))[0].astype(np.float64)
+    raw = windows_of_sentences(states[:, 0], lengths, 1)
+    words = int(lengths[:training].sum())
+    scaler = StandardScaler().fit(raw[:words])
+    narrow = PCA(states.shape[2]).fit(scaler.transform(raw[:words]))
+    window = narrow.transform(scaler.transform(raw))
+    items = edge_items(target, trees.heads, trees.keep, given["tags"])
+    fitted, test = items.sentence < training, items.sentence >= dev
+    starts = np.cumsum([0, *lengths[:-1]])
+    places = [starts[items.sentence] + place for place in (items.head, items.word)]
+    truth = np.array(items.labels)
+    beside = np.concatenate([window[place] for place in places], axis=1)
+    for row, layer in enumerate((1, 2, None)):
+        pairs = np.concatenate([states[place, layer or 0] for place in places], axis=1)
+        own = StandardScaler().fit(pairs[fitted]).transform(pairs)
+        constant = np.ones((len(own), 1))
+        features = np.concatenate([beside, own * (layer is not None), constant], axis=1)
+        slow = LogisticRegression(C=1 / asked.penalty, fit_intercept=False, max_iter=2_000)
+        right = slow.fit(features[fitted], truth[fitted]).predict(features[test]) == truth[test]
+        assert abs(np.asarray(value["correct"])[row, 0].sum() - right.sum()) <= 2
+    assert np.asarray(value["layers"]).tolist() == [1, 2, 3]
+
+
+def test_layers_fitted_one_by_one_score_as_together(
+    asked: EdgeSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = asked.models[0]
+    planned = {task.role: task for task in plan(asked, run(prepare(asked)))}
+    given = dict(planned[BESIDE, model, "pos"].arguments)
+    whole = tasks.probe_beside_window(**given)
+    monkeypatch.setattr(tasks, "LARGEST", 1)
+    parts = tasks.probe_beside_window(**given)
+    np.testing.assert_allclose(parts["bits"], whole["bits"], rtol=0.01)  # when a fit stops
+    np.testing.assert_array_equal(parts["layers"], whole["layers"])
+
+
+def test_a_rotated_window_of_full_width_is_the_window(rng_rows: np.ndarray) -> None:
+    """All components of the window keep its distances: nothing but its width is reduced."""
+    reduced = tasks.reduced_window(rng_rows, 50, rng_rows.shape[1])
+    own = (rng_rows - rng_rows[:50].mean(0)) / rng_rows[:50].std(0)
+    apart = [np.linalg.norm(rows[:, None] - rows[None], axis=-1) for rows in (reduced, own)]
+    np.testing.assert_allclose(*apart, atol=1e-3)
+
+
+@pytest.fixture
+def rng_rows() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((80, 9)).astype(np.float32) @ np.diag(np.arange(1, 10.0))
+
+
+def planted(known: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Gains of two layers where a label is known to the first layer, to the window or to both."""
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(4, 9, sum(SIZES))
+    labels = rng.integers(0, CLASSES, lengths.sum())
+    signal = np.eye(WIDTH)[labels] * 3
+    states = rng.standard_normal((len(labels), 2, WIDTH))
+    window = rng.standard_normal((len(labels), 3 * WIDTH))
+    if known in ("layer", "both"):
+        states[:, 0] += signal
+    if known in ("window", "both"):
+        window[:, WIDTH : 2 * WIDTH] += signal
+    monkeypatch.setattr(tasks, "read_beside_window", lambda *asked: (states, window, []))
+    ends = np.cumsum(lengths)
+    tags = tuple(
+        tuple(f"T{label}" for label in labels[end - length : end])
+        for end, length in zip(ends, lengths, strict=True)
+    )
+    trees = Trees.of(
+        [
+            Tree(tuple(f"w{place}" for place in range(n)), (0, *range(1, n)), (True,) * n)
+            for n in map(int, lengths)
+        ]
+    )
+    value = tasks.probe_beside_window("zoo:seed-0", "", "pos", trees, tags, SIZES, (1, 2), 1.0)
+    sample = tables.samples(value, 400, 0)
+    both = tables.groups_of(value, sample)
+    frames = gains_over_window("zoo:seed-0", both, sample, lambda metric: ACCURACY)
+    by_metric = {frame["metric"].iloc[0]: frame.set_index("layer") for frame in frames}
+    assert set(by_metric) == {ACCURACY, UNSEEN, BITS}
+    return by_metric
+
+
+def test_a_label_that_only_a_layer_knows_is_its_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = planted("layer", monkeypatch)
+    assert gains[ACCURACY].loc[1, "low"] > 30
+    assert gains[BITS].loc[1, "high"] < -0.5
+    assert gains[ACCURACY].loc[2, "low"] < 0 < gains[ACCURACY].loc[2, "high"]
+
+
+@pytest.mark.parametrize("known", ["window", "both"])
+def test_a_label_that_the_window_knows_is_no_gain(
+    known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even of a layer that knows it, too, but for what two noisy copies tell beyond one."""
+    gains = planted(known, monkeypatch)[ACCURACY]
+    assert gains["rival_value"].min() > 85
+    assert gains.loc[2, "low"] < 0.5
+    assert gains.loc[2, "margin"] < 1
+    assert gains.loc[1, "margin"] < (12 if known == "both" else 1)
+
+
+def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
+    asked: EdgeSpec, result: Result
+) -> None:
+    model, added = asked.models[0], result.tables["added"]
+    assert not result.failures
+    assert tuple(added.columns) == tables.MARGINS
+    assert set(added["rival"]) == {WINDOW}
+    assert added.groupby(["probe", "metric"])["layer"].apply(list).tolist() == [[1, 2]] * 9
+    gains = [each for each in result.statements if each.verdict == ADDED]
+    assert [each.subject for each in gains] == [
+        subject_of(target, model) for target in asked.targets
+    ]
+    for each, target in zip(gains, asked.targets, strict=True):
+        row = added[(added["probe"] == target) & (added["metric"] == ACCURACY)].set_index("layer")
+        assert each.estimate == estimate_of(row.loc[each.layers[0]], "margin")
+        assert each.named_in(result.headline)
+    assert {f"{target}-{GAIN}" for target in asked.targets} <= set(figures(result))
+    assert set(tables.rows_of(result, GAIN)["added"]["metric"]) == {ACCURACY}
+    assert "Hewitt et al. 2021" in result.methods
+
+
+def test_without_the_option_nothing_is_added(asked: EdgeSpec) -> None:
+    plain = STUDY.run(replace(asked, conditional=False))
+    assert "added" not in plain.tables
+    assert drawable(plain, GAIN) == []
+    with pytest.raises(SpecError, match="no 'gain'"):
+        edges_chart(plain, "pos", GAIN)
+    assert "Hewitt et al. 2021" not in plain.methods
+
+
+def test_gains_and_losses_are_said_in_words(asked: EdgeSpec, result: Result) -> None:
+    """A gain, nothing detectable, and a loss, which says that there are too few sentences."""
+    ends = {"pos": (1.0, 0.5, 1.5), "label": (0.1, -0.5, 0.7), "distance": (-2.0, -3.0, -1.0)}
+    added = result.tables["added"].copy()
+    for target, values in ends.items():
+        added.loc[added["probe"] == target, ["margin", "low", "high"]] = values
+    changed = {**result.tables, "added": added}
+    headline = make_headline(statements_of(changed, asked.probed))
+    assert "adds 1.0 points [0.5, 1.5] on parts of speech" in headline
+    assert "nothing detectable on dependency labels" in headline
+    assert "nothing on head distances" in headline
+    few = [each for each in doubts_of(changed, asked) if each.verdict == TOO_FEW]
+    assert [(each.subject, each.layers) for each in few] == [
+        (subject_of("distance", asked.models[0]), (1, 2))
+    ]
+    assert any("too few training sentences" in notice for notice in make_notices(few))
+
+
+def test_a_layer_that_does_not_exist_is_refused(asked: EdgeSpec) -> None:
+    spec = replace(asked, layers=(1, 99))
+    with pytest.raises(SpecError, match="99"):
+        plan(spec, run(prepare(spec)))
