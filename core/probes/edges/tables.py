@@ -15,9 +15,14 @@ import numpy as np
 
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.structural.scores import ratio
+from core.probes.trees.bands import Group, Sample, draw_sample
 from core.probes.trees.comparisons import BEST_LAYERS as COMPARED
 from core.probes.trees.comparisons import EMBEDDINGS
-from core.probes.trees.tables import TAGS, WINDOW, Group, Sample, draw_sample, metric_rows
+from core.probes.trees.tables import (
+    TAGS,
+    WINDOW,
+    metric_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +105,10 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
         points = scale * ratio(above, below)
         resampled = scale * ratio(above, below, sample[metric].weights)
         dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
-        groups[metric] = Group(layers, layers, points, resampled.reshape(-1, *points.shape), dev)
+        resampled = resampled.reshape(-1, *points.shape)
+        bounds = (0.0, np.inf) if metric == BITS else (0.0, 100.0)
+        group = Group(layers, layers, points, resampled, dev, bounds=bounds)
+        groups[metric] = group.pooled(shared=control)
     return groups
 
 

@@ -9,6 +9,7 @@ from core.probes.edges.charts import NAMES
 from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
+from core.probes.trees.bands import TWO_DRAWS
 from core.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
 from core.probes.trees.tables import TAGS
 from core.probes.trees.text import too_few
@@ -197,7 +198,8 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
         f"95 % percentile intervals over {spec.draws:,} resamples of sentences (for accuracy, "
         "test sentences; for code lengths, the coded sentences, without coding them anew), to "
         "each of which a t-distributed error of the mean over draws of control labels was added "
-        "where there are any. They are not corrected for the number of layers and models."
+        f"where there are any{TWO_DRAWS * (spec.controls == 2)}. They are not corrected for "
+        "the number of layers and models."
     )
     return " ".join(parts)
 

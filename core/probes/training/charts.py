@@ -78,6 +78,7 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
     numbers = _numbers(rows[rows["name"] == BEST], plane)
     chart = curves(drawn, plane, looks, step_tips("value", label, kind), under=[numbers])
     below = "numbers: layer; bands: 95 % intervals over sentences and probes"
+    below += "; control trees: range of two draws" if (control["probes"] == 2).any() else ""
     title = f"Best layer of each step, up to {_final(result)}"
     return stepped(chart, drawn, plane, title, below, list(looks))
 

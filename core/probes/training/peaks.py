@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from core.probes.trees.bands import LEVEL, Group, Sample, summary
 from core.probes.trees.comparisons import best_place, lead
-from core.probes.trees.tables import LEVEL, METRICS, PROBE_OF, Group, Sample, as_table, summary
+from core.probes.trees.tables import (
+    METRICS,
+    PROBE_OF,
+    as_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

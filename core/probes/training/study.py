@@ -43,12 +43,16 @@ from core.probes.training.text import (
     statements_of,
     view_sentence,
 )
+from core.probes.trees.bands import Group, draw_sample
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.study import notes_of, score_table
-from core.probes.trees.tables import POSITION, Group, draw_sample, probe_groups
+from core.probes.trees.tables import (
+    POSITION,
+    probe_groups,
+)
 from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite

@@ -11,22 +11,19 @@ import numpy as np
 from core.models import parse_ref
 from core.probes.structural.arcs import ARCS, chain_heads, count_arcs
 from core.probes.structural.scores import Gold
+from core.probes.trees.bands import LEVEL, Group, Sample, summary
 from core.probes.trees.tables import (
     BESIDE,
     CHAIN,
-    LEVEL,
     METRICS,
     POSITION,
     PROBE_OF,
     TAGS,
     WINDOW,
-    Group,
-    Sample,
     arc_groups,
     as_table,
     metric_rows,
     probe_groups,
-    summary,
 )
 
 if TYPE_CHECKING:
@@ -162,8 +159,6 @@ def arc_tables(
             {ref: models[ref]}, theirs, dict.fromkeys(ARCS, sample), str, UNLAYERED
         )
     ]
-    for frame in frames:  # a share of arcs, to which an error over probes was added
-        frame[["low", "high"]] = frame[["low", "high"]].clip(0.0, 100.0)
     return {
         "arcs": as_table(frames, ARC_SCORES),
         "arc_margins": as_table(margin_frames, ARC_MARGINS),

@@ -22,6 +22,7 @@ from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.prices import probe_price
 from core.probes.trees import PURPOSE
+from core.probes.trees.bands import Group, Sample, draw_sample
 from core.probes.trees.comparisons import (
     added_rows,
     arc_tables,
@@ -55,12 +56,9 @@ from core.probes.trees.tables import (
     RANDOM,
     TAGS,
     WINDOW,
-    Group,
-    Sample,
     as_table,
     attachment_row,
     baseline_groups,
-    draw_sample,
     probe_groups,
     score_rows,
 )
@@ -180,7 +178,7 @@ def score_table(
     for ref, of_model in groups.items():
         frames.append(score_rows(ref, "", of_model, sample))
         if ("control", ref) in values:
-            control = probe_groups(values["control", ref], sample)
+            control = probe_groups(values["control", ref], sample, control=True)
             frames.append(score_rows(ref, CONTROL, control, sample))
             frames.append(score_rows(ref, "", of_model, sample, control=control))
     if POSITION in values:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models.identity import identities
+from core.probes.trees.bands import draw_sample, summary
 from core.probes.trees.charts import HEIGHT, kind_of, looks_of
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import (
@@ -23,7 +24,10 @@ from core.probes.trees.planning import (
 )
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import sweep_statements
-from core.probes.trees.tables import draw_sample, metric_label, probe_groups, summary
+from core.probes.trees.tables import (
+    metric_label,
+    probe_groups,
+)
 from core.probes.trees.tasks import Regime, train_probes
 from core.probes.trees.text import CITATIONS, make_methods
 from core.results.drawing.axes import Plane, span_of

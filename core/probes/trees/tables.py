@@ -9,15 +9,15 @@ error of that mean, with a variance pooled over a model's layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.probes.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.probes.structural.scores import Gold, SentenceScores, ratio, score
-from core.statistics import interval, sentence_counts
+from core.probes.trees.bands import Group, Sample, spread, summary
+from core.statistics import interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
 HEADS_METRIC = "uas"
-LEVEL = 0.95  # of a band
 CONTROL = " control"  # after the name of a probe trained on control trees
 SELECTIVITY = " selectivity"  # after a metric: the score minus that on control trees
 NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
@@ -37,6 +36,10 @@ BESIDE = "beside the static window"
 TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words on either side
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 PERCENT = ("uuas", "root", HEADS_METRIC)
+SCALE = {
+    **dict.fromkeys(("uuas", "root"), (0.0, 100.0)),
+    **dict.fromkeys(("dspr", "nspr"), (-1.0, 1.0)),
+}  # ends of the metrics
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 
 
@@ -63,63 +66,14 @@ def metric_label(metric: str) -> str:
     return f"{name[0].upper()}{name[1:]}{' (%)' if metric in PERCENT else ''}"
 
 
-@dataclass(frozen=True)
-class Group:
-    """One metric of a model's probes.
-
-    Attributes:
-        layers: Layer (and, in a sweep, rank) of each row of the scores.
-        ranks: Rank of each row.
-        points: Scores on the test sentences.
-        resampled: Scores on each resample of them.
-        dev: Scores on the development sentences, mean over draws; NaN where not computed.
-        sd: Where the points are of one probe of several: the standard deviation between them.
-        freedom: Degrees of freedom of that deviation; 0 without one.
-    """
-
-    layers: tuple[int, ...]
-    ranks: tuple[int, ...]
-    points: np.ndarray  # (layer, draw)
-    resampled: np.ndarray  # (resample, layer, draw)
-    dev: np.ndarray  # (layer,)
-    sd: float = 0.0
-    freedom: int = 0
-
-    def only(self, layers: Sequence[int]) -> Group:
-        """Some of the layers, in this order; a layer may be named more than once."""
-        rows = [self.layers.index(layer) for layer in layers]
-        return replace(
-            self,
-            layers=tuple(layers),
-            ranks=tuple(self.ranks[row] for row in rows),
-            points=self.points[rows],
-            resampled=self.resampled[:, rows],
-            dev=self.dev[rows],
-        )
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The test sentences: lengths (sentence,), resamples (resample, sentence) and their seed."""
-
-    lengths: np.ndarray
-    weights: np.ndarray
-    seed: int
-
-
-def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
-    """Resamples of the test sentences, the same for every row of a study."""
-    weights = sentence_counts(len(lengths), draws, np.random.default_rng(seed)).astype(np.float64)
-    return Sample(lengths, weights, seed)
-
-
-def probe_groups(value: Value, sample: Sample) -> dict[str, Group]:
-    """Scores of trained probes by metric, as percentages or correlations."""
+def probe_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:
+    """Scores of trained probes by metric, as percentages or correlations; with `control`, of those
+    on control trees."""
     count = int(np.max(value["draws"])) + 1
     layers, ranks = (
         tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks")
     )
-    return _groups(value, sample, "", layers, ranks, count)
+    return _groups(value, sample, "", layers, ranks, count, control)
 
 
 def arc_groups(
@@ -151,9 +105,9 @@ def arc_groups(
         dev, sd, freedom = np.full(1, np.nan), 0.0, 0
         if whole is not None:
             layers, dev = whole.layers, whole.dev
-            freedom = len(whole.points) * (whole.points.shape[1] - 1)
-            sd = float(np.sqrt(_variance(whole.points) * every / count.sum())) if freedom else 0.0
-        groups[arcs] = Group(layers, layers, points, resampled, dev, sd, freedom)
+            freedom = whole.freedom
+            sd = float(whole.sd * np.sqrt(every / count.sum()))
+        groups[arcs] = Group(layers, layers, points, resampled, dev, sd, freedom, SCALE["uuas"])
     return groups
 
 
@@ -172,6 +126,7 @@ def _groups(
     layers: tuple[int, ...],
     ranks: tuple[int, ...],
     count: int,
+    control: bool = False,
 ) -> dict[str, Group]:
     scores = as_scores(value, sample.lengths, prefix)
     groups = {}
@@ -180,9 +135,9 @@ def _groups(
         points = (score(scores, metric) * scale).reshape(len(layers), count)
         resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, len(layers), count)
         dev = np.asarray(value.get(f"dev_{metric}", points * np.nan)) * scale
-        groups[metric] = Group(
-            layers, ranks, points, resampled, dev.reshape(len(layers), count).mean(axis=1)
-        )
+        chosen = dev.reshape(len(layers), count).mean(axis=1)
+        group = Group(layers, ranks, points, resampled, chosen, bounds=SCALE[metric])
+        groups[metric] = group.pooled(shared=control)
     return groups
 
 
@@ -207,34 +162,6 @@ def metrics_of(value: Value, prefix: str = "") -> Iterator[str]:
 def _stored(metric: str) -> str:
     """A metric's name in a task's output."""
     return "hits" if metric == "uuas" else metric
-
-
-def summary(
-    sample: Sample, *terms: tuple[int, Group], level: float = LEVEL
-) -> dict[str, np.ndarray]:
-    """Compute a signed sum of scores with its band, one entry per layer.
-
-    Args:
-        sample: The test sentences.
-        terms: (sign, scores), of the same layers; the error over probes is added for each term.
-        level: Of the band.
-
-    Returns:
-        value, low, high.
-    """
-    value = sum(sign * group.points.mean(axis=1) for sign, group in terms)
-    resampled = sum(sign * group.resampled.mean(axis=2) for sign, group in terms)
-    rng = np.random.default_rng((sample.seed, len(sample.weights)))
-    for _, group in terms:
-        resampled = resampled + _probe_error(group, len(sample.weights), rng)
-    low, high = interval(resampled, level)
-    return {"value": np.asarray(value), "low": low, "high": high}
-
-
-def spread(group: Group) -> dict[str, Any]:
-    """Number of probes behind a score, and their standard deviation by row; NaN for one probe."""
-    draws = group.points.shape[1]
-    return {"probes": draws, "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan}
 
 
 def metric_rows(sample: Sample, *terms: tuple[int, Group], **columns: Any) -> pd.DataFrame:
@@ -304,21 +231,3 @@ def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFra
     kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
     kinds |= {name: bool for name in ("tied",) if name in columns}
     return table[list(columns)].astype(kinds)
-
-
-def _probe_error(group: Group, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Errors of means over probes, (draw, layer): t-distributed, variance pooled over layers."""
-    layers, count = group.points.shape
-    if count < 2:
-        error = rng.standard_t(group.freedom, (draws, layers)) if group.freedom else 0.0
-        return np.zeros((draws, layers)) + group.sd * error
-    return cast(
-        np.ndarray,
-        rng.standard_t(layers * (count - 1), (draws, layers))
-        * np.sqrt(_variance(group.points) / count),
-    )
-
-
-def _variance(points: np.ndarray) -> float:
-    """Variance over probes (layer, draw), pooled over layers."""
-    return float(np.nanmean(points.var(axis=1, ddof=1))) if np.isfinite(points).any() else 0.0

@@ -10,6 +10,7 @@ from core.probes.structural.arcs import FAR
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.probes.structural.scores import LONGEST, SHORTEST
+from core.probes.trees.bands import TWO_DRAWS
 from core.probes.trees.comparisons import EMBEDDINGS
 from core.probes.trees.statements import (
     BELOW,
@@ -166,12 +167,11 @@ def _notice(doubt: Statement) -> str:
             f"{name}: {best} is the {place} one probed. Published BERT results peak in the middle "
             "layers."
         )
-    assert doubt.estimate is not None
-    score = doubt.estimate.text
+    score = doubt.number.text
     if doubt.verdict == SIMILAR:
         baseline = baseline_name(doubt.baseline)
-        if doubt.estimate.high < 0:
-            gap = doubt.estimate.direction("above", "below")
+        if doubt.number.high < 0:
+            gap = doubt.number.direction("above", "below")
             return f"{name}: UUAS at {best} is {gap} {baseline}."
         return f"{name}: UUAS at {best} is not detectably above {baseline} (difference {score})."
     how = "is below" if doubt.verdict == BELOW else "has a 95 % interval that overlaps"
@@ -256,8 +256,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
         f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
         "the test sentences, to each of which a t-distributed error of the mean over probes (and "
-        "over draws of control trees) was added. They are not corrected for the number of layers "
-        "and models."
+        f"over draws of control trees) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
+        "They are not corrected for the number of layers and models."
     )
     return " ".join(parts)
 

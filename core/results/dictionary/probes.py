@@ -17,6 +17,13 @@ MODEL_OR_BASELINE = (
 
 COLUMNS: Mapping[str, str] = {
     **{f"{table}.model": MODEL_OR_BASELINE for table in ("scores", "edges", "codes", "arcs")},
+    **{
+        f"{table}.{end}": f"{side} end of the 95 % interval of the value (the metric's unit); of "
+        "two draws of control trees or labels, or two probes of one layer alone, of the range of "
+        "the intervals of both"
+        for table in ("scores", "edges")
+        for end, side in (("low", "lower"), ("high", "upper"))
+    },
     "best_layers.metric": "the score: uuas, root and accuracy (per cent); dspr and nspr (rank "
     "correlations)",
     "best_layers.probe": TARGET,

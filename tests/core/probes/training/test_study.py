@@ -24,6 +24,7 @@ from core.probes.training.text import (
     statements_of,
     view_sentence,
 )
+from core.probes.trees.bands import Group, draw_sample
 from core.probes.trees.comparisons import lead
 from core.probes.trees.statements import CONTROL_TREES
 from core.probes.trees.tables import (
@@ -33,8 +34,6 @@ from core.probes.trees.tables import (
     SHOWN,
     TAGS,
     WINDOW,
-    Group,
-    draw_sample,
 )
 from core.results.estimates import estimate_of
 from core.results.statements import Statement

@@ -8,6 +8,7 @@ import pytest
 
 from core.probes.structural.arcs import ADJACENT, FAR
 from core.probes.structural.scores import Gold
+from core.probes.trees.bands import Group, Sample, draw_sample, summary
 from core.probes.trees.comparisons import (
     DIFFERENCES,
     EMBEDDINGS,
@@ -19,7 +20,11 @@ from core.probes.trees.comparisons import (
     difference_rows,
     margin_rows,
 )
-from core.probes.trees.tables import POSITION, TAGS, Group, Sample, arc_groups, draw_sample, summary
+from core.probes.trees.tables import (
+    POSITION,
+    TAGS,
+    arc_groups,
+)
 from core.text.trees import tree_depths, tree_distances
 from tests.core.probes.planted import random_heads
 
@@ -178,7 +183,7 @@ def test_arcs_of_one_probe_have_an_error_over_probes_that_grows_as_arcs_get_fewe
     ]
     whole = Group(
         (3,), (8,), np.array([[50.0, 56.0, 53.0]]), np.zeros((RESAMPLES, 1, 3)), np.ones(1)
-    )
+    ).pooled()
     alone, several = (arc_groups(predicted, gold, sample, probes) for probes in (None, whole))
     total = sum(len(row) - 1 for row in heads)
     for arcs in (ADJACENT, FAR):
