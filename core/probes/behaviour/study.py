@@ -45,7 +45,7 @@ from core.probes.edges.tables import REAL, groups_of, samples
 from core.probes.edges.tables import SCORES as EDGE_SCORES
 from core.probes.edges.tables import score_rows as edge_rows
 from core.probes.prices import behaviour_price
-from core.probes.trees.bands import draw_sample
+from core.probes.structural.bands import draw_sample
 from core.probes.trees.data import Treebank, read_treebank
 from core.probes.trees.planning import TREEBANK, model_tasks, training_arguments
 from core.probes.trees.tables import (

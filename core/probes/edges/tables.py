@@ -3,7 +3,7 @@
 Accuracies are resampled over test sentences, code lengths over the training sentences that were
 coded. These are not coded anew, so that the band of a code length shows how much it depends on
 single sentences, not on their order. Differences and margins are computed on the same resamples.
-Draws of control labels enter as in `core.probes.trees.tables.summary`.
+Draws of control labels enter as in `core.probes.structural.bands.summary`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.probes.structural.bands import Group, Sample, draw_sample
 from core.probes.structural.scores import ratio
-from core.probes.trees.bands import Group, Sample, draw_sample
 from core.probes.trees.comparisons import BEST_LAYERS as COMPARED
 from core.probes.trees.comparisons import EMBEDDINGS
 from core.probes.trees.tables import (

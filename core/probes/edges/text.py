@@ -9,7 +9,7 @@ from core.probes.edges.charts import NAMES
 from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
-from core.probes.trees.bands import TWO_DRAWS
+from core.probes.structural.bands import TWO_DRAWS
 from core.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
 from core.probes.trees.tables import TAGS
 from core.probes.trees.text import too_few

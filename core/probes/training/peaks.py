@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from core.probes.trees.bands import LEVEL, Group, Sample, summary
+from core.probes.structural.bands import LEVEL, Group, Sample, summary
 from core.probes.trees.comparisons import best_place, lead
 from core.probes.trees.tables import (
     METRICS,

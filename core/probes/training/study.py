@@ -26,6 +26,7 @@ from core.models.identity import identities, identity_tasks
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.probes.prices import training_price
+from core.probes.structural.bands import Group, draw_sample
 from core.probes.training import PURPOSE
 from core.probes.training.charts import draw_training, figures
 from core.probes.training.peaks import find_peaks
@@ -43,7 +44,6 @@ from core.probes.training.text import (
     statements_of,
     view_sentence,
 )
-from core.probes.trees.bands import Group, draw_sample
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, training_arguments

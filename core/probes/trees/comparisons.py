@@ -10,8 +10,8 @@ import numpy as np
 
 from core.models import parse_ref
 from core.probes.structural.arcs import ARCS, chain_heads, count_arcs
+from core.probes.structural.bands import LEVEL, Group, Sample, summary
 from core.probes.structural.scores import Gold
-from core.probes.trees.bands import LEVEL, Group, Sample, summary
 from core.probes.trees.tables import (
     BESIDE,
     CHAIN,

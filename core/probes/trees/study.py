@@ -21,8 +21,8 @@ import numpy as np
 from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.prices import probe_price
+from core.probes.structural.bands import Group, Sample, draw_sample
 from core.probes.trees import PURPOSE
-from core.probes.trees.bands import Group, Sample, draw_sample
 from core.probes.trees.comparisons import (
     added_rows,
     arc_tables,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models.identity import identities
-from core.probes.trees.bands import draw_sample, summary
+from core.probes.structural.bands import draw_sample, summary
 from core.probes.trees.charts import HEIGHT, kind_of, looks_of
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import (

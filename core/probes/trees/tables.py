@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.probes.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
+from core.probes.structural.bands import Group, Sample, spread, summary
 from core.probes.structural.scores import Gold, SentenceScores, ratio, score
-from core.probes.trees.bands import Group, Sample, spread, summary
 from core.statistics import interval
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from core.models import parse_ref
 from core.probes.structural.arcs import FAR
+from core.probes.structural.bands import TWO_DRAWS
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.probes.structural.scores import LONGEST, SHORTEST
-from core.probes.trees.bands import TWO_DRAWS
 from core.probes.trees.comparisons import EMBEDDINGS
 from core.probes.trees.statements import (
     BELOW,

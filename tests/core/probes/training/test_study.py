@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import SpecError
+from core.probes.structural.bands import Group, draw_sample
 from core.probes.training.charts import BEST, UNREAL
 from core.probes.training.peaks import find_peaks
 from core.probes.training.spec import ProbeTrainingSpec
@@ -24,7 +25,6 @@ from core.probes.training.text import (
     statements_of,
     view_sentence,
 )
-from core.probes.trees.bands import Group, draw_sample
 from core.probes.trees.comparisons import lead
 from core.probes.trees.statements import CONTROL_TREES
 from core.probes.trees.tables import (

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from core.probes.structural.arcs import ADJACENT, FAR
+from core.probes.structural.bands import Group, Sample, draw_sample, summary
 from core.probes.structural.scores import Gold
-from core.probes.trees.bands import Group, Sample, draw_sample, summary
 from core.probes.trees.comparisons import (
     DIFFERENCES,
     EMBEDDINGS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.probes.trees.bands import Group, Sample, draw_sample, summary
+from core.probes.structural.bands import Group, Sample, draw_sample, summary
 
 RESAMPLES = 4_000
 SAMPLE = draw_sample(np.full(40, 8), RESAMPLES, 0)

@@ -1,0 +1,56 @@
+"""Which benchmark simulates which band: every function of `core` that computes ends of a band.
+
+A test walks the code of `core` and compares, so that no band is drawn whose coverage nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TABLES = ("coverage.txt", "band_coverage.txt", "seed_bands.txt")
+SIMULATED: Mapping[str, tuple[str, ...]] = {
+    "core.alignment.seeds.bands._band": (
+        *("error of a map", "difference of maps", "app: jackknife, t"),
+    ),
+    "core.alignment.stitching.study._accuracy": ("share of texts",),
+    "core.probes.behaviour.tables.behaviour_table": ("share of pairs (Wilson)",),
+    "core.probes.behaviour.tables._margins": ("difference of shares of pairs",),
+    "core.probes.behaviour.tables.correlation_table": ("rank correlation over models",),
+    "core.probes.structural.bands.summary": (
+        *("probe score", "probe difference of models", "probe margin over a baseline"),
+        *("lead of the best layer, all layers", "probe score, control trees", "probe selectivity"),
+        *("linear chain, control trees", "accuracy, over sentences", "code length, over sentences"),
+    ),
+    "core.probes.trees.tables.attachment_row": ("attachment score",),
+    "core.rsa.divergence.tables.correlate": ("rank correlation over words",),
+    "core.rsa.divergence.tables.mean_band": ("mean divergence",),
+    "core.rsa.layers.runs._pool": ("t over runs and sentences",),
+    "core.rsa.measures.scoring._band": (
+        *("rsa, band over sentences", "cka, band over sentences", "knn, band over sentences"),
+        *("cka-debiased, band over sentences", "cosine, band over sentences"),
+        *("cca, band over sentences", "svcca, band over sentences", "pwcca, band over sentences"),
+        "procrustes, band over sentences",
+    ),
+    "core.rsa.swap.scores.own_row": ("share of texts",),
+    "core.rsa.swap.scores.exchange_rows": (
+        *("swap, score", "swap, loss", "swap, excess", "swap, score of random changes"),
+        "swap, loss of random changes",
+    ),
+    "core.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
+}  # function -> names of its rows in TABLES
+RANGES: Mapping[str, str] = {
+    "core.alignment.attention.study._head_columns": "similarities of shuffled heads",
+    "core.alignment.rotation.tables.error_tables": "errors of planted rotations",
+    "core.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
+    "core.rsa.measures.scoring.score": "chance level: sentences shuffled",
+    "core.rsa.training.tasks.shuffle_layers": "chance level of the highest layer",
+    "core.weights.intruders.study._total": "counts of random updates",
+    "core.weights.vectors.neighbours.calc_neighbour_shares": "shares of permuted labels",
+}  # middle 95 % of draws under a null or a plant: they claim to hold no true value
+UNBANDED: Mapping[str, str] = {
+    "core.alignment.rotation.text._unevenness": "percentiles of singular values",
+    "core.alignment.seeds.charts._boxes": "boxes of pairs",
+    "core.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
+    "core.statistics.interval": "the percentile interval itself",
+}  # quantiles that are no band
+LABELS: Mapping[str, str] = {}  # row outside .93 to .97 -> what docs/statistics.md says of it

@@ -1,0 +1,60 @@
+"""Every band that is drawn has a simulated coverage, or is a range that claims none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from benchmarks import band_kinds
+from tests import ROOT
+
+MAKERS = {
+    *("interval", "t_interval", "jackknife_interval", "correlation_interval", "wilson_interval"),
+    *("quantile", "nanquantile", "percentile", "nanpercentile"),
+}  # functions that give the ends of a band
+
+
+def functions_with_bands() -> Iterator[str]:
+    """Names of the functions of `core` that call one of MAKERS."""
+    for file in sorted((ROOT / "core").rglob("*.py")):
+        module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        tree = ast.parse(file.read_text(encoding="utf8"))
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            called = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
+            names = {
+                each.id if isinstance(each, ast.Name) else getattr(each, "attr", "")
+                for each in called
+            }
+            if names & MAKERS:
+                yield f"{module}.{function.name}"
+
+
+def rows_of_tables() -> dict[str, str]:
+    """By file, the text of each committed table."""
+    folder = ROOT / "benchmarks"
+    return {name: (folder / name).read_text(encoding="utf8") for name in band_kinds.TABLES}
+
+
+def test_every_band_that_core_computes_is_simulated_or_a_range() -> None:
+    listed = [*band_kinds.SIMULATED, *band_kinds.RANGES, *band_kinds.UNBANDED]
+    assert sorted(listed) == sorted(set(functions_with_bands()))
+    assert len(listed) == len(set(listed))
+
+
+def test_every_simulated_band_has_its_rows_in_a_committed_table() -> None:
+    text = "\n".join(rows_of_tables().values())
+    for rows in band_kinds.SIMULATED.values():
+        for row in rows:
+            assert any(line.startswith(row) or f" {row} " in line for line in text.splitlines()), row
+
+
+def test_every_row_that_misses_95_per_cent_is_named_where_bands_are_explained() -> None:
+    """A mark in the table of simulated bands is a sentence in the chapter on statistics."""
+    page = " ".join((ROOT / "docs" / "statistics.md").read_text(encoding="utf8").split())
+    table = rows_of_tables()["band_coverage.txt"].splitlines()
+    marked = {line[:42].strip() for line in table if line.endswith((" *", " +"))}
+    assert marked == set(band_kinds.LABELS)
+    for row, label in band_kinds.LABELS.items():
+        assert label in page, row
