@@ -97,7 +97,8 @@ def apart(rng: np.random.Generator, layers: int, draws: int) -> np.ndarray:
 def together(rng: np.random.Generator, layers: int, draws: int) -> np.ndarray:
     """Errors of draws of control trees, nine tenths of whose variance all layers share."""
     shared = np.sqrt(0.9) * rng.standard_normal((1, draws))
-    return OF_RULES * (shared + np.sqrt(0.1) * rng.standard_normal((layers, draws)))
+    errors: np.ndarray = OF_RULES * (shared + np.sqrt(0.1) * rng.standard_normal((layers, draws)))
+    return errors
 
 
 def holds(band: dict[str, np.ndarray], truth: float | np.ndarray) -> list[bool]:

@@ -25,6 +25,7 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
         "draws": "20",
         "untrained": "false",
         "control_labels": "1",
+        "beside_window": "true",
         "sentences": "140",
         "view": EDGES,
     }
@@ -55,7 +56,7 @@ def test_it_starts_when_its_button_is_pressed_and_shows_every_measure(
     bert = scores[scores["model"].str.contains("bert") & (scores["metric"] == "accuracy")]
     assert any(estimate_of(row, "value").value_text in headline(app) for _, row in bert.iterrows())
     assert figures(app) == 3
-    for measure in ("Code length", "Selectivity", "Unseen words"):
+    for measure in ("Code length", "Selectivity", "Unseen words", "Gain over the window"):
         app.segmented_control(key="probe/edge measure").set_value(measure)
         app.run()
         assert not app.exception

@@ -71,8 +71,8 @@ def edges_chart(
     rows = _rows(result, target, view)
     if view == GAIN:
         company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
-        drawn = (rows, company, NAMES[target].capitalize(), VIEWS[GAIN], "gain")
-        return gains_chart(*drawn, height=HEIGHT, context=context)
+        title, label = NAMES[target].capitalize(), VIEWS[GAIN]
+        return gains_chart(rows, company, title, label, "gain", height=HEIGHT, context=context)
     scored, rules = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
     control = scored[scored["labels"] == CONTROL]
     scored = scored[scored["labels"] != CONTROL]
