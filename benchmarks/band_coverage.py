@@ -376,8 +376,8 @@ def _within(ends: Ends, truth: float) -> bool:
 def main() -> None:
     """Print the table."""
     print(
-        f"{REPLICATES:,} replicates a case, {DRAWS} draws a band. * below .93: too narrow; + above "
-        "\n.97: wider than it need be. The pages and docs/statistics.md say which.\n"
+        f"{REPLICATES:,} replicates a case, {DRAWS} draws a band. * below .93: too narrow;\n"
+        "+ above .97: wider than it need be. The pages and docs/statistics.md say which.\n"
     )
     print(f"{'95 % band':<42}{'of':<22}{'covers':>7}")
     parts = (probe_bands, share_bands, correlation_bands, swap_bands, alignment_bands)

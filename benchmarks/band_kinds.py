@@ -58,6 +58,8 @@ LABELS: Mapping[str, str] = {
     "probe score, control trees": "with 2 sets of control trees: the range of the intervals of both",
     "probe selectivity": "control trees and selectivity with 3 sets | 97 to 98 %",
     "linear chain, control trees": "the range of the intervals of both | 81 to 84 %",
+    "swap, score of random changes": "layer swap with 10 random changes: their score and loss | 97 %",
+    "swap, loss of random changes": "layer swap with 10 random changes: their score and loss | 97 %",
     "attachment score": "attachment scores and mean divergences from 30 sentences | 91 to 92 %",
     "accuracy, over sentences": "accuracy, attachment scores and mean divergences from 30 sentences",
     "mean divergence": "mean divergences from 30 sentences | 91 to 92 %",

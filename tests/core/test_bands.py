@@ -47,7 +47,9 @@ def test_every_simulated_band_has_its_rows_in_a_committed_table() -> None:
     text = "\n".join(rows_of_tables().values())
     for rows in band_kinds.SIMULATED.values():
         for row in rows:
-            assert any(line.startswith(row) or f" {row} " in line for line in text.splitlines()), row
+            assert any(line.startswith(row) or f" {row} " in line for line in text.splitlines()), (
+                row
+            )
 
 
 def test_every_row_that_misses_95_per_cent_is_named_where_bands_are_explained() -> None:
