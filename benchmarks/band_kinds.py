@@ -55,13 +55,13 @@ UNBANDED: Mapping[str, str] = {
 }  # quantiles that are no band
 LABELS: Mapping[str, str] = {
     "probe margin over a baseline": "margin of a probe over a baseline of one row | 97 %",
-    "probe score, control trees": "with 2 sets of control trees: the range of the intervals of both",
+    "probe score, control trees": "with 2 sets of control trees: the range of the intervals",
     "probe selectivity": "control trees and selectivity with 3 sets | 97 to 98 %",
     "linear chain, control trees": "the range of the intervals of both | 81 to 84 %",
-    "swap, score of random changes": "layer swap with 10 random changes: their score and loss | 97 %",
-    "swap, loss of random changes": "layer swap with 10 random changes: their score and loss | 97 %",
+    "swap, score of random changes": "swap with 10 random changes: their score and loss | 97 %",
+    "swap, loss of random changes": "swap with 10 random changes: their score and loss | 97 %",
     "attachment score": "attachment scores and mean divergences from 30 sentences | 91 to 92 %",
-    "accuracy, over sentences": "accuracy, attachment scores and mean divergences from 30 sentences",
+    "accuracy, over sentences": "accuracy, attachment scores and mean divergences from 30",
     "mean divergence": "mean divergences from 30 sentences | 91 to 92 %",
     "rank correlation over words": "rank correlation over words | 91 to 94 %",
     "rank correlation over models": "rank correlation over 6 models | 99 %",
