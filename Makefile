@@ -24,7 +24,7 @@ test: $(VENV)/dev.stamp
 check: $(VENV)/dev.stamp
 	$(MAKE) --no-print-directory -j2 lint types unit
 
-# Tests of core and ui that run no whole study, open no browser, and take less than about two seconds of a processor.
+# Tests of core and ui that run no whole study, open no browser, and take less than about half a second of a processor.
 UNIT := not slow and not study and not browser
 unit: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -53,7 +54,10 @@ def private_store(
 ) -> Path:
     """An empty store for each test, without precomputed results; nothing is read from or left in
     the user's own."""
-    folder = tmp_path_factory.mktemp("store")
+    # not mktemp, which lists the folders of all tests before each
+    stores = tmp_path_factory.getbasetemp() / "stores"
+    stores.mkdir(exist_ok=True)
+    folder = Path(mkdtemp(dir=stores))
     monkeypatch.setenv("PALIMPSEST_STORE", str(folder))
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
     monkeypatch.delenv("PALIMPSEST_MODE", raising=False)

@@ -21,6 +21,7 @@ FAMILIES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_weights_and_rsa(tmp_path: Path, model_type: str) -> None:
     base = save_tiny(tmp_path / "base", model_type)

@@ -183,14 +183,17 @@ def test_every_contract_is_seen_to_fail() -> None:
     assert {contract for contract, _, breaches in BREACHES if breaches} == set(CONTRACTS)
 
 
+@pytest.mark.slow
 def test_core_never_imports_streamlit() -> None:
     assert "streamlit" not in imported(*MODULES)
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_seen() -> None:
     assert {"json", "streamlit"} <= imported("json", "streamlit")
 
 
+@pytest.mark.slow
 def test_no_study_imports_what_only_computing_needs() -> None:
     """What a page imports: a study whose numbers are stored, or came with the box, is shown without
     these."""
@@ -212,6 +215,7 @@ def test_heavy_packages_wait_until_they_are_needed() -> None:
     assert not imported(*(f"core.{name}" for name in light)) & HEAVY
 
 
+@pytest.mark.slow
 def test_help_answers_at_once() -> None:
     """In processor seconds: on a busy machine the clock on the wall says nothing of what an answer
     takes."""

@@ -144,6 +144,7 @@ def test_conllu() -> None:
     assert not read_or_refuse(lambda: corpus_from_bytes("a.conllu", many.encode()))
 
 
+@pytest.mark.slow
 def test_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     direct = [parsing.tokenize]  # without the store, which has its own test
     monkeypatch.setattr(
@@ -175,6 +176,7 @@ def test_values_of_links() -> None:
         read_or_refuse(lambda: option.read(given))  # noqa: B023
 
 
+@pytest.mark.slow
 def test_safetensors_headers(tmp_path: Path) -> None:
     rng = random.Random(7)
     path = tmp_path / "model.safetensors"
@@ -193,6 +195,7 @@ def test_safetensors_headers(tmp_path: Path) -> None:
     assert taken
 
 
+@pytest.mark.slow
 def test_configurations() -> None:
     rng = random.Random(8)
     taken = 0

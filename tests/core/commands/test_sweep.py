@@ -88,6 +88,7 @@ def test_a_shared_instance_refuses_what_is_too_long(
     assert "this instance allows 30 minutes: make the sweep smaller" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_wrong_file_and_a_wrong_scheduler_are_one_sentence(
     file: Path, tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

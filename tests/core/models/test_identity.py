@@ -86,6 +86,7 @@ def test_every_task_that_runs_a_model_compares_it_with_what_it_was() -> None:
     assert guarded > 10
 
 
+@pytest.mark.slow
 def test_a_page_sees_a_new_commit_without_waiting_for_the_hub(
     server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

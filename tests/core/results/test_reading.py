@@ -71,6 +71,7 @@ def result() -> Result:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("precomputed_results")
 def test_every_study_in_the_box_comes_back_as_it_was_written(tmp_path: Path) -> None:
     seen = set()

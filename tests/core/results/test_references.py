@@ -110,6 +110,7 @@ def test_every_paper_has_one_record() -> None:
         assert not paper.arxiv or re.fullmatch(r"\d{4}\.\d{4,5}", paper.arxiv)
 
 
+@pytest.mark.slow
 def test_what_studies_and_measures_cite_is_in_the_registry() -> None:
     from core.rsa.measures.registry import MEASURES
 
@@ -119,6 +120,7 @@ def test_what_studies_and_measures_cite_is_in_the_registry() -> None:
     assert cited <= set(registry())
 
 
+@pytest.mark.slow
 def test_what_the_source_mentions_is_in_the_registry_and_nothing_else_is() -> None:
     names = {
         (paper.authors[0].partition(",")[0], str(paper.year)): paper.key

@@ -224,6 +224,7 @@ def test_a_first_stage_is_never_stored_and_says_why_it_failed(store: Store, tmp_
         failed.need("seen")
 
 
+@pytest.mark.slow
 def test_a_run_gives_way_at_the_border_of_a_task_and_goes_on_later(
     store: Store, tmp_path: Path
 ) -> None:
@@ -261,6 +262,7 @@ def test_a_look_does_not_wait_for_a_slow_first_stage(store: Store, tmp_path: Pat
         run_here(slow, store=store, signal=Signal(look_only=True, patience=0.2))
 
 
+@pytest.mark.slow
 def test_a_first_stage_that_never_ticks_is_left_behind(store: Store, tmp_path: Path) -> None:
     """The run ends although its task goes on, which nobody ends before the run has."""
     signal, gate = Signal(), tmp_path / "gate"
@@ -341,6 +343,7 @@ def test_a_store_that_cannot_be_opened_is_said(
         run([Task.of("a", square, number=1)])
 
 
+@pytest.mark.slow
 def test_progress_rises_to_one_with_an_estimate(store: Store) -> None:
     run([Task.of("nap 0", nap, number=0)], store=store)
     seen: list[Progress] = []
@@ -425,6 +428,7 @@ run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.do
 """
 
 
+@pytest.mark.slow
 def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> None:
     log = tmp_path / "log"
     command = [sys.executable, "-c", CRASH, str(store.folder), str(log)]
@@ -525,6 +529,7 @@ def test_when_the_one_who_computes_cancels_the_one_who_waits_takes_over(
     assert results == ["cancelled", {"number": 1}]
 
 
+@pytest.mark.slow
 def test_one_who_waits_for_another_session_can_cancel(store: Store, tmp_path: Path) -> None:
     gate, log, signal = tmp_path / "gate", tmp_path / "log", Signal()
     task = Task.of("shared", blocked, number=1, gate=str(gate), log=str(log))
@@ -551,6 +556,7 @@ def test_one_pool_serves_several_runs(store: Store) -> None:
             )
 
 
+@pytest.mark.slow
 def test_a_pool_of_processes_brings_values_home(
     store: Store, private_store: Path, tmp_path: Path
 ) -> None:
@@ -766,6 +772,7 @@ def test_cancelling_reaches_the_tasks_on_the_cluster(
     assert time.monotonic() - began < 60
 
 
+@pytest.mark.slow
 def test_an_address_where_nothing_answers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("core.runs.cluster.CONNECT_SECONDS", 0.5)
@@ -774,6 +781,7 @@ def test_an_address_where_nothing_answers_is_a_clear_error(monkeypatch: pytest.M
             pass
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr("core.runs.cluster.CONNECT_SECONDS", 2)

@@ -636,6 +636,7 @@ def test_threads_missing_one_key_compute_once(tmp_path: Path, fits: bool) -> Non
     assert all(same(value, LARGE) for value, _ in answers)
 
 
+@pytest.mark.slow
 def test_threads_that_wait_do_not_spin(store: Store) -> None:
     release = threading.Event()
     holder = threading.Thread(
@@ -675,6 +676,7 @@ def test_after_a_failure_the_next_in_line_computes(store: Store) -> None:
     assert same(store.get("key"), SMALL)
 
 
+@pytest.mark.slow
 def test_who_waits_may_give_up(store: Store) -> None:
     release, held = threading.Event(), threading.Event()
 
@@ -732,6 +734,7 @@ print(value["answer"], stored)
 """
 
 
+@pytest.mark.slow
 def test_eight_processes_missing_one_key_compute_once(tmp_path: Path) -> None:
     log, go = tmp_path / "log", tmp_path / "go"
     processes = [start(ASK, tmp_path / "store", log, go) for _ in range(8)]
@@ -771,6 +774,7 @@ def test_a_crashed_holder_blocks_nobody(tmp_path: Path) -> None:
     assert not waited
 
 
+@pytest.mark.slow
 def test_a_living_holder_is_waited_for_however_long_and_whoever_gives_up(tmp_path: Path) -> None:
     holder = hold_elsewhere(tmp_path / "store")
     end = time.monotonic() + 1.5

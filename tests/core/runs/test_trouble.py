@@ -78,6 +78,7 @@ def test_a_full_disk_can_be_cleared_by_the_command_that_the_warning_names(
     assert not list((small_disk / "store").rglob("*.safetensors"))
 
 
+@pytest.mark.slow
 def test_a_study_on_a_full_disk_says_its_result_and_leaves_no_half_of_it(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,6 +141,7 @@ print(computed)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_store_serve_nothing_wrong_while_one_of_them_empties_it(
     tmp_path: Path,
 ) -> None:

@@ -163,6 +163,7 @@ def test_a_finished_cell_whose_values_left_the_store_is_run_again(tmp_path: Path
     assert len(finish(sweep, tmp_path)._parts) == 2
 
 
+@pytest.mark.slow
 def test_a_stopped_sweep_says_so_and_goes_on(tmp_path: Path) -> None:
     log = tmp_path / "log"
     sweep = sweep_of(

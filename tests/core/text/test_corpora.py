@@ -101,6 +101,7 @@ def test_genres_narrow_the_demo_from_either_side():
     assert all(genre in unknown for genre in ("poetry", *GENRES))
 
 
+@pytest.mark.slow
 def test_a_second_reading_of_the_demo_needs_no_spacy():
     first = read_corpus("demo", limit=30)
     run = "import sys; from core.text.corpora import read_corpus\n"

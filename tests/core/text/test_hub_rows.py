@@ -33,6 +33,7 @@ def write(path: Path, part: bytes, times: int) -> None:
     path.write_bytes(gzip.compress(part, 1) * times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["local", "shared"])
 def test_rows_come_as_they_are(folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In shared mode too, where the process that reads them may take less memory."""
@@ -72,12 +73,14 @@ def test_a_shared_instance_gives_less_memory(
     assert given == [memory]
 
 
+@pytest.mark.slow
 def test_nothing_but_line_ends_is_refused_soon(folder: Path) -> None:
     write(folder / "train.txt.gz", b"\n" * 2**20, 100)
     with pytest.raises(CorpusError, match="100,000 rows"):
         list(stream_rows(HubText(str(folder))))
 
 
+@pytest.mark.slow
 def test_a_line_without_end_takes_no_memory_here_and_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +91,7 @@ def test_a_line_without_end_takes_no_memory_here_and_is_refused(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
 
 
+@pytest.mark.slow
 def test_reading_is_cancelled_at_the_next_tick_and_the_reader_is_gone(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +117,7 @@ def test_reading_is_cancelled_at_the_next_tick_and_the_reader_is_gone(
     assert readers[0].poll() is not None
 
 
+@pytest.mark.slow
 def test_a_data_set_that_says_nothing_has_a_deadline(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +154,7 @@ def test_a_card_that_names_files_elsewhere_is_refused(
         list(read_rows(source))
 
 
+@pytest.mark.slow
 def test_the_process_that_reads_has_the_guard(folder: Path) -> None:
     with pytest.raises(CorpusError, match="card of"):
         list(stream_rows(write_card(folder, "/etc/passwd")))

@@ -106,6 +106,7 @@ def test_order_and_repeats_are_kept_and_many_batches_equal_one_by_one():
     assert together[0] == together[5] == parse_sentences([sentences[0]])[0]
 
 
+@pytest.mark.slow
 def test_what_was_parsed_and_cut_before_is_read_without_spacy():
     run = "import sys; from core.text.parsing import parse_sentences, tokenize_lines\n"
     run += "print(parse_sentences(tokenize_lines(['It rains. It pours.'])[0])); print('spacy' in sys.modules)"

@@ -79,10 +79,12 @@ def test_what_is_shipped_is_what_is_computed() -> None:
     assert default_store().info().entries == 0
 
 
+@pytest.mark.slow
 def test_the_demo_is_read_and_parsed_without_spacy() -> None:
     assert subprocess.run([sys.executable, "-c", FRESH], cwd=ROOT, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_another_text_or_parser_is_a_miss(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ship_demo()
     assert path == box / FILE
@@ -104,6 +106,7 @@ def test_another_text_or_parser_is_a_miss(box: Path, monkeypatch: pytest.MonkeyP
     assert parse_sentences([("It", "'s", "late", ".")]) == known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [

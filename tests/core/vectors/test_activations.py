@@ -84,6 +84,7 @@ def test_cold_equals_warm_bit_for_bit(tiny, forwards, items) -> None:
     assert cold.notices == warm.notices
 
 
+@pytest.mark.slow
 def test_only_new_sentences_are_run(tiny, forwards) -> None:
     extract(tiny["bert"], SENTENCES[:4])
     assert sum(forwards) == 4
@@ -319,6 +320,7 @@ def test_in_common_keeps_what_all_have(tiny) -> None:
     assert in_common([]) == []
 
 
+@pytest.mark.slow
 def test_warm_runs_import_neither_torch_nor_transformers(tiny) -> None:
     code = (
         "import sys; from core.vectors.activations import extract, fitting\n"

@@ -109,6 +109,7 @@ def hybrid(base, donor, layer: int):
     return mixed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model_type", TYPES)
 def test_functions_of_layers_equal_those_of_a_base_with_one_layer_of_the_other(
     tiny, tmp_path, model_type
@@ -143,6 +144,7 @@ def test_decoder_side_reads_the_sentence_after_its_start_token(tiny, model_type)
     np.testing.assert_allclose(result.vectors, expected, atol=2e-3, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_there_are_words_of_several_subwords_in_the_tests(tiny) -> None:
     for model_type in TYPES:
         cut = forward.cut_sentences(load_model(tiny[model_type]).tokenizer, SENTENCES)

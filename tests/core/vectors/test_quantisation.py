@@ -36,6 +36,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
     return Models(f"path:{base}", f"path:{folder / 'nf4'}", f"path:{folder / 'gguf'}")
 
 
+@pytest.mark.slow
 def test_similarity_says_what_is_quantised(tmp_path: Path, models: Models) -> None:
     study = STUDIES["rsa"]
     with using(Store(tmp_path)):

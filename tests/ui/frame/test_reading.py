@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.catalogue import STUDIES
@@ -44,6 +45,7 @@ def test_a_line_is_text_with_emphasis() -> None:
     assert "1 is <em>equal</em> &lt;b&gt;." in line
 
 
+@pytest.mark.slow
 def test_there_is_none_in_presentation_nor_without_a_text() -> None:
     app = AppTest.from_function(page)
     app.query_params["present"] = "1"

@@ -61,6 +61,7 @@ def test_the_least_recently_read_goes_first() -> None:
     assert made.get(owner, "b", lambda: "new") == "new"
 
 
+@pytest.mark.slow
 def test_a_collected_owner_leaves_nothing_to_whoever_gets_its_number() -> None:
     made = MadeOnce()
     for number in range(200):  # the allocator gives a freed object's place to the next

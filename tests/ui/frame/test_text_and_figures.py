@@ -158,6 +158,7 @@ def test_sizes_for_people(count: int, shown: str) -> None:
     assert in_bytes(count) == shown
 
 
+@pytest.mark.slow
 def test_what_heavy_imports_leave_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.frame.heavy._frozen", set())
     monkeypatch.setitem(sys.modules, "spacy", sys)

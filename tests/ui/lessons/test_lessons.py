@@ -66,6 +66,7 @@ def test_a_study_without_the_number_says_nothing_of_the_guess() -> None:
     assert none.judge(0.5, Result("rsa", {}, "", {})) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", ["x", "y"])
 @pytest.mark.parametrize("kind", ["single", "layered", "panels"])
 def test_the_guess_is_drawn_into_any_chart(axis: Any, kind: str) -> None:

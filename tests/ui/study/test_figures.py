@@ -64,6 +64,7 @@ def plain_page() -> None:
     st.vega_lite_chart(themed(made.chart().to_dict(), "light", {}))
 
 
+@pytest.mark.slow
 def test_sessions_share_a_chart_and_a_view_has_its_own() -> None:
     first, second = (
         AppTest.from_function(shared_page).run(),
@@ -78,6 +79,7 @@ def test_sessions_share_a_chart_and_a_view_has_its_own() -> None:
     assert "line" in json.loads(shown[0].spec)["mark"]["type"]
 
 
+@pytest.mark.slow
 def test_a_shared_chart_is_the_plain_one() -> None:
     """The same specification and the same bytes as streamlit makes by itself."""
     shared, alone = (

@@ -85,6 +85,7 @@ def test_the_form_begins_with_the_defaults_and_an_empty_address(study: str) -> N
     assert dict(app.query_params) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 @pytest.mark.parametrize(
     ("study", "option"), SHOWN, ids=[f"{study}: {option.name}" for study, option in SHOWN]

@@ -55,6 +55,7 @@ def finish(job: Job) -> Job:
     return job
 
 
+@pytest.mark.slow
 def test_a_job_runs_and_its_result_stays() -> None:
     jobs = Jobs()
     job = finish(jobs.ask("a", "A", lambda progress, signal: 7))

@@ -93,6 +93,7 @@ def public_page() -> None:
         public_models(form.address, {"align": {}})
 
 
+@pytest.mark.slow
 def test_public_models_are_chosen_together_and_refused_where_they_are_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

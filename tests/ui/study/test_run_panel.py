@@ -135,6 +135,7 @@ def progress_text(app: AppTest) -> str:
     return app.get("progress")[0].proto.text
 
 
+@pytest.mark.slow
 def test_progress_is_shown_and_the_result_comes_once_it_is_there() -> None:
     app = open_page()
     assert "nothing yet" in texts(app)
@@ -146,6 +147,7 @@ def test_progress_is_shown_and_the_result_comes_once_it_is_there() -> None:
     assert STUDIES["a"].runs == 1
 
 
+@pytest.mark.slow
 def test_a_second_session_joins_and_a_closed_one_changes_nothing() -> None:
     first, second = open_page(), open_page()
     del first
@@ -155,6 +157,7 @@ def test_a_second_session_joins_and_a_closed_one_changes_nothing() -> None:
     assert STUDIES["a"].runs == 1
 
 
+@pytest.mark.slow
 def test_the_place_in_the_queue_is_shown() -> None:
     first, second = open_page("a"), open_page("b")
     assert "One study runs before this one" in progress_text(second)
@@ -183,6 +186,7 @@ def leaving_page() -> None:
         st.write("drawn again")
 
 
+@pytest.mark.slow
 def test_a_panel_that_the_page_has_left_draws_nothing_over_it() -> None:
     """It asks for the page instead, whose end may not have been told."""
     app = AppTest.from_function(leaving_page, default_timeout=30).run()
@@ -216,6 +220,7 @@ class Looks:
 LOOKS = Looks()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("refused", "looks"), [(True, 1), (False, 3)])
 def test_a_refused_study_is_looked_for_once_on_this_server(refused: bool, looks: int) -> None:
     LOOKS.count = 0
@@ -226,6 +231,7 @@ def test_a_refused_study_is_looked_for_once_on_this_server(refused: bool, looks:
     assert LOOKS.count == looks
 
 
+@pytest.mark.slow
 def test_cancel_says_so_and_run_again_starts_anew() -> None:
     app = press(open_page(), "Cancel")
     app.run()
@@ -236,6 +242,7 @@ def test_cancel_says_so_and_run_again_starts_anew() -> None:
     assert STUDIES["a"].runs == 2
 
 
+@pytest.mark.slow
 def test_leaving_a_shared_study_does_not_stop_it() -> None:
     leaving, staying = open_page(), open_page()
     press(leaving, "Cancel")
@@ -246,6 +253,7 @@ def test_leaving_a_shared_study_does_not_stop_it() -> None:
     assert STUDIES["a"].runs == 1
 
 
+@pytest.mark.slow
 def test_an_expected_error_is_a_sentence_and_the_button_tries_again() -> None:
     STUDIES["a"].result = ModelError("The hub has no model [x](http://example.org).")
     app = finish(open_page())
@@ -256,6 +264,7 @@ def test_an_expected_error_is_a_sentence_and_the_button_tries_again() -> None:
     assert "It is done." in texts(app)
 
 
+@pytest.mark.slow
 def test_a_bug_is_loud_at_home_and_polite_when_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     STUDIES["a"].result = ZeroDivisionError("the secret path /srv/data")
     app = finish(open_page())
@@ -267,6 +276,7 @@ def test_a_bug_is_loud_at_home_and_polite_when_shared(monkeypatch: pytest.Monkey
     assert "secret" not in texts(app)
 
 
+@pytest.mark.slow
 def test_what_failed_is_named_and_the_rest_is_kept() -> None:
     STUDIES["a"].result = Outcome(failures={"zoo:nli-0": "It is not there."})
     app = finish(open_page())
@@ -274,6 +284,7 @@ def test_what_failed_is_named_and_the_rest_is_kept() -> None:
     assert r"**zoo\:nli\-0** was left out: It is not there" in app.warning[0].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "noted"), [([1], 1), ([], 0)])
 def test_a_study_of_which_every_task_failed_is_not_among_the_recent(
     monkeypatch: pytest.MonkeyPatch, rows: list[int], noted: int
@@ -298,6 +309,7 @@ def test_one_cause_is_said_once() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_precomputed_result_can_be_recomputed_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -319,6 +331,7 @@ def test_a_precomputed_result_can_be_recomputed_here(
     assert "From the box" in texts(open_page("a"))  # another reader
 
 
+@pytest.mark.slow
 def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "ui.study.run_panel.current_limits",

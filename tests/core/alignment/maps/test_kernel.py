@@ -65,6 +65,7 @@ def test_rows_beyond_memory_are_a_seeded_sample(rng, monkeypatch: pytest.MonkeyP
     assert not (first.layers[0].rows == other.layers[0].rows).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_planted_truth_is_a_rotation_without_blocks_and_bent_with_them(form: str, rng) -> None:
     rows = rng.normal(size=(1500, 6))

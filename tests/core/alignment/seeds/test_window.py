@@ -51,6 +51,7 @@ def values(spaces: Any, monkeypatch: pytest.MonkeyPatch, *methods: str) -> dict[
     )
 
 
+@pytest.mark.slow
 def test_each_reads_what_it_may(spaces: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = values(spaces, monkeypatch, *STATIC)
     errors = {
@@ -63,6 +64,7 @@ def test_each_reads_what_it_may(spaces: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert errors["state-and-window"][2] < 0.3
 
 
+@pytest.mark.slow
 def test_no_layer_but_the_first_is_read(spaces: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("static-word", "static-window")
     before = values(spaces, monkeypatch, *names)
@@ -106,6 +108,7 @@ def test_a_study_of_whole_sentences_plans_none(items: str, split: str, planned: 
     assert sum(task.function is align_static for task in tasks) == planned
 
 
+@pytest.mark.slow
 def test_gains_are_differences_of_errors_with_bands(
     spaces: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,7 @@ def test_shards_are_fetched_by_their_index(server, tiny) -> None:
         download("someone/evil")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
@@ -197,6 +198,7 @@ def test_offline_says_so_at_once(server, tiny, monkeypatch) -> None:
     assert len(asked) <= MOST_ASKED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["silent", "broken", "rate-limited"])
 def test_what_was_downloaded_earlier_serves_when_the_hub_does_not(
     server, tiny, monkeypatch, state

@@ -31,6 +31,7 @@ def test_one_model_at_a_time_is_in_memory(tiny) -> None:
     assert not residence._resident
 
 
+@pytest.mark.slow
 def test_a_small_model_stays_a_moment_and_a_large_one_does_not(tiny, monkeypatch) -> None:
     monkeypatch.setattr(residence, "KEEP_SECONDS", 0.05)
     with residence.borrow_model(tiny["bert"]):

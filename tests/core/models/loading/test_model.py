@@ -86,6 +86,7 @@ def test_random_weights_are_the_same_each_time_and_not_the_trained_ones(folder) 
     assert 0.015 < float(one[name].std()) < 0.025  # as BERT is initialised
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model_type", TYPES)
 def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) -> None:
     ref = f"path:{save_tiny(tmp_path, model_type)}"

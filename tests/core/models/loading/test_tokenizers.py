@@ -84,6 +84,7 @@ def sentences_of(seed: int) -> list[tuple[str, ...]]:
     return [*SENTENCES, *(tuple(drawn.choices(words, k=drawn.randint(1, 40))) for _ in range(260))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert", "gpt2", "roberta", "t5", "zoo"])
 def test_both_ways_give_the_same_numbers(saved: dict[str, Path], name: str) -> None:
     place = locate("zoo:seed-0") if name == "zoo" else saved[name]
@@ -114,6 +115,7 @@ def test_both_ways_give_the_same_numbers(saved: dict[str, Path], name: str) -> N
     assert [None if side < 0 else side for side in found.sides] == pair.sequence_ids()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "zoo"])
 def test_the_process_and_the_included_way_agree(
     saved: dict[str, Path], name: str, monkeypatch: pytest.MonkeyPatch
@@ -155,6 +157,7 @@ def test_included_models_start_no_process_and_others_do(
     assert len(started) == 2
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_the_tokenizer(saved: dict[str, Path], started: list[Any]) -> None:
     tokenizer = load_tokenizer(f"path:{saved['bert']}")
     assert started[0].poll() is None
@@ -163,6 +166,7 @@ def test_the_process_ends_with_the_tokenizer(saved: dict[str, Path], started: li
     assert started[0].poll() is not None
 
 
+@pytest.mark.slow
 def test_vectors_are_those_of_the_library(saved: dict[str, Path]) -> None:
     import numpy as np
     import torch
@@ -282,6 +286,7 @@ HOSTILE: list[tuple[str, Callable[[Settings], None]]] = [
 WORDS = [("banana", "a" * 300 + "!", "man")] * 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "change"), HOSTILE, ids=[getattr(change, "__name__", "") for _, change in HOSTILE]
 )
@@ -303,6 +308,7 @@ def test_a_hostile_tokenizer_is_one_sentence_within_bounds(
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "change"), [("tokenizer.json", padded), ("tokenizer_config.json", settled)]
 )
@@ -314,6 +320,7 @@ def test_what_the_library_ignores_or_bears_does_no_harm(
     assert found[0].subwords < 10
 
 
+@pytest.mark.slow
 def test_a_template_of_a_chat_is_not_run(folder: Path) -> None:
     bomb = "{% for a in range(10**9) %}{% for b in range(10**9) %}x{% endfor %}{% endfor %}"
     (folder / "chat_template.jinja").write_text(bomb)
@@ -323,6 +330,7 @@ def test_a_template_of_a_chat_is_not_run(folder: Path) -> None:
     assert load_tokenizer(ref).encode(["a dog"])[0].subwords > 1
 
 
+@pytest.mark.slow
 def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pass(
     folder: Path,
 ) -> None:
@@ -344,12 +352,14 @@ def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pas
     assert load_tokenizer(ref).encode([("a", "zebra")])
 
 
+@pytest.mark.slow
 def test_a_padding_token_without_a_vector_pads_nothing(folder: Path) -> None:
     place = (parse_ref(f"path:{folder}"), folder, 64)
     assert open_tokenizer(*place).pad is not None
     assert open_tokenizer(*place, open_tokenizer(*place).pad).pad is None
 
 
+@pytest.mark.slow
 def test_a_text_of_too_many_subwords_comes_back_cut_and_counted(folder: Path) -> None:
     ref = edited(folder, "tokenizer.json", lambda settings: settings.update(normalizer=grown(1)))
     (found,) = load_tokenizer(ref).encode([("a",) * 3_000])
@@ -359,6 +369,7 @@ def test_a_text_of_too_many_subwords_comes_back_cut_and_counted(folder: Path) ->
     assert result.sentence.tolist() == [1]
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_refuses_goes_on(saved: dict[str, Path], started: list[Any]) -> None:
     tokenizer = load_tokenizer(f"path:{saved['bert']}")
     with pytest.raises(ModelError, match="cannot tokenize text"):
@@ -367,6 +378,7 @@ def test_a_tokenizer_that_refuses_goes_on(saved: dict[str, Path], started: list[
     assert len(started) == 1
 
 
+@pytest.mark.slow
 def test_a_process_that_was_ended_is_started_again(
     saved: dict[str, Path], started: list[Any]
 ) -> None:
@@ -378,6 +390,7 @@ def test_a_process_that_was_ended_is_started_again(
     assert len(started) == 2
 
 
+@pytest.mark.slow
 def test_a_shared_instance_holds_one_strangers_tokenizer_at_a_time(
     saved: dict[str, Path], started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -412,6 +425,7 @@ def test_settings_of_any_size_are_not_read(folder: Path) -> None:
         load_tokenizer(f"path:{folder}")
 
 
+@pytest.mark.slow
 def test_a_shared_server_says_a_sentence_and_goes_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -458,6 +472,7 @@ def test_a_shared_server_says_a_sentence_and_goes_on(
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_cancelling_ends_the_process(
     saved: dict[str, Path], folder: Path, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ def test_every_architecture_gives_its_matrices(tmp_path: Path, model_type: str) 
         assert shapes["key"][0] * 2 == shapes["query"][0]  # grouped keys and values
 
 
+@pytest.mark.slow
 def test_ff1_is_wider_than_the_model_in_every_architecture() -> None:
     """Roles, not only names: the first feed-forward matrix widens, the second narrows, the query
     keeps."""

@@ -168,6 +168,7 @@ def test_one_family_costs_hardly_more_than_its_bytes(server: TreeServer) -> None
         assert family <= sent < 1.2 * family
 
 
+@pytest.mark.slow
 def test_a_study_over_the_tree_keeps_what_works(server: TreeServer) -> None:
     add_tree(server)
     refs = tuple(model.ref for model in list_fine_tunes(BASE))
@@ -354,6 +355,7 @@ def test_a_random_control_has_no_delta(server: TreeServer) -> None:
         open_model("random:hub:org/base", identify("random:hub:org/base"))
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_the_tree(
     server: TreeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -363,6 +365,7 @@ def test_the_command_line_takes_the_tree(
     assert "share a data set" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
@@ -373,6 +376,7 @@ def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     assert server.requests == []
 
 
+@pytest.mark.slow
 def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Path) -> None:
     """What comes over the network is kept matrix by matrix, where the run was told to keep
     things."""

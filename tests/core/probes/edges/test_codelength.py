@@ -43,6 +43,7 @@ def newton(features: np.ndarray, labels: np.ndarray, classes: int, penalty: floa
     return weights.reshape(width, classes)
 
 
+@pytest.mark.slow
 def test_the_length_equals_a_plain_loop() -> None:
     """Equal to 1e-6 of a bit, over all blocks, layers and label sets; one label does not come in
     the first block."""

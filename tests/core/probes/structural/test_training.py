@@ -90,6 +90,7 @@ def test_every_probe_learns_its_own_trees(small: Data, kind: str) -> None:
         )
 
 
+@pytest.mark.slow
 def test_one_probe_follows_torch_adam_and_the_published_schedule(
     small: Data, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +211,7 @@ def test_every_draw_reads_the_sentences_in_an_order_of_its_own(
     assert orders[1] == second
 
 
+@pytest.mark.slow
 def test_what_is_not_trained_to_the_published_end_has_no_later_minimum(
     small: Data, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

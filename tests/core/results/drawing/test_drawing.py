@@ -125,6 +125,7 @@ def test_few_cells_carry_their_numbers_and_many_do_not() -> None:
         assert ("text" in marks) is numbered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", [Paper(), Paper(2, True, True, False)])
 def test_no_letter_of_a_printed_figure_is_under_seven_points(paper: Paper) -> None:
     table = lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])

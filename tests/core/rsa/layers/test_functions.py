@@ -78,6 +78,7 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
     assert (null["null_high"] < 0.9).all()
 
 
+@pytest.mark.slow
 def test_each_panel_is_drawn_alone_and_both_together() -> None:
     result = STUDY.run(_spec(), CORPORA)
     assert charts.parts_of(result) == ("states", "functions")
@@ -100,6 +101,7 @@ def test_without_functions_the_study_has_one_panel_and_one_task_less() -> None:
     assert not functions_sentence(result.statements)
 
 
+@pytest.mark.slow
 def test_models_of_another_start_and_of_another_depth_have_states_alone() -> None:
     result = STUDY.run(_spec(compare=("zoo:stranger", "zoo:deep", "zoo:bert-tuned")), CORPORA)
     assert set(result.tables["functions"]["model"]) == {"zoo:bert-tuned"}

@@ -83,6 +83,7 @@ def _sharing(
     return x, y, sentence
 
 
+@pytest.mark.slow
 def test_independent_spaces_that_share_sentences_exceed_the_null_of_sentences_rarely_and_of_words_always() -> (
     None
 ):

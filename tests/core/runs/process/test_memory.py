@@ -47,6 +47,7 @@ def left(fixed: bool) -> float:
     return float(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not memory._library(), reason="not glibc")
 def test_large_blocks_that_were_let_go_are_given_back() -> None:
     assert left(fixed=False) > 100  # what it is for: without it 240 MB stay
