@@ -58,24 +58,24 @@ def align_price(spec: AlignSpec) -> Price:
     """Price the main study: every map of every pair, in both directions, at all layers."""
     sizes = costs.sizes_of(ref for group in spec.groups.values() for ref in group)
     pairs = [
-        (source, target)
-        for _, source, target in spec.pairs()
+        (spec.methods_of(group), source, target)
+        for group, source, target in spec.pairs()
         if source in sizes and target in sizes
     ]
     sentences = costs.sentences_of(spec)
     rows = sentences * (costs.WORDS if spec.items == "words" else 1)
     tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
     memory = kept = 0.0
-    for number, (source, target) in enumerate(pairs):
+    for number, (methods, source, target) in enumerate(pairs):
         width = max(sizes[source].d_model, sizes[target].d_model)
         states = len(spec.layers) or min(sizes[source].layers, sizes[target].layers) + 1
-        tasks += fitting(spec.methods, width, rows, 2 * states)
+        tasks += fitting(methods, width, rows, 2 * states)
         if spec.grid and not number:
             maps = (sizes[source].layers + 1) * (sizes[target].layers + 1)
             tasks.append(maps * _linear(1, width, rows))
-        at_once = min(TASKS_AT_ONCE, len(pairs) * _tasks(spec.methods))
-        memory = max(memory, at_once * _stacked(2 * states * rows * width, spec.methods))
-        kept += KEPT * len(spec.methods) * states
+        at_once = min(TASKS_AT_ONCE, len(pairs) * _tasks(methods))
+        memory = max(memory, at_once * _stacked(2 * states * rows * width, methods))
+        kept += KEPT * len(methods) * states
     kept += sum(costs.stored(size, sentences) for size in sizes.values())
     work = f"{costs.counted(len(pairs), 'pair')} of {costs.counted(len(sizes), 'model')}"
     return costs.price_of(sizes, tasks, memory + costs.resident(sizes), store=kept, work=work)

@@ -22,7 +22,7 @@ def matching_refs(
     """List the references that a reference or a pattern names.
 
     Included models come in the manifest's order, folders by name, revisions by the numbers in their
-    names.
+    names. A pattern names no second run of a seed, which would count the seed twice.
 
     Args:
         text: The reference or pattern.
@@ -39,7 +39,7 @@ def matching_refs(
         return (str(parse_ref(text)),)
     kind, _, name = text.partition(":")
     if kind == "zoo":
-        included = [str(entry["ref"]) for entry in zoo_models()]
+        included = [str(entry["ref"]) for entry in zoo_models() if not entry.get("second_run_of")]
         included = included or [
             f"zoo:{folder.name}" for folder in sorted((zoo_folder() / "models").glob("*"))
         ]

@@ -55,6 +55,13 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     return entries
 
 
+def second_run(ref: str) -> str:
+    """Find the included model that is a second run of another's recipe with the same seed; "" if
+    there is none."""
+    again = (entry for entry in read_manifest() if entry.get("second_run_of") == ref)
+    return next((str(entry["ref"]) for entry in again), "")
+
+
 def not_included(name: str, folder: Path) -> str:
     """Say that no included model has this name, with the nearest name or how to restore it."""
     there = sorted(path.name for path in folder.glob("*") if path.is_dir())

@@ -45,6 +45,11 @@ MEANINGS = {
         "Two models of one recipe that differ only in their random seed. The number is how similar "
         "they are to each other at the same layer."
     ),
+    r"two runs of one seed|second run of the same seed": (
+        "Two trainings of one recipe with the same random seed: initial weights, data and their "
+        "order are equal, only rounding differs. No two models of different seeds can be expected "
+        "to be more alike."
+    ),
     r"JS divergence": (
         "Jensen-Shannon divergence of two distributions over the vocabulary, in bits. 0 means "
         "equal predictions, 1 means that the predictions have nothing in common."

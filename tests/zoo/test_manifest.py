@@ -48,6 +48,15 @@ def box(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             BOX_TEXT,
             settings,
         )
+    publish_seed(
+        work / "checkpoint.safetensors",
+        tiny_base,
+        folder / "models/seed-0-again",
+        held_out,
+        TextBaselines(6.5, 4.8),
+        BOX_TEXT,
+        second_run_of="zoo:seed-0",
+    )
     task = read_task("sentiment", write_task(work), None)
     finetune(
         folder / "models/seed-0",
@@ -64,11 +73,14 @@ def test_the_manifest_says_what_is_there(box: Path) -> None:
     assert read_manifest(box) == json.loads(json.dumps(entries))
     assert [entry["ref"] for entry in entries] == [
         "zoo:seed-0",
+        "zoo:seed-0-again",
         "zoo:seed-0@step-20",
         "zoo:sentiment-0",
     ]
     by_name = {entry["name"]: entry for entry in entries}
     seed, tuned = by_name["seed-0"], by_name["sentiment-0"]
+    assert by_name["seed-0-again"]["second_run_of"] == "zoo:seed-0"
+    assert {by_name[name]["second_run_of"] for name in by_name if name != "seed-0-again"} == {None}
     assert seed["tokens"] == 300 * SETTINGS.batch * SETTINGS.length
     assert by_name["seed-0@step-20"]["steps"] == by_name["seed-0@step-20"]["step"] == 20
     assert (seed["step"], seed["frozen"], seed["dose"]) == (300, None, None)
@@ -155,7 +167,7 @@ def test_a_seed_is_measured_once_and_fills_ten_blanks(box: Path, tiny_base: Path
 
 def test_cards_name_scores_sources_and_licences(box: Path) -> None:
     entries = write_manifest(box)
-    assert len(write_cards(box, entries)) == 3
+    assert len(write_cards(box, entries)) == len(entries) == 4
     card = (box / "models/sentiment-0/README.md").read_text(encoding="utf8")
     for part in (
         "zoo:sentiment-0",
@@ -169,6 +181,9 @@ def test_cards_name_scores_sources_and_licences(box: Path) -> None:
     seed = (box / "models/seed-0/README.md").read_text(encoding="utf8")
     for part in ("6.500", "4.800", "WikiText-2", "public domain", *BLANKS):
         assert part in seed
+    assert "second time" not in seed
+    again = (box / "models/seed-0-again/README.md").read_text(encoding="utf8")
+    assert "The recipe of zoo:seed-0 run a second time" in again
 
 
 def test_cards_of_non_commercial_data_say_so(box: Path) -> None:

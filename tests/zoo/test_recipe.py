@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +23,7 @@ from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
 from zoo.recipe import __main__ as recipe
 from zoo.recipe.countdown import Countdown
-from zoo.recipe.pipeline import Job, _run_all, pretraining
+from zoo.recipe.pipeline import Job, _run_all, plan_jobs, pretraining
 from zoo.recipe.plan import SNAPSHOTS, Plan, finetune_runs
 from zoo.recipe.quick import write_quick_inputs
 from zoo.recipe.tasks import BOX_TASKS
@@ -78,6 +79,27 @@ def test_make_zoo_is_two_at_a_time_with_all_steps_of_a_seed_and_a_quick_one_is_n
     assert (asked.jobs, asked.snapshots, asked.seeds, asked.runs) == (2, SNAPSHOTS, 5, 3)
     quick = recipe.plan_of(recipe.build_parser().parse_args(["--text", "x", "--quick"]))
     assert (quick.jobs, quick.snapshots, quick.seeds, quick.runs) == (1, (), 2, 1)
+
+
+def test_seed_0_is_trained_a_second_time_with_other_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: dict[str, tuple[object, bool]] = {}
+
+    def train(settings: object, windows: None, work: Path, compiled: bool, report: object) -> None:
+        work.mkdir()
+        (work / "checkpoint.safetensors").touch()
+        trained[work.name] = settings, compiled
+
+    monkeypatch.setattr("zoo.recipe.pretrain.pretrain", train)
+    monkeypatch.setattr("zoo.recipe.pipeline._windows", lambda plan, part: None)
+    plan = Plan(tmp_path, tmp_path, seeds=1)
+    for job in plan_jobs(plan)["pretrain"]:
+        assert job.function(*job.arguments, print)
+    (first, compiled), (second, compiled_again) = trained["seed-0"], trained["seed-0-again"]
+    assert first == second
+    assert compiled is not compiled_again
+    assert len(plan_jobs(replace(plan, quick=True))["pretrain"]) == 1
 
 
 def meet(folder: Path, own: str, other: str) -> bool:

@@ -67,6 +67,8 @@ def _what(entry: dict[str, Any]) -> list[str]:
             "English, lower case. Trained to study the effects of fine-tuning and random seeds, "
             "not for other use.",
         ]
+        if entry["second_run_of"]:
+            lines.append(_second(entry))
         return [*lines, _early(entry)] if "@" in entry["name"] else lines
     lines = [
         f"{entry['base']} fine-tuned on {TASKS.get(entry['task'], entry['task'])}, run "
@@ -77,6 +79,15 @@ def _what(entry: dict[str, Any]) -> list[str]:
         "with the model.",
     ]  # fmt: skip
     return [*lines, *_truth(entry)]
+
+
+def _second(entry: dict[str, Any]) -> str:
+    return (
+        f"The recipe of {entry['second_run_of']} run a second time with other kernels: initial "
+        "weights, data and their order are the same, so the two differ only by what rounding "
+        f"became over {entry['steps']:,} steps. As far as two models of one seed differ, a "
+        "difference between seeds says nothing."
+    )
 
 
 def _early(entry: dict[str, Any]) -> str:

@@ -39,6 +39,7 @@ def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     """Make one model's entry: its record, flattened to what a reader asks for first, and its files'
     hashes.
 
+    `second_run_of` is the seed whose recipe was run again (None for the others).
     `step` is a pretrained model's place on its way (None for a fine-tune). `frozen` and `dose` are
     a fine-tune's (None for a pretrained model): lowest layers that did not train, with the
     embeddings, and the rate relative to the one that all tasks share. `tokens` counts what the
@@ -52,6 +53,7 @@ def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
         "ref": f"zoo:{folder.name}",
         "name": folder.name,
         "base": record.get("base"),
+        "second_run_of": record.get("second_run_of"),
         "task": record["task"],
         "kind": record["kind"],
         "seed": settings["seed"],
@@ -90,12 +92,13 @@ def count_parameters(path: Path) -> int:
 
 
 def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
-    """Order seeds, then steps of a seed, then fine-tunes by task: first the standard runs, then
-    those with other settings."""
+    """Order seeds, then second runs, then steps of a seed, then fine-tunes by task: first the
+    standard runs, then those with other settings."""
     task = ORDER.index(entry["task"]) if entry["task"] in ORDER else len(ORDER)
     if task == 0:
         early = "@" in entry["name"]
-        return task, early, entry["name"].partition("@")[0], entry["step"], entry["name"]
+        second = entry["second_run_of"] is not None
+        return task, early, second, entry["name"].partition("@")[0], entry["step"], entry["name"]
     return (
         task,
         entry["frozen"] > 0 or entry["dose"] != 1,

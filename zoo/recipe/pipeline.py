@@ -22,7 +22,7 @@ import numpy as np
 from core.errors import RecipeError
 from zoo.recipe.checkpoints import TOKENIZER_FILES, write_json
 from zoo.recipe.countdown import FINETUNING_STEP, PARSER_STEP, PRETRAINING_TOKENS, Countdown
-from zoo.recipe.plan import Plan, Run, finetune_runs
+from zoo.recipe.plan import AGAIN, Plan, Run, finetune_runs
 from zoo.recipe.quick import QUICK_PRETRAINING, quick_task
 from zoo.recipe.tasks import BOX_TASKS, TaskData, find_treebank, read_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
@@ -54,6 +54,8 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
         _run_all(plan, jobs, countdown, report)
         for seed in range(plan.seeds if stage == "pretrain" else 0):
             publish(plan, seed, report)
+        if stage == "pretrain" and not plan.quick:
+            publish_again(plan, report)
     from zoo.recipe.cards import write_cards
     from zoo.recipe.manifest import write_manifest
 
@@ -71,8 +73,9 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
         / PRETRAINING_TOKENS
     )
     runs = finetune_runs(plan)
+    seeds = [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)]
     return {
-        "pretrain": [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)],
+        "pretrain": seeds if plan.quick else [*seeds, Job(_pretrain_again, (plan,), seconds)],
         "finetune": [
             Job(_finetune_run, (plan, run), _finetune_steps(plan) * FINETUNING_STEP) for run in runs
         ],
@@ -143,16 +146,33 @@ def pretraining(plan: Plan, seed: int) -> Any:
 def _pretrain_seed(
     plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)
 ) -> bool:
+    settings = pretraining(plan, seed)
+    return _pretrain(plan, settings, f"seed-{seed}", _is_compiled(settings), report)
+
+
+def _pretrain_again(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
+    """Train seed 0 a second time, compiled if the first run was not and the reverse.
+
+    On one processor a run repeats bit for bit, so that only other kernels make a second one: they
+    round differently.
+    """
+    settings = pretraining(plan, 0)
+    return _pretrain(plan, settings, AGAIN, not _is_compiled(settings), report)
+
+
+def _is_compiled(settings: Any) -> bool:
     import torch
 
+    long = settings.steps > 2000  # compiling takes a minute and gains a quarter
+    return long and not torch.cuda.is_available()
+
+
+def _pretrain(plan: Plan, settings: Any, name: str, compiled: bool, report: Report) -> bool:
     from zoo.recipe.pretrain import CHECKPOINT, pretrain
 
-    settings = pretraining(plan, seed)
-    windows = _windows(plan, "train")
-    checkpoint = plan.work / f"seed-{seed}" / CHECKPOINT
+    checkpoint = plan.work / name / CHECKPOINT
     before = checkpoint.stat().st_mtime_ns if checkpoint.is_file() else 0
-    long = settings.steps > 2000  # compiling takes a minute and gains a quarter
-    pretrain(settings, windows, checkpoint.parent, long and not torch.cuda.is_available(), report)
+    pretrain(settings, _windows(plan, "train"), checkpoint.parent, compiled, report)
     return checkpoint.stat().st_mtime_ns != before
 
 
@@ -162,29 +182,15 @@ def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
     Raises:
         RecipeError: If the seed has not been trained or cannot be written.
     """
-    from zoo.recipe.baselines import text_baselines
     from zoo.recipe.pretrain import CHECKPOINT
-    from zoo.recipe.seeds import is_published, publish_seed
-    from zoo.recipe.sources import text_source
 
     settings = pretraining(plan, seed)
-    folder, models, tokenizer = (
-        plan.work / f"seed-{seed}",
-        plan.out / "models",
-        plan.work / "tokenizer",
-    )
+    folder, models = plan.work / f"seed-{seed}", plan.out / "models"
     due = [(folder / CHECKPOINT, models / f"seed-{seed}", None)]
     for step in plan.snapshots if seed == 0 else ():
         due.append((folder / f"step-{step}.safetensors", models / f"seed-0@step-{step}", settings))
-    due = [(path, out, trained) for path, out, trained in due if not is_published(path, out)]
-    if due:
-        report(f"seed {seed}: measuring and writing {', '.join(out.name for _, out, _ in due)}")
-        held_out = _windows(plan, "held")
-        baselines = text_baselines(_windows(plan, "train"), held_out, settings.vocabulary)
-        note = _read_note(plan.work) or {}
-        source = text_source(str(note.get("digest")), str(note.get("name")))
-        for path, out, trained in due:
-            publish_seed(path, tokenizer, out, held_out, baselines, source, trained)
+    _publish(plan, f"seed {seed}", due, report)
+    tokenizer = plan.work / "tokenizer"
     try:
         (plan.out / "tokenizer").mkdir(parents=True, exist_ok=True)
         for name in TOKENIZER_FILES:
@@ -193,6 +199,44 @@ def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
         raise RecipeError(
             f"{plan.out / 'tokenizer'} could not be written ({error}); free some space."
         ) from error
+
+
+def publish_again(plan: Plan, report: Report = lambda line: None) -> None:
+    """Write the second run of seed 0 as an included model, which names seed 0 as its first run.
+
+    Raises:
+        RecipeError: If it has not been trained or cannot be written.
+    """
+    from zoo.recipe.pretrain import CHECKPOINT
+
+    due = [(plan.work / AGAIN / CHECKPOINT, plan.out / "models" / AGAIN, None)]
+    _publish(plan, "seed 0 again", due, report, second_run_of="zoo:seed-0")
+
+
+def _publish(
+    plan: Plan,
+    what: str,
+    due: list[tuple[Path, Path, Any]],
+    report: Report,
+    second_run_of: str | None = None,
+) -> None:
+    """Measure and write those of the models (checkpoint, folder, settings of a snapshot) that are
+    not written yet."""
+    from zoo.recipe.baselines import text_baselines
+    from zoo.recipe.seeds import is_published, publish_seed
+    from zoo.recipe.sources import text_source
+
+    due = [(path, out, trained) for path, out, trained in due if not is_published(path, out)]
+    if not due:
+        return
+    report(f"{what}: measuring and writing {', '.join(out.name for _, out, _ in due)}")
+    held_out, tokenizer = _windows(plan, "held"), plan.work / "tokenizer"
+    vocabulary = pretraining(plan, 0).vocabulary
+    baselines = text_baselines(_windows(plan, "train"), held_out, vocabulary)
+    note = _read_note(plan.work) or {}
+    source = text_source(str(note.get("digest")), str(note.get("name")))
+    for path, out, trained in due:
+        publish_seed(path, tokenizer, out, held_out, baselines, source, trained, second_run_of)
 
 
 def _finetune_run(

@@ -11,6 +11,7 @@ from zoo.recipe.tasks import BOX_TASKS
 STAGES = ("text", "pretrain", "finetune", "parser", "manifest")
 # steps of seed 0 that are shipped: its initialisation, then log-spaced
 SNAPSHOTS = (0, 50, 200, 800, 3200)
+AGAIN = "seed-0-again"  # the recipe of seed 0 run a second time, with other kernels
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
 
 

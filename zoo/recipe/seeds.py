@@ -48,6 +48,7 @@ def publish_seed(
     baselines: TextBaselines,
     source: TextSource,
     settings: Pretraining | None = None,
+    second_run_of: str | None = None,
     device: str = "cpu",
 ) -> dict[str, Any]:
     """Write a seed's folder and its record: held-out loss and accuracy of the weights as they are
@@ -57,6 +58,7 @@ def publish_seed(
         checkpoint: Training state, or a snapshot (`step-N.safetensors`), which needs `settings`.
         held_out: Token ids, shape (window, subword).
         settings: Of a snapshot's training.
+        second_run_of: Reference of the seed that was trained with the same settings before.
 
     Raises:
         RecipeError: As `finish_seed`.
@@ -96,6 +98,8 @@ def publish_seed(
             model.cpu(), AutoTokenizer.from_pretrained(out, trust_remote_code=False)
         ),
     }
+    if second_run_of is not None:
+        record["second_run_of"] = second_run_of
     write_json(out / RECORD, record)
     return record
 

@@ -167,6 +167,7 @@ DEFAULT_METHODS = (
 OF_STATES = tuple(n for n, method in METHODS.items() if method.kind in ("linear", "non-linear"))
 LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "linear")
 NON_LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "non-linear")
+NETWORKS = ("inn", "mlp")  # trained step by step
 
 
 def make_aligner(name: str, seed: int = 0) -> Aligner:

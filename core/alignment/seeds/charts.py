@@ -22,6 +22,7 @@ from core.alignment.seeds.curves import (
     layer_chart,
     with_labels,
 )
+from core.alignment.seeds.spec import AGAIN
 from core.alignment.seeds.statements import best_map, judged
 from core.alignment.seeds.text import WHICH
 from core.errors import SpecError
@@ -51,7 +52,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         SpecError: If no pair was aligned.
     """
     words = judged(result.tables["methods"])
-    table = _test(result, words)
+    table = held_out(result, words)
     if table.empty:
         raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
@@ -60,6 +61,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         Tip("label", "Map"),
         Tip("nmse", "Mean error", "share"),
         Tip("low", "95 % interval", "share"),
+        Tip("again", "Second run of the seed", "share"),
     )
     rows, tooltip = told(_boxes(result, table, words), tips)
     rows = rows.assign(
@@ -80,6 +82,9 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     base = Chart(rows).encode(y=y, tooltip=tooltip)
     inside = base.filtered("!datum.out")
     chance = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
+    again = base.filtered("isValid(datum.again)").mark_point(
+        filled=False, size=60, strokeWidth=2, opacity=1, color=BROWN, clip=True
+    )
     beyond = base.filtered("datum.out").mark_point(
         shape=BREAK, angle=90, size=130, filled=False, strokeWidth=1.6, opacity=1, color=GREY
     )
@@ -94,21 +99,29 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(
             x=along("nmse")
         ),
+        *([again.encode(x=along("again"))] if rows["again"].notna().any() else []),
         beyond.encode(x=along("edge")),
         base.mark_text(align="left", dx=8, fontSize=context.letter).encode(
             x=along("edge"), text="written:N"
         ),
     ]
     what = f"Error by map on {WHICH[words]}"
-    below = "box: pairs and layers; diamond and number: mean; bar: 95 % interval" + (
-        "; two strokes: the mean is beyond the axis" if rows["out"].any() else ""
-    )
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
     said = bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse")
     return layered(*layers).properties(
-        title=heading(what, below), width="container", height=height, description=said
+        title=heading(what, _marks(rows)), width="container", height=height, description=said
     )
+
+
+def _marks(rows: pd.DataFrame) -> str:
+    """What each mark of the chart by method is."""
+    parts = ["box: pairs and layers", "diamond and number: mean", "bar: 95 % interval"]
+    if rows["again"].notna().any():
+        parts.append("circle: a second run of the seed")
+    if rows["out"].any():
+        parts.append("two strokes: the mean is beyond the axis")
+    return "; ".join(parts)
 
 
 def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -162,7 +175,7 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
         SpecError: If the method aligned no pair.
     """
     words = judged(result.tables["methods"])
-    table = _test(result, words)
+    table = held_out(result, words)
     table = (
         table[table["method"] == method]
         .groupby(["source", "target"], as_index=False)["nmse"]
@@ -221,15 +234,19 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
-    """A row per method of the first group: its mean with the interval, its quartiles and ends."""
+    """A row per method of the first group: its mean with the interval, its quartiles and ends, and
+    its mean for a second run."""
     means = with_labels(result.tables["methods"])
-    means = means[(means["group"] == "models") & (means["words"] == words)]
+    means = means[means["words"] == words]
+    again = means[means["group"] == AGAIN].set_index("method")["nmse"]
+    means = means[means["group"] == "models"]
+    means = means.assign(again=means["method"].map(again))
     spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
     spread.columns = ["least", "lower", "median", "upper", "most"]
     return means.merge(spread.reset_index(), on="label")
 
 
-def _test(result: Result, words: str) -> pd.DataFrame:
+def held_out(result: Result, words: str) -> pd.DataFrame:
     """Held-out errors of the first group on one kind of words."""
     table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
     table = table[

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
-from core.alignment.seeds.statements import judged
+from core.alignment.seeds.spec import AGAIN
+from core.alignment.seeds.statements import best_map, judged
 from core.alignment.seeds.tables import OVERALL, PAIRS
 from core.alignment.seeds.text import WHICH
 from core.errors import SpecError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 HEIGHT = 320
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
+AND_AGAIN = ", second run"  # behind the name of a method
 MEAN = "target's mean"  # the reference line at 1
 GAIN_TITLE = "Additional variance predicted (points)"
 NO_GAIN = "no gain"
@@ -46,6 +48,7 @@ def error_chart(
     *,
     value: str = "nmse",
     x_title: str = LAYER_TITLE,
+    again: pd.DataFrame | None = None,
     context: Context,
 ) -> Chart:
     """Draw errors by layer, one line per method, controls dashed, and a line at the error of the
@@ -57,15 +60,22 @@ def error_chart(
         below: Subtitle.
         value: Column of the error.
         x_title: Title of the layer axis.
+        again: The same columns of one method's map into a second run of the seed.
     """
     import pandas as pd
 
     rows = named_methods(table)
+    looks = method_looks(rows["method"])
+    if again is not None and len(again):
+        second = named_methods(again)
+        second = second.assign(name=second["name"] + AND_AGAIN)
+        rows = pd.concat([rows, second], ignore_index=True)
+        colour = METHODS[str(second["method"].iloc[0])].colour
+        looks[str(second["name"].iloc[0])] = Look(colour, dash=DASHES[0], point=False)
     top = ceiling_of(rows[value])
     plane = layer_plane(
         rows, value, ERROR_TITLE, (0.0, top), x_title=x_title, height=HEIGHT, context=context
     )
-    looks = method_looks(rows["method"])
     drawn = rows
     if top > 1:
         drawn = pd.concat([rows, rule(plane, MEAN, 1.0)], ignore_index=True)
@@ -89,8 +99,16 @@ def layer_chart(result: Result, group: str = "models", *, context: Context = PAG
         table,
         f"Error by layer on {WHICH[words]}{which}",
         "0: perfect; 1: no better than the target's mean; bands: 95 % intervals",
+        again=_second_run(result, words) if group == "models" else None,
         context=context,
     )
+
+
+def _second_run(result: Result, words: str) -> pd.DataFrame:
+    """The errors of the map of states that fits a second run of the same seed best."""
+    methods, table = result.tables["methods"], result.tables["layers"]
+    best = best_map(methods, words, AGAIN)
+    return table[(table["group"] == AGAIN) & (table["words"] == words) & (table["method"] == best)]
 
 
 def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from core import options
-from core.alignment.maps.registry import DEFAULT_METHODS, LINEAR, METHODS, STATIC
+from core.alignment.maps.registry import DEFAULT_METHODS, LINEAR, METHODS, NETWORKS, STATIC
 from core.errors import SpecError
+from core.models.zoo import second_run
 from core.options import Spec
 
 ITEMS = {
@@ -22,6 +23,7 @@ SPLITS = {
     ),
 }
 MOST_MODELS = 25
+AGAIN = "second run"  # group of a seed and its second run
 
 
 def split_option() -> str:
@@ -101,6 +103,12 @@ class AlignSpec(Spec):
         "empty for none.",
         shown=False,
     )
+    second_run: bool = options.flag(
+        "Second run",
+        True,
+        help="Also align an included seed with a second training run of it, to see how much of the "
+        "error is another seed and how much any two runs and the maps themselves leave.",
+    )
     sinks: str = options.sinks()
     seed: int = options.seed("Seed of the split, the networks and the samples.")
 
@@ -114,8 +122,19 @@ class AlignSpec(Spec):
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """The groups by name."""
-        return {"models": self.models, **({"against": self.against} if self.against else {})}
+        """The groups by name; the last is the first of the models that was trained a second time,
+        with its second run."""
+        groups = {"models": self.models, "against": self.against}
+        if self.second_run:
+            pairs = ((ref, second_run(ref)) for ref in self.models)
+            groups[AGAIN] = next((pair for pair in pairs if pair[1] not in ("", *self.models)), ())
+        return {name: refs for name, refs in groups.items() if refs}
+
+    def methods_of(self, group: str) -> tuple[str, ...]:
+        """The maps of a group: of a second run only those of hidden states that need no
+        training."""
+        left_out = (*STATIC, *NETWORKS) if group == AGAIN else ()
+        return tuple(name for name in self.methods if name not in left_out)
 
     def pairs(self) -> list[tuple[str, str, str]]:
         """(group, one, other) of every unordered pair; it is mapped in both directions."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import NON_LINEAR, OF_STATES
+from core.alignment.seeds.spec import AGAIN
 from core.alignment.seeds.tables import GAIN_OF_LAYERS, OVERALL
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
@@ -28,9 +29,9 @@ def judged(methods: pd.DataFrame) -> str:
     return "unseen" if (methods["words"] == "unseen").any() else "all"
 
 
-def best_map(methods: pd.DataFrame, words: str) -> str:
-    """The map of hidden states with the lowest error in the first group; "" where there is none."""
-    rows = methods[(methods["group"] == "models") & (methods["words"] == words)]
+def best_map(methods: pd.DataFrame, words: str, group: str = "models") -> str:
+    """The map of hidden states with the lowest error in a group; "" where there is none."""
+    rows = methods[(methods["group"] == group) & (methods["words"] == words)]
     rows = rows[rows["method"].isin(OF_STATES)]
     return "" if rows.empty else str(rows.loc[rows["nmse"].idxmin(), "method"])
 
@@ -85,6 +86,7 @@ def statements_of(
     ]
     if gains is not None:
         facts += _of_layers(gains, words)
+    facts += _of_second_run(methods, words)
     facts += _of_seen_words(methods, inside)
     by_layer = layers[
         (layers["group"] == "models") & (layers["method"] == best) & (layers["words"] == words)
@@ -152,6 +154,16 @@ def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
         verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
         at = () if row["layer"] == OVERALL else (int(row["layer"]),)
         yield Statement(LAYERS, verdict, points, at, WINDOW)
+
+
+def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:
+    """What the best map predicts of a second run of the same seed: as much as it could of any
+    model."""
+    best = best_map(methods, words, AGAIN)
+    rows = methods[(methods["group"] == AGAIN) & (methods["words"] == words)]
+    for _, row in rows[rows["method"] == best].iterrows():
+        fact = _predicts(best, row)
+        yield Statement(AGAIN, fact.verdict, fact.estimate, baseline=best)
 
 
 def _of_seen_words(methods: pd.DataFrame, inside: pd.DataFrame) -> Iterator[Statement]:

@@ -71,17 +71,13 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     """
     content = contents(ready)
     sentences = ready.need("text").words
-    slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
-    quick = tuple(name for name in spec.methods if METHODS[name].kind in ("control", "linear"))
-    static = tuple(
-        name for name in spec.methods if METHODS[name].kind == "static" and spec.items == "words"
-    )
     tasks: list[Task] = []
     usable = {group: usable_seeds(ready, refs) for group, refs in spec.groups.items()}
     pairs = [pair for pair in spec.pairs() if {*pair[1:]} <= {*usable[pair[0]]}]
     for group, first, second in pairs:
         if first not in content or second not in content:
             continue
+        slow, quick, static = _kinds(spec, group)
         common: dict[str, Any] = {
             "one": first,
             "other": second,
@@ -126,6 +122,19 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
                 Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid)
             )
     return tasks
+
+
+def _kinds(
+    spec: AlignSpec, group: str
+) -> tuple[list[tuple[str, ...]], tuple[str, ...], tuple[str, ...]]:
+    """The maps of a group by task: one each, all at once, those of the static window."""
+    kinds = {name: METHODS[name].kind for name in spec.methods_of(group)}
+    slow: list[tuple[str, ...]] = [(name,) for name, kind in kinds.items() if kind == "non-linear"]
+    quick = tuple(name for name, kind in kinds.items() if kind in ("control", "linear"))
+    static = tuple(
+        name for name, kind in kinds.items() if kind == "static" and spec.items == "words"
+    )
+    return slow, quick, static
 
 
 def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:

@@ -14,7 +14,7 @@ import numpy as np
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.bands import Replicates, leave_out
 from core.alignment.seeds.protocol import WORDS
-from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.spec import AGAIN, AlignSpec
 from core.runs.store import Value
 
 if TYPE_CHECKING:
@@ -271,7 +271,8 @@ def _replicates(
 def _differences(
     replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]],
 ) -> list[dict[str, object]]:
-    """Every map compared with `RIVALS` in its group, and every map between the groups.
+    """Every map compared with `RIVALS` in its group, and every map of another group with the
+    first.
 
     The intervals of the non-linear maps compared with ridge are simultaneous (Bonferroni), because
     the headline names the best of these maps.
@@ -292,7 +293,7 @@ def _differences(
             rows.append(
                 _difference(group, method, group, rival, words, difference.point, low, high, level)
             )
-        if group == "against" and ("models", method, words) in replicates:
+        if group in ("against", AGAIN) and ("models", method, words) in replicates:
             first = replicates["models", method, words][1]
             if first.units.shape == estimate.units.shape:
                 low, high = estimate.band_of_difference(first)

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.protocol import SHARES
-from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.spec import AGAIN, AlignSpec
 from core.alignment.seeds.statements import (
     BETTER,
     EQUAL,
@@ -46,6 +46,7 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
         return NO_PAIR
     sentences = [
         lead_sentence(facts, words),
+        again_sentence(facts),
         gain_sentence(facts),
         *_comparison_sentences(facts),
         _identity_sentence(facts),
@@ -81,6 +82,17 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     if average is not None:
         text += f"; {named('lookup')} predicts {amount(average)}"
     return f"{text}."
+
+
+def again_sentence(facts: Sequence[Statement]) -> str:
+    """What the best map predicts of a second run of the same seed; "" without one."""
+    fact = next((fact for fact in facts if fact.subject == AGAIN), None)
+    if fact is None or fact.estimate is None or fact.verdict == PREDICTS_NOTHING:
+        return ""
+    return (
+        f"Of a second run of the same seed, {named(fact.baseline)} predicts "
+        f"{fact.estimate.value_text}."
+    )
 
 
 def gain_sentence(facts: Sequence[Statement]) -> str:
@@ -303,6 +315,11 @@ OF_MAPS = {
     ),
 }
 OF_PAIRS = {
+    "Two runs of one seed are not equal either.": (
+        "The second run has the initial weights, the data and the order of the data of the first; "
+        "only rounding differs. What a map leaves unexplained there is no property of another "
+        "seed: it is noise of training, and what so few rows and this map cannot reach."
+    ),
     "Pairs of models are not independent.": (
         "Five seeds give twenty directed pairs but are five models. Intervals therefore come from "
         "leaving out one model at a time, and one held-out word or sentence at a time. With two "

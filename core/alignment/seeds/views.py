@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from core.alignment import ERRORS, MAPS
 from core.alignment.maps.registry import METHODS
-from core.alignment.seeds.charts import grid_chart, method_chart, pair_chart
+from core.alignment.seeds.charts import grid_chart, held_out, method_chart, pair_chart
 from core.alignment.seeds.curves import curve_chart, gain_chart, layer_chart, trained
 from core.alignment.seeds.space import first_map, mapped_pairs, space_charts
+from core.alignment.seeds.spec import AGAIN
 from core.alignment.seeds.statements import (
     NOTHING,
     best_map,
@@ -17,7 +18,14 @@ from core.alignment.seeds.statements import (
     layer_statements,
     statements_of,
 )
-from core.alignment.seeds.text import WHICH, gain_sentence, layer_clause, lead_sentence, named
+from core.alignment.seeds.text import (
+    WHICH,
+    again_sentence,
+    gain_sentence,
+    layer_clause,
+    lead_sentence,
+    named,
+)
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
 from core.results.estimates import estimate_of
@@ -26,10 +34,9 @@ from core.results.numbers import text_of
 from core.study import View
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.results.drawing.vega import Chart
     from core.results.export import Result
+    from core.results.statements import Statement
 
 REASON = (
     "Two pretraining seeds may represent words in the same way in different coordinates: if so, a "
@@ -37,52 +44,40 @@ REASON = (
 )
 METHOD, LAYER, GAINS = "By method", "By layer", "What the layers add"  # views
 GRID, PAIRS, SPACE, TRAINING = "Layer into layer", "Pair by pair", "The space", "Training"
+SCALE = "0 is perfect, 1 no better than the mean."
 HOW_TO_READ = {
-    METHOD: (
-        "Across is the share of variance not predicted: 0 is perfect, 1 no better than the "
-        "mean. Boxes are pairs and layers, diamonds means."
-    ),
-    LAYER: (
-        "Height is the share of variance left unexplained: 0 is perfect, 1 no better than the "
-        "mean. Grey lines are controls, bands 95 %."
-    ),
-    GAINS: (
-        "Height is how many points of variance one prediction explains beyond another: 0 is no "
-        "gain. Shaded bands are 95 % intervals."
-    ),
-    GRID: (
-        "Each cell is the share of variance that a linear map from row to column leaves "
-        "unexplained: 0 is perfect, 1 no better than the mean."
-    ),
-    PAIRS: (
-        "Each cell is the share of variance that the best map from row to column leaves "
-        "unexplained: 0 is perfect, 1 no better than the mean."
-    ),
-    SPACE: (
-        "Each point is a held-out word, and a grey line joins the word's two vectors: the shorter "
-        "the lines after the map, the better it fits."
-    ),
-    TRAINING: (
-        "Height is the error on validation rows: 0 is perfect, 1 no better than the mean. Step 0 "
-        "is the closed-form map that training starts from."
-    ),
+    METHOD: f"Across is the share of variance not predicted: {SCALE} Boxes are pairs and layers, "
+    "diamonds means; circles are a second run of the seed.",
+    LAYER: f"Height is the share of variance left unexplained: {SCALE} Grey lines are controls, "
+    "bands 95 %.",
+    GAINS: "Height is how many points of variance one prediction explains beyond another: 0 is no "
+    "gain. Shaded bands are 95 % intervals.",
+    GRID: "Each cell is the share of variance that a linear map from row to column leaves "
+    f"unexplained: {SCALE}",
+    PAIRS: "Each cell is the share of variance that the best map from row to column leaves "
+    f"unexplained: {SCALE}",
+    SPACE: "Each point is a held-out word, and a grey line joins the word's two vectors: the "
+    "shorter the lines after the map, the better it fits.",
+    TRAINING: f"Height is the error on validation rows: {SCALE} Step 0 is the closed-form map that "
+    "training starts from.",
 }
 
 
 def method_sentence(result: Result) -> str:
     """How much of the variance the best map predicts, compared with ridge and the per-word
     average."""
-    tables = result.tables
-    facts = statements_of(tables["methods"], tables["layers"], tables["differences"])
-    return lead_sentence(facts, judged(tables["methods"])) if facts else ""
+    if not (facts := _facts(result)):
+        return ""
+    words = judged(result.tables["methods"])
+    return f"{lead_sentence(facts, words)} {again_sentence(facts)}".rstrip()
 
 
 def layer_sentence(result: Result) -> str:
     """At which layer the best map's error is lowest and at which it is highest."""
     words = judged(result.tables["methods"])
     best = best_map(result.tables["methods"], words)
-    rows = _first(result.tables["layers"], words)
-    rows = rows[rows["method"] == best]
+    rows = result.tables["layers"]
+    rows = rows[(rows["group"] == "models") & (rows["words"] == words) & (rows["method"] == best)]
     if rows.empty:
         return ""
     if ends := layer_statements(rows, best):
@@ -96,11 +91,7 @@ def layer_sentence(result: Result) -> str:
 
 def gains_sentence(result: Result) -> str:
     """What the layers add to the static window."""
-    tables = result.tables
-    facts = statements_of(
-        tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
-    )
-    return gain_sentence(facts)
+    return gain_sentence(_facts(result))
 
 
 def grid_sentence(result: Result) -> str:
@@ -136,8 +127,8 @@ def pairs_sentence(result: Result) -> str:
     over layers."""
     words = judged(result.tables["methods"])
     best = best_map(result.tables["methods"], words)
-    rows = result.table
-    rows = rows[(rows["method"] == best) & (rows["words"] == words) & (rows["split"] == "test")]
+    rows = held_out(result, words)
+    rows = rows[rows["method"] == best]
     means = rows.groupby(["source", "target"])["nmse"].mean()
     if len(means) < 2:
         return ""
@@ -201,8 +192,10 @@ def training_sentence(result: Result) -> str:
     )
 
 
-def _first(table: pd.DataFrame, words: str) -> pd.DataFrame:
-    return table[(table["group"] == "models") & (table["words"] == words)]
+def _facts(result: Result) -> tuple[Statement, ...]:
+    tables = result.tables
+    names = ("methods", "layers", "differences")
+    return statements_of(*(tables[name] for name in names), tables.get("gains"))
 
 
 def _arrow(pair: tuple[str, str]) -> str:
@@ -268,8 +261,10 @@ def _mapped(
 
 
 def _groups(result: Result) -> list[str]:
-    """List the groups of models of which a pair was aligned."""
-    return list(dict.fromkeys(map(str, result.tables["layers"]["group"])))
+    """List the groups of models of which a pair was aligned; a second run is drawn within the
+    first."""
+    groups = dict.fromkeys(map(str, result.tables["layers"]["group"]))
+    return [group for group in groups if group != AGAIN]
 
 
 NOTHING_DRAWN = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.models.zoo import second_run
 from core.results.drawing.axes import layer_plane
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished, grey_band
@@ -188,11 +189,13 @@ def _curves(
 
 
 def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
-    """Name the reference models: random weights, another seed."""
+    """Name the reference models: another seed, a second run, random weights."""
     refs = tuple(dict.fromkeys(references["model"]))
-    names = short_names((base, *refs))
+    names, again = short_names((base, *refs)), second_run(base)
     return {
-        ref: "random weights" if ref.startswith("random:") else f"{names[ref]}, another seed"
+        ref: "random weights"
+        if ref.startswith("random:")
+        else f"{names[ref]}, {'second run' if ref == again else 'another seed'}"
         for ref in refs
     }
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.models.changes import shares_no_start
+from core.models.zoo import second_run
 from core.results.differences import banded_differences
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words
@@ -34,7 +35,7 @@ NOT_FROM_BASE = "not trained from the base"
 WEIGHT_CHANGE = "relative size of the weight change"
 SCALED = "weight change scaled to"
 RUNS = "runs pooled"
-REFERENCE = "another pretraining seed"
+REFERENCE, SECOND_RUN = "another pretraining seed", "a second run"
 SAME_LAYER = "every layer is most similar to the same layer"
 OTHER_LAYER = "layers are most similar to another layer"
 CHANGED_MOST = "least similar output on the base's input"
@@ -70,7 +71,8 @@ def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
 def statements_of(
     table: pd.DataFrame, references: pd.DataFrame, base: str
 ) -> tuple[Statement, ...]:
-    """State what the tables show of each compared model, and of another pretraining seed.
+    """State what the tables show of each compared model, of another pretraining seed and of a
+    second run of the base.
 
     Args:
         table: The study's table: model, layer, similarity, low, high, null_low, null_high,
@@ -88,9 +90,10 @@ def statements_of(
     layer = int(measured.loc[measured["similarity"].idxmin(), "layer"])
     there = references[(references["layer"] == layer) & references["similarity"].notna()]
     seeds = there[~there["model"].str.startswith("random:")]
-    for _, row in seeds.head(1).iterrows():
-        score = estimate_of(row, "similarity")
-        statements.append(Statement(str(row["model"]), REFERENCE, score, (layer,), base))
+    for _, row in seeds.iterrows():
+        score, again = estimate_of(row, "similarity"), row["model"] == second_run(base)
+        verdict = SECOND_RUN if again else REFERENCE
+        statements.append(Statement(str(row["model"]), verdict, score, (layer,), base))
     return tuple(statements)
 
 

@@ -23,6 +23,7 @@ from core.errors import SpecError
 from core.models import parse_ref, zoo_folder, zoo_models
 from core.models.patterns import matching_refs
 from core.models.references import PATTERN
+from core.models.zoo import second_run
 from core.statistics import t_interval
 
 if TYPE_CHECKING:
@@ -176,7 +177,8 @@ def _other_settings(entry: Mapping[str, Any]) -> bool:
 
 
 def find_references(spec: RsaSpec) -> tuple[str, ...]:
-    """Find the reference models: another included pretraining seed, and random weights.
+    """Find the reference models: another included pretraining seed, a second run of the base's own
+    recipe, and random weights.
 
     There is another seed if the base is `zoo:seed-N`: the one with the lowest number.
     """
@@ -193,6 +195,7 @@ def find_references(spec: RsaSpec) -> tuple[str, ...]:
             if (seed := _seed_number(name)) is not None and name != ref.name
         }
         references += [f"zoo:{siblings[min(siblings)]}"] if siblings else []
+        references += [again] if (again := second_run(str(ref))) else []
     if not ref.random:
         references.append(f"random:{spec.base}")
     return tuple(references)

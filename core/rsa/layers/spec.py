@@ -113,8 +113,8 @@ class RsaSpec(Spec):
         "Reference models",
         True,
         help=(
-            "Add another included pretraining seed and random weights as dashed lines, for "
-            "comparison."
+            "Add another included pretraining seed, a second training run of the base and random "
+            "weights as dashed lines, for comparison."
         ),
     )
     functions: bool = options.flag(

@@ -22,6 +22,7 @@ from core.rsa.layers.differences import (
     RUNS,
     SAME_LAYER,
     SCALED,
+    SECOND_RUN,
     TEXTS_ALIKE,
     UNMEASURED,
     WEIGHT_CHANGE,
@@ -297,7 +298,9 @@ def _clause(facts: Facts, model: str, name: str, label: str) -> str:
 def _comparison(facts: Facts) -> str:
     """Say what another pretraining seed scores at the layer where the models differ most."""
     scores = [statement.number.value_text for statement in facts.get(REFERENCE, {}).values()]
-    return f" For comparison, two pretraining seeds score {scores[0]}." if scores else ""
+    again = [statement.number.value_text for statement in facts.get(SECOND_RUN, {}).values()]
+    beside = f"; two runs of one seed score {again[0]}" if again else ""
+    return f" For comparison, two pretraining seeds score {scores[0]}{beside}." if scores else ""
 
 
 def _unequal(facts: Facts) -> str:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from core.alignment.attention import study as attention
 from core.alignment.attention.study import MATRIX_COLUMNS, _match_heads, align_attention
 from core.alignment.check import study as check
 from core.alignment.maps import kernel
-from core.alignment.seeds.charts import figures, pair_chart
-from core.alignment.seeds.curves import curve_chart, layer_chart
+from core.alignment.seeds.charts import figures, method_chart, pair_chart
+from core.alignment.seeds.curves import AND_AGAIN, curve_chart, layer_chart
 from core.alignment.seeds.space import space_chart
-from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.spec import AGAIN, AlignSpec
 from core.alignment.seeds.statements import (
     BETTER,
     EQUAL,
@@ -34,12 +36,19 @@ from core.alignment.seeds.statements import (
 )
 from core.alignment.seeds.study import STUDY
 from core.alignment.seeds.tables import COLUMNS
-from core.alignment.seeds.text import NO_PAIR, WHICH, make_headline, make_notices
+from core.alignment.seeds.text import (
+    NO_PAIR,
+    WHICH,
+    again_sentence,
+    make_headline,
+    make_notices,
+)
+from core.alignment.seeds.views import pairs_sentence
 from core.alignment.stitching import study as stitching
 from core.commands import main as cli
 from core.errors import ModelError, SpecError
 from core.results.statements import Statement
-from tests.core.alignment.conftest import LABELLED, WORDS
+from tests.core.alignment.conftest import LABELLED, WORDS, save_classifier
 
 METHODS = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
 
@@ -64,6 +73,64 @@ def many_words(tmp_path_factory) -> str:
 @pytest.fixture
 def spec(models, text) -> AlignSpec:
     return AlignSpec(models, methods=METHODS, corpus=text, sentences=80, split="sentence")
+
+
+@pytest.fixture
+def again(models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A second run of the first model: its weights, a hundredth of their size away."""
+    from transformers import AutoModelForSequenceClassification
+
+    ref = save_classifier(tmp_path / "again", 0)
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "again")
+    torch.manual_seed(5)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.01 * weight.std(correction=0) * torch.randn_like(weight)
+    model.save_pretrained(tmp_path / "again")
+    runs = {models[0]: ref}
+    monkeypatch.setattr("core.alignment.seeds.spec.second_run", lambda name: runs.get(name, ""))
+    return ref
+
+
+def test_a_second_run_of_the_seed_stands_beside_every_map_as_its_ceiling(
+    spec: AlignSpec, again: str
+) -> None:
+    methods = (*METHODS, "kernel", "static-word")
+    spec = replace(spec, methods=methods)
+    assert spec.pairs() == [("models", *spec.models), (AGAIN, spec.models[0], again)]
+    result, alone = STUDY.run(spec), STUDY.run(replace(spec, second_run=False))
+    assert not result.failures
+    means = result.tables["methods"]
+    first, second = (
+        means[(means["group"] == group) & (means["words"] == "all")].set_index("method")["nmse"]
+        for group in ("models", AGAIN)
+    )
+    assert set(second.index) == {*METHODS, "kernel"}  # no network, and the window has no layers
+    assert second["identity"] < 0.01 < first["identity"]
+    assert (second[["ridge", "procrustes"]] < first[["ridge", "procrustes"]]).all()
+    fact = next(fact for fact in result.statements if fact.subject == AGAIN)
+    assert fact.verdict == PREDICTS
+    assert fact.estimate is not None
+    assert fact.estimate.value == pytest.approx(1 - second[fact.baseline])
+    assert again_sentence(result.statements) in result.headline
+    between = result.tables["differences"].query("group == @AGAIN and other_group == 'models'")
+    ridge = between[(between["method"] == "ridge") & (between["words"] == "all")].iloc[0]
+    assert ridge["difference"] == pytest.approx(second["ridge"] - first["ridge"])
+    # what is said of the first group does not change
+    for name in ("methods", "layers"):
+        rows = result.tables[name].query("group == 'models'").reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, alone.tables[name])
+    assert pairs_sentence(result) == pairs_sentence(alone)
+    drawn = json.dumps(layer_chart(result).to_dict())
+    assert AND_AGAIN in drawn
+    assert AND_AGAIN not in json.dumps(layer_chart(alone).to_dict())
+    circle = "circle: a second run of the seed"
+    assert circle in json.dumps(method_chart(result).to_dict())
+    assert circle not in json.dumps(method_chart(alone).to_dict())
+
+
+def test_a_second_run_that_is_one_of_the_models_is_no_ceiling(models, again: str) -> None:
+    assert AGAIN not in AlignSpec((models[0], again), methods=METHODS).groups
 
 
 def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: AlignSpec) -> None:

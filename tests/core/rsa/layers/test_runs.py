@@ -8,11 +8,13 @@ import pytest
 from scipy import stats
 
 from core.rsa.layers import runs
+from core.rsa.layers.spec import RsaSpec
 
 BASE = "zoo:seed-0"
 MODELS = [
     {"ref": "zoo:seed-0"},
     {"ref": "zoo:seed-1"},
+    {"ref": "zoo:seed-0-again", "second_run_of": BASE},
     {"ref": "zoo:parse-0", "base": BASE},
     {"ref": "zoo:parse-1", "base": BASE},
     {"ref": "zoo:parse-2", "base": "zoo:seed-1"},
@@ -39,6 +41,18 @@ def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> Non
         "zoo:parse-frozen-2",
         "zoo:parse-frozen-4",
     )
+
+
+def test_references_are_another_seed_a_second_run_and_random_weights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named = [{**model, "name": model["ref"].removeprefix("zoo:")} for model in MODELS]
+    monkeypatch.setattr(runs, "zoo_models", lambda: named)
+    monkeypatch.setattr("core.models.zoo.read_manifest", lambda: named)
+    references = ("zoo:seed-1", "zoo:seed-0-again", "random:zoo:seed-0")
+    assert runs.find_references(RsaSpec(BASE)) == references
+    assert runs.find_references(RsaSpec("zoo:seed-1")) == ("zoo:seed-0", "random:zoo:seed-1")
+    assert runs.find_references(RsaSpec(BASE, references=False)) == ()
 
 
 def test_runs_are_of_one_base_and_trained_alike() -> None:
@@ -98,6 +112,7 @@ def test_where_runs_agree_the_band_is_that_of_their_sentences() -> None:
         assert (row["low"], row["high"]) == pytest.approx((0.5 - half, 0.5 + half))
 
 
+@pytest.mark.slow
 def test_the_pooled_band_covers_what_it_says() -> None:
     """Runs differ by .03, all of them see one error of .02 over sentences: 95 % of bands hold the
     truth."""
