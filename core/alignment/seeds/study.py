@@ -19,7 +19,7 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.prices import align_price
 from core.alignment.seeds import PURPOSE
 from core.alignment.seeds.charts import figures
-from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.spec import AGAIN, AlignSpec
 from core.alignment.seeds.statements import judged, statements_of
 from core.alignment.seeds.tables import (
     band_tables,
@@ -160,7 +160,10 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables["grid"] = grid_table(outputs.values["grid"]["nmse"])
     corpus: Corpus = ready.values["text"]
     said_of_seeds = [
-        notice for seeds in spec.groups.values() for notice in describe_seeds(ready, seeds)
+        notice
+        for group, seeds in spec.groups.items()
+        if group != AGAIN  # which should be related
+        for notice in describe_seeds(ready, seeds)
     ]
     refs = tuple(dict.fromkeys(ref for _, first, second, _ in values for ref in (first, second)))
     statements = statements_of(

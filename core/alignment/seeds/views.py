@@ -193,9 +193,10 @@ def training_sentence(result: Result) -> str:
 
 
 def _facts(result: Result) -> tuple[Statement, ...]:
-    tables = result.tables
-    names = ("methods", "layers", "differences")
-    return statements_of(*(tables[name] for name in names), tables.get("gains"))
+    table = result.tables
+    return statements_of(
+        table["methods"], table["layers"], table["differences"], table.get("gains")
+    )
 
 
 def _arrow(pair: tuple[str, str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 FINE, IDENTICAL, FOREIGN = "fine", "identical", "not of this run"
@@ -34,7 +34,8 @@ ALONE = {
     UNREADABLE: "cannot be read",
     MISPLACED: "belongs at the end",
 }
-RELATION = 0.1  # cosine of samples above which two checkpoints share a run
+RELATION = 0.1  # cosine of samples above which two checkpoints share a run,
+BEYOND_CHANCE = 5.0  # if it is as many standard deviations of that of independent numbers
 SLACK = 0.02  # share of a distance by which a later one may be smaller: noise of the sample
 Sample = Mapping[str, Float[ndarray, " number"]]
 
@@ -92,7 +93,7 @@ def audit_run(samples: Mapping[str, Sample]) -> Audit:
     _mark_identical(refs, vectors, usable, verdicts)
     _mark_final(refs, usable, verdicts)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
-    run = _largest_component(cosine, usable)
+    run = _largest_component(_related(vectors, cosine), usable)
     for n in usable:
         if n not in run and len(run) > 1:
             verdicts[refs[n]] = Verdict(FOREIGN)
@@ -112,8 +113,9 @@ def audit_seeds(samples: Mapping[str, Sample]) -> Audit:
     cosine = _cosines(vectors)
     _mark_identical(refs, vectors, usable, verdicts)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
+    related = _related(vectors, cosine)
     for n in usable:
-        near = [m for m in distinct if m != n and cosine[n, m] > RELATION]
+        near = [m for m in distinct if m != n and related[n, m]]
         if near and verdicts[refs[n]].fault == FINE:
             nearest = max(near, key=lambda m: cosine[n, m])
             verdicts[refs[n]] = Verdict(RELATED, refs[nearest])
@@ -198,15 +200,30 @@ def _mark_final(refs: Sequence[str], usable: Sequence[int], verdicts: dict[str, 
             verdicts[last] = Verdict(FINAL, final)
 
 
+def _related(
+    vectors: Float[ndarray, "checkpoint number"], cosine: Float[ndarray, "checkpoint checkpoint"]
+) -> Bool[ndarray, "checkpoint checkpoint"]:
+    """Tell which checkpoints share a run.
+
+    The cosine of independent numbers a and b has the variance sum(a² b²) / (|a|² |b|²), so that of
+    small models, whose samples are small, exceeds `RELATION` by chance.
+    """
+    finite = np.where(np.isfinite(vectors), vectors, 0.0)
+    norms = np.linalg.norm(finite, axis=1, keepdims=True)
+    squares = (finite / np.where(norms > 0, norms, 1.0)) ** 2
+    deviation = np.sqrt(squares @ squares.T)
+    return np.asarray(cosine > np.maximum(RELATION, BEYOND_CHANCE * deviation))
+
+
 def _largest_component(
-    cosine: Float[ndarray, "checkpoint checkpoint"], usable: Sequence[int]
+    related: Bool[ndarray, "checkpoint checkpoint"], usable: Sequence[int]
 ) -> set[int]:
-    """Find the largest set of checkpoints that are joined by cosines above `RELATION`."""
+    """Find the largest set of checkpoints that are joined by relations."""
     from scipy.sparse.csgraph import connected_components
 
     if not usable:
         return set()
-    _, component = connected_components(cosine[np.ix_(usable, usable)] > RELATION, directed=False)
+    _, component = connected_components(related[np.ix_(usable, usable)], directed=False)
     largest = np.bincount(component).argmax()
     return {n for n, number in zip(usable, component, strict=True) if number == largest}
 

@@ -59,6 +59,18 @@ def test_there_is_no_false_alarm_on_the_included_models(samples: Samples) -> Non
     assert faults(audit_seeds({ref: samples[ref] for ref in SEEDS})) == {}
 
 
+def test_small_models_are_not_related_by_chance() -> None:
+    """Of 60 samples of 100 independent numbers, hundreds of pairs have a cosine above .1."""
+    rng = np.random.default_rng(0)
+    drawn = {f"model-{n}": {"weight": rng.normal(size=100)} for n in range(60)}
+    audit = audit_seeds(drawn)
+    assert np.count_nonzero(np.triu(audit.cosine, 1) > 0.1) > 200
+    assert faults(audit) == {}
+    near = drawn["model-0"]["weight"] + 0.5 * rng.normal(size=100)
+    found = faults(audit_seeds(drawn | {"model-0-more": {"weight": near}}))
+    assert found == {"model-0": (RELATED, "model-0-more"), "model-0-more": (RELATED, "model-0")}
+
+
 def test_less_than_one_per_cent_is_read() -> None:
     sample, share = read_sample(open_model("zoo:seed-0", identify("zoo:seed-0")))
     assert share < 0.01
@@ -165,8 +177,12 @@ def test_checkpoints_without_a_matrix_in_common_lack_weights(
 
 def test_a_run_is_the_largest_set_that_is_joined_by_steps() -> None:
     """Neighbours are joined, the ends are not; the first of two equal sets counts."""
-    turned = {f"s{n}": {"x": np.array([np.cos(n / 2), np.sin(n / 2), 0.0, 0.0])} for n in range(5)}
-    apart = {f"t{n}": {"x": np.array([0.0, 0.0, 1.0, 0.1 * n])} for n in range(5)}
+
+    def sample(*numbers: float) -> dict[str, np.ndarray]:
+        return {"x": np.repeat(numbers, 500)}
+
+    turned = {f"s{n}": sample(np.cos(n / 2), np.sin(n / 2), 0.0, 0.0) for n in range(5)}
+    apart = {f"t{n}": sample(0.0, 0.0, 1.0, 0.1 * n) for n in range(5)}
     assert turned["s0"]["x"] @ turned["s4"]["x"] < 0
     audit = audit_run({**turned, **apart})
     assert {ref for ref, verdict in audit.verdicts.items() if verdict.fault == FOREIGN} == {*apart}
