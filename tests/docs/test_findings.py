@@ -132,8 +132,11 @@ def lineage(result: Result) -> list[str]:
 
 def align(result: Result) -> list[str]:
     """Variance unexplained on unseen words."""
-    methods = result.tables["methods"].query("words == 'all'").set_index("method")
-    kernel, ridge = methods.loc["kernel"], methods.loc["ridge"]
+    means = result.tables["methods"].query("words == 'all'")
+    methods, again = (
+        means[means["group"] == group].set_index("method") for group in ("models", "second run")
+    )
+    kernel, ridge, ceiling = methods.loc["kernel"], methods.loc["ridge"], again.loc["kernel"]
 
     def percent(row: pd.Series) -> str:
         return f"[{100 * row['low']:.0f}, {100 * row['high']:.0f}]"
@@ -152,7 +155,17 @@ def align(result: Result) -> list[str]:
         f"predicts {gain('window beside state', -1)} more than the state alone",
         f"Kernel ridge leaves {100 * kernel['nmse']:.0f} % {percent(kernel)} of the variance",
         f"ridge {100 * ridge['nmse']:.0f} % {percent(ridge)}",
+        f"leaves {100 * ceiling['nmse']:.1f} % [{100 * ceiling['low']:.1f}, "
+        f"{100 * ceiling['high']:.1f}] of its variance unexplained; with no map it is "
+        f"{100 * again.loc['identity', 'nmse']:.1f} %",
     ]
+
+
+def rsa(result: Result) -> list[str]:
+    """What two runs of one seed score, beside two seeds."""
+    top = result.tables["references"].query("layer == 6").set_index("model")["similarity"]
+    runs, seeds = (short(top[f"zoo:{name}"]) for name in ("seed-0-again", "seed-1"))
+    return [f"At layer 6 the RSA of the two runs is {runs}, that of two seeds {seeds}"]
 
 
 CHECKED: dict[str, Callable[[Result], list[str]]] = {
@@ -163,6 +176,7 @@ CHECKED: dict[str, Callable[[Result], list[str]]] = {
     "weights intruders": intruders,
     "weights lineage": lineage,
     "align": align,
+    "rsa": rsa,
 }
 
 

@@ -236,6 +236,7 @@ def _lowest_error(result: Result) -> str:
 
 def _pairs(result: Result) -> str:
     pairs = result.tables["alignment"][["source", "target"]].drop_duplicates()
+    pairs = pairs[pairs.isin(result.spec["models"]).all(axis=1)]  # none of a second run
     models = {*pairs["source"], *pairs["target"]}
     return f"This study has {len(models)} models in {len(pairs)} directed pairs."
 
