@@ -13,7 +13,7 @@ from pathlib import Path
 import core.models.files.checkpoints as checkpoints
 import core.models.hub.client as hub
 from core.errors import ModelError
-from core.models.describing import describe
+from core.models.describing import describe, locate
 from core.models.files.opening import count_parameters
 from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref
@@ -90,6 +90,9 @@ def size_of(ref: str) -> Size:
             allows.
     """
     parsed = parse_ref(ref)
+    if parsed.kind == "path":  # from headers: a page does not wait until gigabytes are hashed
+        where = locate(parsed)
+        return _of(count_parameters(where, checkpoints.read_config(where)), where, 0)
     if parsed.kind != "hub":
         info = describe(ref)
         return Size(info.parameters, info.layers, info.d_model, 0)

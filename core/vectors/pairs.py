@@ -18,7 +18,7 @@ from core.runs.runner import span
 from core.runs.store import Value
 from core.vectors.activations import Activations, extract
 from core.vectors.notices import other_depth
-from core.vectors.sinks import TABLE, due, find_sinks, positions_of, record, without
+from core.vectors.sinks import TABLE, words_without_sinks
 
 LEAST_ITEMS = 10
 Words = tuple[tuple[str, ...], ...]
@@ -136,7 +136,9 @@ def extract_pair(
     if sinks and items.items != "cls":
         start = 0.5  # the models run here, and their vectors are stored
         with span(0.0, start):
-            keep, left_out = _without_sinks(items.sentences, keep, sinks, (base, {}), (read, how))
+            keep, left_out = words_without_sinks(
+                items.sentences, keep, sinks, (base, {}), (read, how)
+            )
     asked: dict[str, Any] = {"items": items.items, "keep": keep}
     middle = (start + 0.7) / 2
     with span(start, middle):
@@ -162,30 +164,6 @@ def extract_pair(
             np.round(np.linspace(0, len(other_states) - 1, len(base_states))).astype(int)
         ]
     return Paired(base_states, other_states, first.sentence, first.word, tuple(notices), left_out)
-
-
-def _without_sinks(
-    sentences: Words,
-    keep: Sequence[Sequence[int]] | None,
-    choice: str,
-    *readings: tuple[str, dict[str, Any]],
-) -> tuple[list[list[int]], Value]:
-    """Take the attention sinks of the models out of the words that are kept of each sentence.
-
-    Args:
-        sentences: Words of each sentence.
-        keep: Positions of the words kept; all of them where None.
-        choice: "auto" or "drop".
-        readings: Reference of each model, and how it reads, as for `find_sinks`.
-
-    Returns:
-        The positions that are left, and the record of what was left out.
-    """
-    sinks = [find_sinks(ref, sentences, **how) for ref, how in readings if due(ref, choice)]
-    kept = [range(len(words)) for words in sentences] if keep is None else keep
-    left = without(kept, positions_of(sinks, len(sentences)))
-    before, after = (sum(map(len, part)) for part in (kept, left))
-    return left, record(sinks, before - after, before)
 
 
 def in_common(activations: Sequence[Activations]) -> list[Activations]:

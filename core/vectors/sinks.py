@@ -272,3 +272,27 @@ def without(kept: Sequence[Sequence[int]], positions: Positions) -> list[list[in
         [word for word in words if word not in left]
         for words, left in zip(kept, positions, strict=True)
     ]
+
+
+def words_without_sinks(
+    sentences: Sentences,
+    keep: Sequence[Sequence[int]] | None,
+    choice: str,
+    *readings: tuple[str, dict[str, Any]],
+) -> tuple[list[list[int]], Value]:
+    """Take the attention sinks of the models out of the words that are kept of each sentence.
+
+    Args:
+        sentences: Words of each sentence.
+        keep: Positions of the words kept; all of them where None.
+        choice: "auto" or "drop".
+        readings: Reference of each model, and how it reads, as for `find_sinks`.
+
+    Returns:
+        The positions that are left, and the record of what was left out.
+    """
+    sinks = [find_sinks(ref, sentences, **how) for ref, how in readings if due(ref, choice)]
+    kept = [range(len(words)) for words in sentences] if keep is None else keep
+    left = without(kept, positions_of(sinks, len(sentences)))
+    before, after = (sum(map(len, part)) for part in (kept, left))
+    return left, record(sinks, before - after, before)

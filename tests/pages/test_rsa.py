@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.models import describe
+from core.models.zoo import zoo_folder
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY
 from core.rsa.layers.text import too_few_items, unequal_sizes
@@ -257,6 +259,36 @@ def test_the_audit_of_a_run_names_its_checkpoints() -> None:
     assert not app.exception
     assert len(charts(app)) == 1
     assert "All 6 checkpoints are distinct" in headline(app)
+
+
+def test_the_audit_of_a_run_on_the_hub_is_asked_for_by_a_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HubServer() as hub:
+        hub.replace_hub(monkeypatch, tmp_path / "cache")
+        served = hub.add("lab/run", zoo_folder() / "models" / "seed-0")
+        for step in (50, 800, 3200):
+            folder = zoo_folder() / "models" / f"seed-0@step-{step}"
+            served.revisions[f"step{step}"] = {
+                path.name: path.read_bytes() for path in folder.iterdir()
+            }
+        link = {"audited": ["hub:lab/run@step*"], "audited_end": "hub:lab/run"}
+        app = start(open_page(PAGE, **SMALL, view=AUDIT, **link, audited_most="2"))
+        assert not app.exception
+        assert "All 3 checkpoints are distinct" in headline(app)
+        assert "matches 3 revisions" in unescaped(app)
+        assert app.query_params["audited"] == link["audited"]
+
+
+def test_a_folder_whose_study_is_long_waits_for_a_button(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(zoo_folder() / "models" / "parse-0", tmp_path / "mine")
+    monkeypatch.setattr("core.runs.price.LONG", 0.0)
+    app = open_page(PAGE, **{**SMALL, "compare": [f"path:{tmp_path / 'mine'}"], "words": "41"})
+    assert not app.exception
+    assert not charts(app)
+    assert any(button.label.startswith("Start, about") for button in app.button)
 
 
 def test_through_training_says_its_own_study_and_disables_what_it_does_not_read() -> None:

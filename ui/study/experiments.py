@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.options import Spec
+from core.models.references import is_of_revisions
+from core.options import Spec, refs_of
 from ui.frame.identity import contents
 from ui.frame.reading import show_reading
 from ui.frame.text import plain
@@ -84,7 +85,9 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     if asked is None:
         _controls(form, experiment, None, None, lambda: False)
         return None
-    identity = (form.identity, contents(*experiment.models(asked)))
+    named = refs_of(asked)  # where the Hub has to list revisions, the study asks it, not the page
+    models = named if any(map(is_of_revisions, named)) else experiment.models(asked)
+    identity = (form.identity, contents(*models))
     request = request_of(study, asked, form.texts, identity=identity)
     said = say(study.name, asked, study.price, form.pressed)
 

@@ -35,7 +35,7 @@ EXPERIMENTS = {
     ROTATION: Experiment(
         ROTATION_STUDY,
         own={"planted_rotations": "draws"},
-        shared=(*TEXT, "models", "items", "split"),
+        shared=(*TEXT, "models", "items", "split", "sinks"),
     ),
     STITCHING: Experiment(
         STITCHING_STUDY,
@@ -47,7 +47,7 @@ EXPERIMENTS = {
     CHECK: Experiment(
         CHECK_STUDY,
         own={"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
-        shared=(*TEXT, "items", "split"),
+        shared=(*TEXT, "items", "split", "sinks"),
         taken={"model": ("models", lambda models: models[0])},
     ),
     ATTENTION: Experiment(

@@ -63,7 +63,7 @@ EXPERIMENTS = {
     TRAINING: Experiment(
         TRAINING_STUDY,
         own={"end": "end", "steps": "steps", "steps_most": "at_most", "others": "others"},
-        shared=("measure", "words", *TEXT),
+        shared=("measure", "words", "sinks", *TEXT),
         models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
     ),
     DIVERGENCE: Experiment(
@@ -73,7 +73,7 @@ EXPERIMENTS = {
             "language_baselines": "others",
             "masking": "masking",
         },
-        shared=("base", "words", *TEXT),
+        shared=("base", "words", "sinks", *TEXT),
         below=coloured_words,
     ),
     AUDIT: Experiment(

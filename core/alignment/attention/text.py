@@ -47,6 +47,10 @@ CAVEATS = {
         "A per-subword average, which ignores the source model, predicts part of every output. "
         "Only what a map predicts beyond it is shared by the two models."
     ),
+    "Attention to special tokens is part of it.": (
+        "Many heads rest on [SEP] or [CLS] when they have nothing to do. This study reads encoders "
+        "like BERT only, and leaves no position out."
+    ),
 }
 
 

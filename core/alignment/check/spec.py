@@ -48,6 +48,7 @@ class CheckSpec(options.Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
     items: str = items_option()
+    sinks: str = options.sinks()
     seed: int = options.seed("Seed of the split, the bijections, the networks and the samples.")
 
     def check(self) -> None:

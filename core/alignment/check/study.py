@@ -49,6 +49,7 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.pairs import Words
+from core.vectors.sinks import TABLE, sink_argument, words_without_sinks
 
 BLOCKS = (0, 1, 2, 4)
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
@@ -67,21 +68,25 @@ def check_bijections(
     blocks: tuple[int, ...],
     methods: tuple[str, ...],
     seed: int,
+    sinks: str = "",
 ) -> Value:
     """Measure the held-out error of undoing each form with each number of blocks; all are fitted
-    together.
+    together. Attention sinks are no rows where `sinks` says so, see `extract_pair`.
 
     Returns:
         `m/nmse` and `m/inverse` (form, number of blocks) for each method, NaN without an inverse;
         `m/refused` with the reason where a method does not fit; `rows`, the number of training
-        rows; `notices`.
+        rows; `notices` and, where they were looked for, `sinks`.
 
     Raises:
         ModelError: If the model cannot be loaded.
         ShapeError: If the layer does not exist, or there are too few rows to split.
     """
+    keep, left_out = None, None
     with span(0.0, 0.2):
-        activations = extract(model, sentences, items=items)
+        if sinks and items != "cls":
+            keep, left_out = words_without_sinks(sentences, None, sinks, (model, {}))
+        activations = extract(model, sentences, items=items, keep=keep)
     depth = len(activations.vectors)
     if layer >= depth:
         raise ShapeError(
@@ -93,6 +98,7 @@ def check_bijections(
     target = np.broadcast_to(truth, bent.shape)
     train, test = parts.train, parts.test
     value: Value = {"rows": len(train), "notices": list(activations.notices)}
+    value |= {TABLE: left_out} if left_out else {}
     spread = max(float(((truth[test] - truth[train].mean(0)) ** 2).sum()), TINY)
     bent_spread = ((bent[:, test] - bent[:, train].mean(1, keepdims=True)) ** 2).sum((1, 2))
     shape = (len(truths), len(blocks))
@@ -139,6 +145,7 @@ def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
             blocks=BLOCKS,
             methods=methods,
             seed=spec.seed,
+            **sink_argument(spec.sinks, ready, spec.model),
         )
         for methods in ([*slow, quick] if quick else slow)
     ]

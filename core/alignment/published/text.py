@@ -96,6 +96,10 @@ CAVEATS = {
         "the code's default; the row *held-out sentences* is the readme's main result. Whether the "
         "paper's figures were made by this version of the code is not known, either."
     ),
+    "The published protocol keeps attention sinks.": (
+        "It averages all positions of a sentence, as the released code does. For decoders, our "
+        "protocol beside it leaves the words out whose states hold massive activations."
+    ),
 }
 REASON = (
     "Published findings about seed alignment may depend on how the maps were trained and "

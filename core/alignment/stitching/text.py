@@ -41,6 +41,10 @@ CAVEATS = {
     "Intervals cover sentences, not models.": (
         "Other pairs of models, or another task, may lie outside them."
     ),
+    "Attention sinks are mapped with the rest.": (
+        "The target's upper layers attend to them, so a map that never saw them would break the "
+        "stitched model. The main study leaves them out."
+    ),
 }
 
 

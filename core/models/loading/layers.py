@@ -237,7 +237,8 @@ def apply_layers(
         for layer, function in zip(layers, functions, strict=True)
     ]
     try:
-        run(model)
+        with _without_cache(model):
+            run(model)
     finally:
         for handle in handles:
             handle.remove()
@@ -249,6 +250,20 @@ def apply_layers(
         finally:
             handle.remove()
     return [*embedded, *outputs]
+
+
+@contextmanager
+def _without_cache(model: nn.Module) -> Iterator[None]:
+    """Keep a decoder from storing keys and values, to which a second layer would add its own."""
+    config = body_of(model).config
+    before = getattr(config, "use_cache", None)
+    try:
+        if before:
+            config.use_cache = False
+        yield
+    finally:
+        if before:
+            config.use_cache = before
 
 
 def final_norm(model: nn.Module) -> nn.Module:

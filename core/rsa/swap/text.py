@@ -299,4 +299,8 @@ CAVEATS = {
         "Tags and heads of the demo come from a parser that was trained on the same treebank as "
         "the models."
     ),
+    "Attention sinks are not left out.": (
+        "A swap scores the answers of a whole model, which reads every word. Nothing is averaged "
+        "over states that a massive activation could dominate."
+    ),
 }

@@ -63,6 +63,7 @@ class TruthSpec(options.Spec):
     words: int = options.sampled_words(
         "Words sampled from all sentences.", default=400, low=50, high=5_000
     )
+    sinks: str = options.sinks()
     draws: int = options.draws(
         help="How often models are resampled for each band; more draws take longer."
     )

@@ -45,6 +45,7 @@ from core.runs.store import Value
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
+from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +112,7 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
                         share=share if matched else 1.0,
                         **shared,
                         **more,
+                        **sink_argument(spec.sinks, ready, spec.base, ref),
                     )
                 )
     return tasks

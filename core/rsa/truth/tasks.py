@@ -16,7 +16,7 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -38,6 +38,7 @@ from core.rsa.swap.layer_changes import numbering
 from core.runs.store import Value
 from core.runs.tasks import pure, tick
 from core.vectors.pairs import Words
+from core.vectors.sinks import TABLE, words_without_sinks
 
 LONGEST = 256  # subwords of a sentence
 States = list[NDArray[np.float64]]
@@ -46,7 +47,7 @@ States = list[NDArray[np.float64]]
 @pure("rsa.truth.frozen", version=2, guard=as_identified)
 def compare_frozen(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
-    measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int,
+    measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int, sinks: str = "",
 ) -> Value:  # fmt: skip
     """Compute the similarity of a base's states to those of a rounded fine-tune.
 
@@ -59,17 +60,19 @@ def compare_frozen(
         bits: Of each weight after rounding; 0 for none.
         share: Of its weight change that the fine-tune keeps.
         seed: Of the sample.
+        sinks: Which models' attention sinks are not sampled, see `extract_pair`; "" for none.
 
     Returns:
         `similarity` (rounding, measure, layer), `size` (rounding, layer): relative size of the
         weight change with the rounding in it; `changed` (layer,): whether a weight of this layer or
-        of one below differs before rounding.
+        of one below differs before rounding; `sinks`, where they were looked for.
 
     Raises:
         ModelError: If a model cannot be loaded or the two differ in shape.
     """
+    keep, left_out = _kept_words(sentences, sinks, base, model)
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
-    reader = _Reader(base, sentences, items, seed)
+    reader = _Reader(base, sentences, items, seed, keep)
     expected = reader.states(origin)
     similarity, sizes = [], []
     changed = np.maximum.accumulate(_sizes(origin, tuned) > 0)
@@ -80,13 +83,14 @@ def compare_frozen(
         )
         similarity.append(_similarities(expected, reader.states(variant), measures))
         sizes.append(_sizes(origin, variant))
-    return {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
+    value = {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
+    return value | left_out
 
 
 @pure("rsa.truth.planted", version=3, guard=as_identified)
 def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
-    measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int,
+    measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int, sinks: str = "",
 ) -> Value:  # fmt: skip
     """Compute the similarity of a base to rounded models in which some layers are a fine-tune's.
 
@@ -97,8 +101,9 @@ def compare_planted(
         `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input,
         `size` and `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
     """
+    keep, left_out = _kept_words(sentences, sinks, base, model)
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
-    reader = _Reader(base, sentences, items, seed)
+    reader = _Reader(base, sentences, items, seed, keep)
     expected = reader.states(origin)
     drawn = np.random.default_rng((seed, crc32(model.encode())))
     truth = masks(plants, len(layer_list(origin)) + 1, drawn)
@@ -112,7 +117,8 @@ def compare_planted(
         readings = (reader.states(changed), reader.answers(origin, changed))
         similarity.append([_similarities(expected, states, measures) for states in readings])
         sizes.append(_sizes(origin, changed))
-    return {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": truth}
+    value = {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": truth}
+    return value | left_out
 
 
 def masks(plants: int, layers: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -130,10 +136,22 @@ def masks(plants: int, layers: int, rng: np.random.Generator) -> NDArray[np.bool
     return np.stack(chosen[:plants])
 
 
+def _kept_words(
+    sentences: Words, sinks: str, *models: str
+) -> tuple[Sequence[Collection[int]], Value]:
+    """The words of each sentence that may be sampled, and the record of the attention sinks."""
+    if not sinks:
+        return [range(len(words)) for words in sentences], {}
+    keep, left_out = words_without_sinks(sentences, None, sinks, *((ref, {}) for ref in models))
+    return keep, {TABLE: left_out}
+
+
 class _Reader:
     """Reads the same sampled words, by their first subwords, with any body."""
 
-    def __init__(self, ref: str, sentences: Words, items: int, seed: int) -> None:
+    def __init__(
+        self, ref: str, sentences: Words, items: int, seed: int, keep: Sequence[Collection[int]]
+    ) -> None:
         pairs = tuple((words, (0,) * len(words)) for words in sentences)
         encoded: Encoded = encode(load_tokenizer(ref), Head("arcs", ()), pairs, LONGEST)
         self.batches = [replace(batch, starts=None) for batch in batches(encoded)]
@@ -142,8 +160,8 @@ class _Reader:
             at = [
                 (row, start)
                 for row, n in enumerate(batch.sentences)
-                for start in encoded.starts[n]
-                if start >= 0
+                for word, start in enumerate(encoded.starts[n])
+                if start >= 0 and word in keep[n]
             ]
             self.places.append(np.array(at))
         total = sum(map(len, self.places))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from core.errors import ModelError
 from core.models import costs
+from core.models.describing import describe
 from core.models.loading.reading import HELD, WHOLE
-from core.models.sizes import Size
+from core.models.sizes import Size, size_of
+from core.models.zoo import zoo_folder
 
 SMALL = Size(110_000_000, 12, 768, 0)
 LARGE = Size(8_000_000_000, 32, 4096, 0)
@@ -20,6 +23,19 @@ def test_the_memory_of_a_large_model_is_two_layers_and_what_is_held_of_the_text(
     few = costs.resident({"b": LARGE}, 10)
     assert few == 2 * 1_000_000_000 + 4 * 33 * 4096 * 10 * costs.WORDS
     assert costs.resident({}) == 0
+
+
+def test_the_size_of_a_folder_is_read_from_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = zoo_folder() / "models" / "seed-0"
+    info = describe(f"path:{folder}")
+    monkeypatch.setattr("core.models.files.checkpoints.content_hash", None)
+    size = size_of(f"random:path:{folder}")
+    assert (size.parameters, size.layers, size.d_model) == (
+        info.parameters, info.layers, info.d_model,
+    )  # fmt: skip
+    assert (size.download, size.asked) == (0, True)
+    with pytest.raises(ModelError, match="not a folder"):
+        size_of(f"path:{folder}-none")
 
 
 def test_a_large_model_never_takes_more_than_all_its_weights() -> None:

@@ -252,5 +252,8 @@ def test_every_study_of_words_has_the_option() -> None:
     having = {name for name, each in STUDIES.items() if hasattr(each.Spec(), "sinks")}
     assert having >= {
         *("rsa", "training", "divergence", "tokens", "probe", "probe edges", "probe training"),
-        *("align", "align rotation"),
+        *("align", "align rotation", "align check", "truth"),
     }
+    for name in {"align stitch", "align attention", "align protocol", "swap"} - having:
+        said = " ".join([*STUDIES[name].caveats, *STUDIES[name].caveats.values()]).lower()
+        assert "sinks" in said or "position" in said, f"{name} does not say why it has none"
