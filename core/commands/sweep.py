@@ -114,7 +114,7 @@ def _show(state: State) -> None:
     """Draw a progress bar on a terminal."""
     if not sys.stderr.isatty():
         return
-    ended = len(state.finished) + state.failed
+    ended = len(state.ended)
     filled = round(WIDTH * ended / max(state.cells, 1))
     left = f", {text_of(state.remaining, 'seconds')} left" if state.remaining else ""
     failed = f", {state.failed} failed" if state.failed else ""

@@ -24,7 +24,9 @@ from core.models.zoo import not_included, read_manifest, zoo_folder
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 UNNAMED = "?"  # architecture of a configuration that names no class
 RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
-LARGE = 2**29  # parameters above which `random:` draws each layer by itself, in most types of model
+# parameters above which a model's layers are read one at a time, and those of `random:` drawn by
+# themselves in most types of model
+LARGE = 2**29
 LARGE_RANDOM_VERSION = 2  # the same for these: version 1 drew them as a whole
 
 

@@ -75,6 +75,20 @@ def write_whole(path: str, payload: bytes) -> None:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
 
 
+def write_beside(path: Path, content: bytes) -> None:
+    """Write a file beside its place and move it there, into a folder that exists.
+
+    Raises:
+        OSError: If it cannot be written; then nothing is left of it.
+    """
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def remove(paths: Iterable[str]) -> None:
     """Remove files that still exist."""
     for path in paths:

@@ -7,7 +7,6 @@ sees half a file. The folders of this user's latest sweeps are listed beside the
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -18,6 +17,7 @@ from core.errors import PalimpsestError
 from core.limits import current_limits
 from core.results.columns import meaning
 from core.results.export import ExportError
+from core.runs.files import write_beside
 from core.runs.price import length
 from core.runs.store import default_store
 
@@ -102,10 +102,14 @@ class State:
         return f"{said}."
 
     @property
+    def ended(self) -> frozenset[str]:
+        """Keys of the cells that are finished or failed."""
+        return frozenset((*self.finished, *(failure.cell for failure in self.failures)))
+
+    @property
     def waiting(self) -> int:
         """How many cells have neither ended nor begun."""
-        ended = {*self.finished, *(failure.cell for failure in self.failures)}
-        return max(self.cells - len(ended) - len(self.running), 0)
+        return max(self.cells - len(self.ended) - len(self.running), 0)
 
 
 def write_state(folder: Path, state: State) -> None:
@@ -229,14 +233,9 @@ def _listed() -> list[Path]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write a file, or say that the folder cannot be written."""
     try:
-        try:
-            partial.write_bytes(content)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_beside(path, content)
     except OSError as error:
         raise _unwritable(path.parent, error) from error
 

@@ -272,7 +272,7 @@ class Run:
             self._fractions.get(cell.key, 0.0) * self.seconds_of.get(cell.key, 1.0)
             for cell in self.sweep.cells
         )
-        ended = {*self.state.finished, *(failure.cell for failure in self.state.failures)}
+        ended = self.state.ended
         left = sum(
             self.seconds_of.get(cell.key, 1.0) for cell in self.sweep.cells if cell.key not in ended
         )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.core.small_zoo import write_variants, write_zoo
+from tests.core.workers import two_workers
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +38,10 @@ def variants(variants_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The box of variants as the box."""
     monkeypatch.setenv("PALIMPSEST_ZOO", str(variants_on_disk))
     return variants_on_disk
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A scheduler here and two workers, processes with a store each."""
+    with two_workers(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster

@@ -40,8 +40,8 @@ def _draw() -> None:
 def _show(folder: Path, state: State) -> None:
     """Draw one sweep: counts, time left, what is running, and why cells failed."""
     st.markdown(f"**{plain(state.name)}** {BADGES.get(state.now, '')}")
-    ended = len(state.finished) + state.failed
-    st.progress(min(ended / max(state.cells, 1), 1.0), plain(state.sentence))
+    share = len(state.ended) / max(state.cells, 1)
+    st.progress(min(share, 1.0), plain(state.sentence))
     if state.now == RUNNING and state.running:
         st.caption(plain(f"Running: {'; '.join(state.running[:MOST_FAILURES])}"))
     if state.failures:

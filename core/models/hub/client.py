@@ -32,6 +32,7 @@ from core.models.files.opening import count_parameters
 from core.models.hub.asking import ask, ask_json
 from core.models.hub.cache import trim_downloads
 from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
+from core.runs.files import write_beside
 
 MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
 RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
@@ -298,9 +299,7 @@ def _remember(name: str, revision: str, commit: str) -> None:
         return
     path = model_folder(name) / "refs" / revision
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
-    partial.write_text(commit, encoding="utf8")
-    partial.replace(path)
+    write_beside(path, commit.encode())
 
 
 def earlier_download(name: str, revision: str) -> Path | None:

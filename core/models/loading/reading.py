@@ -11,6 +11,7 @@ import numpy as np
 
 import core.models.files.checkpoints as checkpoints
 from core.models.architectures import ARCHITECTURES
+from core.models.describing import LARGE
 from core.models.files.opening import ROUNDING, is_quantised, open_weights
 from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from core.models.describing import ModelInfo
 
 
-WHOLE = 2**31  # bytes of weights up to which a model is read as a whole
+WHOLE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
 HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
 
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -41,7 +41,6 @@ from core.runs.tasks import Signal, key_for, pure
 from tests import ROOT
 from tests.core.hostile import grown
 from tests.core.tiny_models import save_tiny
-from tests.core.workers import two_workers
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that
 # counts calls.
@@ -614,13 +613,6 @@ def test_a_lost_future_is_a_named_failure(store: Store) -> None:
 
 
 # A Dask cluster
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """A scheduler here and two workers, processes with a store each."""
-    with two_workers(tmp_path_factory.mktemp("cluster")) as cluster:
-        yield cluster
 
 
 @pytest.mark.slow

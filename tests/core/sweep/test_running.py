@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +26,6 @@ from core.sweep.grid import Sweep, read_sweep
 from core.sweep.pricing import price_cells
 from core.sweep.running import Run, at_once, workers_of
 from tests.core.sweep.naps import napping, runs  # noqa: F401
-from tests.core.workers import two_workers
 
 pytestmark = pytest.mark.usefixtures("napping")
 
@@ -234,12 +232,6 @@ def test_the_price_counts_each_cell_and_each_download_once(
     assert price.asks
     nothing = sweep_of(tmp_path, "study: rsa\ncompare: [zoo:none]")
     assert price_cells(nothing.cells)[0].seconds >= 0
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with two_workers(tmp_path_factory.mktemp("cluster")) as cluster:
-        yield cluster
 
 
 @pytest.mark.slow
