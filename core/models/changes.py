@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,6 +31,8 @@ from core.runs.tasks import Task, pure, tick
 from core.statistics import relative_change
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from core.models.loading.model import LoadedModel
 
 BODY = re.compile(
@@ -105,7 +107,7 @@ def borrow_between(
 
     Args:
         base: Reference of the model at share 0.
-        other: Reference of the model at share 1; its tokenizer and configuration are used.
+        tuned: Reference of the model at share 1; its tokenizer and configuration are used.
         share: Between 0 and 1.
         device, dtype: As in `residence.borrow_model`.
 
@@ -115,25 +117,30 @@ def borrow_between(
     import torch
 
     with borrow_model(base, device=device, dtype=dtype) as loaded:
-        origin = {name: value.clone() for name, value in loaded.model.named_parameters()}
+        between = {name: value.detach().clone() for name, value in loaded.model.named_parameters()}
     with borrow_model(tuned, device=device, dtype=dtype) as loaded:
-        tuned_weights = {name: value.clone() for name, value in loaded.model.named_parameters()}
-        if {name: value.shape for name, value in tuned_weights.items()} != {
-            name: value.shape for name, value in origin.items()
+        weights = dict(loaded.model.named_parameters())
+        if {name: value.shape for name, value in weights.items()} != {
+            name: value.shape for name, value in between.items()
         }:
             raise ModelError(
                 f"The weights of {tuned} and {base} differ in names or shapes, so there is "
                 "nothing between them; choose a fine-tune of the base."
             )
+        with torch.no_grad():
+            for name, value in weights.items():
+                between[name].lerp_(value, share)
+        _exchange(weights, between)
         try:
-            with torch.no_grad():
-                for name, value in loaded.model.named_parameters():
-                    value.copy_(torch.lerp(origin[name], tuned_weights[name], share))
             yield loaded
         finally:
-            with torch.no_grad():  # the model stays in memory for later use
-                for name, value in loaded.model.named_parameters():
-                    value.copy_(tuned_weights[name])
+            _exchange(weights, between)  # the model stays in memory for later use
+
+
+def _exchange(weights: Mapping[str, Tensor], stored: dict[str, Tensor]) -> None:
+    """Give parameters the numbers that are stored, and store theirs: no further copy is made."""
+    for name, value in weights.items():
+        value.data, stored[name] = stored[name], value.data
 
 
 @lru_cache(maxsize=512)
