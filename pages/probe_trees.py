@@ -92,7 +92,7 @@ if view.name == SCORES:
 elif view.name == ARCS:
     arcs_view(form, result, view)
 elif view.name == SENTENCE:
-    sentence_view(form, result, view)
+    sentence_view(form, spec, result, view)
 else:
     ranks_view(form, spec, result, view, texts, identity)
 kept.beside(form, spec, result, STUDY.figures)

@@ -125,6 +125,10 @@ def _experiments() -> list[tuple[str, Spec]]:
             name: getattr(probe, name)
             for name in ("models", "sentences", "heads", "untrained", "draws")
         },
+        "probe polar": {
+            name: getattr(probe, name)
+            for name in ("models", "rank", "sentences", "heads", "seeds", "untrained", "draws")
+        },
         "probe training": {
             name: getattr(probe, name) for name in ("rank", "sentences", "heads", "seeds", "draws")
         },

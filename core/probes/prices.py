@@ -16,6 +16,7 @@ from core.runs.price import Price
 if TYPE_CHECKING:
     from core.probes.behaviour.spec import BehaviourSpec
     from core.probes.edges.spec import EdgeSpec
+    from core.probes.polar.spec import PolarSpec
     from core.probes.training.spec import ProbeTrainingSpec
     from core.probes.trees.spec import ProbeSpec
 
@@ -24,6 +25,8 @@ EPOCHS = 18  # until most probes have converged
 PROJECTED = 1.7e-10  # processor seconds per word, rank and dimension, in double precision
 MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
+ANGLES = 1.6  # a polar probe's training, over that of a distance probe
+DIRECTED = 6e-5  # processor seconds per sentence of the text to direct and label predicted edges
 FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
@@ -79,6 +82,26 @@ def edges_price(spec: EdgeSpec) -> Price:
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
 
+def polar_price(spec: PolarSpec) -> Price:
+    """The price of polar probes: banks on real and on control labels, and on each static window."""
+    probes = spec.as_probes
+    sizes, sentences = costs.sizes_of(spec.probed), costs.sentences_of(spec)
+    words = costs.WORDS * sentences
+    tasks = [costs.STARTING, PARSING * sentences]
+    for ref, size in sizes.items():
+        states = len(spec.layers) or size.layers + 1
+        tasks.append(costs.vectors(size, sentences))
+        draws = spec.seeds + (spec.controls if ref in spec.models else 0)
+        tasks.append(states * draws * _arcs(probes, size.d_model, words, sentences))
+        if ref in spec.models:
+            wide = (2 * WINDOW_REACH + 1) * size.d_model
+            tasks.append(spec.seeds * _arcs(probes, wide, words, sentences))
+    tasks.append(spec.seeds * _arcs(probes, SIZE, words, sentences))
+    memory = _trained(sizes.values(), spec.layers, words)
+    kept = sum(costs.stored(size, sentences) for size in sizes.values())
+    return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
 def behaviour_price(spec: BehaviourSpec) -> Price:
     """The price of minimal pairs, a pass for each token of each sentence, and of probes beside."""
     refs = spec.refs
@@ -103,6 +126,12 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
             tasks.append(costs.vectors(size, costs.sentences_of(spec)))
             tasks.append((size.layers + 1) * spec.seeds * (bank + drawn))
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
+
+
+def _arcs(spec: ProbeSpec, width: int, words: float, sentences: float) -> float:
+    """Processor seconds to train one polar probe and to direct the edges of the test sentences."""
+    bank = _bank(spec, "distance", min(spec.rank, width), width, words)
+    return ANGLES * bank + sentences * (DIRECTED + DRAWN * 0.1 * spec.draws)
 
 
 def _classifiers(

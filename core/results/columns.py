@@ -62,9 +62,9 @@ GENERAL: Mapping[str, str] = {
     # probes
     "probe": "what the probe predicts: distance or depth (with control: of random trees), heads, "
     "label or pos",
-    "metric": "the score: uuas, uas, root, accuracy and unseen (per cent); dspr and nspr (rank "
-    "correlations); bits (per label); with selectivity: the score on real minus that on control "
-    "trees",
+    "metric": "the score: uuas, uas, las, root, accuracy and unseen, label and direction (of gold "
+    "edges; all per cent); dspr and nspr (rank correlations); bits (per label); with selectivity: "
+    "the score on real minus that on control trees",
     "value": "the score, in the metric's unit",
     "dev": "the score on development sentences, on which layers are chosen (the metric's unit)",
     "probes": "number of probes that the score averages, with different initial maps and "

@@ -39,7 +39,9 @@ KINDS: dict[str, Kind] = {
     "base_surprisal": "amount",
     "agreement": "per cent",
 }  # by the name of a column; others are shares of 1
-OF_HUNDRED = ("uuas", "root", "uas", "accuracy", "unseen")  # metrics of probes in per cent
+OF_HUNDRED = (
+    *("uuas", "root", "uas", "las", "label", "direction", "accuracy", "unseen"),
+)  # metrics of probes in per cent
 PREFIXED = (
     "loss",
     "excess",

@@ -104,6 +104,10 @@ MEANINGS = {
         "The embeddings (layer 0) of a word and of its neighbours, with no Transformer layer run. "
         "What they predict may be known without the layers."
     ),
+    r"LAS": (
+        "Labelled attachment score: the share of the parse's edges that are predicted with the "
+        "right head and the right label. An edge with a wrong label does not count."
+    ),
     r"UAS": (
         "Unlabelled attachment score: the share of words whose head in the dependency tree is "
         "predicted correctly. Labels of the dependencies do not count."

@@ -45,6 +45,8 @@ TITLES: Mapping[str, str] = {
     "added": "What the layers add to the static window",
     "sweep": "Scores by rank of the probe",
     "edges": "Scores by layer",
+    "polar": "Scores by layer",
+    "polar_margins": "Scores compared with baselines",
     "behaviour": "Accuracy on minimal pairs",
     "behaviour_margins": "Accuracy compared with baselines",
     "beside": "Probe scores beside accuracy",

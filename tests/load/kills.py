@@ -59,6 +59,10 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "20",
     ),
     "probe edges": ("--sentences", "120", "--controls", "1", "--draws", "20"),
+    "probe polar": (
+        *("--sentences", "120", "--epochs", "2", "--seeds", "1", "--controls", "1"),
+        *("--draws", "20"),
+    ),
     "probe training": ("--sentences", "120", "--seeds", "1", "--draws", "20"),
     "probe behaviour": (
         *("--models", "zoo:seed-0", "zoo:seed-1"),

@@ -40,16 +40,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         experiment: The experiment.
         spec: Of the page's main study, with which it shares options.
     """
-    if problem := experiment.problem(spec):
-        st.info(problem, icon=":material/info:")
-        return
-    study = experiment.study
-    try:
-        asked: Spec | None = experiment.asked(form.address, spec)
-    except PalimpsestError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        asked = None
-    result = _result_of(form, experiment, asked)
+    study, result = experiment.study, experiment_result(form, experiment, spec)
     if result is None:
         return
     if result.table.empty:
@@ -72,6 +63,23 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     ):
         show_rows(result, view, *choices)
         show_method(result, study)
+
+
+def experiment_result(form: Form[Any], experiment: Experiment, spec: Spec) -> Result | None:
+    """Draw the controls and the Run button; return the result if it was started or is stored.
+
+    Args:
+        form, experiment, spec: As for `show_experiment`.
+    """
+    if problem := experiment.problem(spec):
+        st.info(problem, icon=":material/info:")
+        return None
+    try:
+        asked: Spec | None = experiment.asked(form.address, spec)
+    except PalimpsestError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        asked = None
+    return _result_of(form, experiment, asked)
 
 
 def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> Result | None:

@@ -1,4 +1,4 @@
-"""Experiments of the probe page: tags and labels, probes through training, minimal pairs."""
+"""Experiments of the probe page: tags and labels, labelled trees, training, minimal pairs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from core.options import Spec, options_of
 from core.probes.behaviour.study import STUDY as BEHAVIOUR_STUDY
 from core.probes.edges.charts import drawable
 from core.probes.edges.study import STUDY as EDGE_STUDY
+from core.probes.polar.charts import drawable as drawable_metrics
+from core.probes.polar.study import STUDY as POLAR_STUDY
+from core.probes.polar.tables import NAMES as POLAR_NAMES
 from core.probes.training.charts import METRICS
 from core.probes.training.study import STUDY as TRAINING_STUDY
 from core.probes.trees.tables import NAMES
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from ui.frame.links import Address
 
 EDGES, TRAINING, BEHAVIOUR = EDGE_STUDY.title, TRAINING_STUDY.title, BEHAVIOUR_STUDY.title
+POLAR = POLAR_STUDY.title
 MEASURES = {
     "Accuracy": "accuracy",
     "Code length": "bits",
@@ -57,6 +61,16 @@ def choose_measure(address: Address, result: Result) -> tuple[str]:
     return (MEASURES[str(chosen)],)
 
 
+def choose_metric(address: Address, result: Result) -> tuple[str]:
+    """Ask for the metric of polar probes, of those that the result has."""
+    there = drawable_metrics(result)
+    chosen = st.segmented_control(
+        "Metric", there, default=there[0], required=True, key=address.key("polar metric"),
+        format_func=POLAR_NAMES.__getitem__, label_visibility="collapsed",
+    )  # fmt: skip
+    return (str(chosen),)
+
+
 def choose_score(address: Address, result: Result) -> tuple[str]:
     """Ask for the score of probes through training."""
     address.tell(SCORE)
@@ -76,6 +90,13 @@ EXPERIMENTS = {
         },
         shared=("models", "untrained", "sinks", *TEXT),
         choose=choose_measure,
+        models=lambda asked: asked.probed,
+    ),
+    POLAR: Experiment(
+        POLAR_STUDY,
+        own={"angles": "weight", "label_controls": "controls"},
+        shared=("models", "untrained", "rank", "seeds", "epochs", *TEXT),
+        choose=choose_metric,
         models=lambda asked: asked.probed,
     ),
     TRAINING: Experiment(

@@ -25,14 +25,18 @@ from ui.frame.shared import made_once
 from ui.frame.text import plain
 from ui.study.controls import KEPT
 from ui.study.downloads import show_downloads
+from ui.study.experiments import experiment_result
 from ui.study.figures import draw_spec, page_specs, show_charts
 from ui.study.layers import layer_slider, played
 from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
 from ui.study.run_panel import Request, run_panel
+from ui.views.probe_experiments import EXPERIMENTS
+from ui.views.probe_experiments import POLAR as POLAR_TITLE
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
+    from core.probes.polar.result import PolarResult
     from core.probes.sentence.study import SentencesRead
     from core.probes.structural.predict import SentenceView
     from core.probes.trees.data import Tree
@@ -44,6 +48,11 @@ if TYPE_CHECKING:
     from core.study import View
     from ui.study.forms import Form
 
+STRUCTURAL, POLAR = "structural", "polar"
+DRAWN_BY = {
+    STRUCTURAL: "Structural probe",
+    POLAR: "Polar probe",
+}
 TYPED, WORST, BEST = "typed", "worst", "best"
 SOURCES = {
     TYPED: "Type a sentence",
@@ -60,8 +69,32 @@ BROWSED = 40  # worst or best sentences to choose from
 BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."
 
 
-def sentence_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:
-    """One sentence: arcs, depths, distances and the probe's plane, at the layer of a slider."""
+ARROWS_SHOWN = (
+    '<p class="small" tabindex="0">The parse is above the words and the prediction below. An arrow '
+    "points to the dependent; triangles beside the words mark the roots. Point at an arc to see "
+    "its labels and distances.</p>"
+)
+
+
+def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, view: View) -> None:
+    """One sentence: arcs, depths, distances and the probe's plane, at the layer of a slider.
+
+    The arcs are those of the study's distance probe or, if chosen, of a polar probe, which gives
+    them heads and labels.
+    """
+    form.address.tell("drawn_by")
+    with form.bar:
+        chosen = st.segmented_control(
+            "Probe", list(DRAWN_BY), required=True, key=form.address.key("drawn_by"),
+            format_func=DRAWN_BY.__getitem__, label_visibility="collapsed", **KEPT,
+        )  # fmt: skip
+    if chosen == POLAR:
+        polar = experiment_result(form, EXPERIMENTS[POLAR_TITLE], spec)
+        if polar is not None and not polar.table.empty:
+            show_notes(polar, form.bar)
+            read = cast("PolarResult", polar)
+            played(form.address, _sentence)(form.address, read, list(read.probes))
+        return
     drawable = [
         model for model, probes in result.probes.items() if probes.distance_maps is not None
     ]
@@ -73,7 +106,7 @@ def sentence_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> Non
     played(form.address, _sentence)(form.address, result, drawable)
 
 
-def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) -> None:
+def _sentence(address: Address, result: ProbeResult | PolarResult, drawable: Sequence[str]) -> None:
     headline = st.container()  # filled once the edges are predicted
     left, right = st.columns([5, 2], vertical_alignment="center")
     for name in ("source", "sentence"):
@@ -117,7 +150,11 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
         read = (
             None
             if tree is None
-            else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
+            else _read(
+                replace(
+                    spec, words=tree.words, heads=tree.heads, keep=tree.keep, labels=tree.labels
+                )
+            )
         )
     if read is not None:
         _show_prediction(result, read, model, layer, headline)
@@ -141,7 +178,11 @@ def _model_control(address: Address, drawable: Sequence[str]) -> str:
 
 
 def _show_prediction(
-    result: ProbeResult, read: SentencesRead, model: str, layer: int, headline: DeltaGenerator
+    result: ProbeResult | PolarResult,
+    read: SentencesRead,
+    model: str,
+    layer: int,
+    headline: DeltaGenerator,
 ) -> None:
     """Draw the tree that a model's layer predicts, with its headline in the given place."""
     number = _which(read.trees)
@@ -188,7 +229,9 @@ def _which(trees: Sequence[Tree]) -> int:
     return int(number or 0)
 
 
-def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tree | None:
+def _browsed(
+    result: ProbeResult | PolarResult, model: str, layer: int, *, worst: bool
+) -> Tree | None:
     """A test sentence, chosen among those with the lowest or highest UUAS at this layer."""
     order = ranked_sentences(result, model, layer, worst=worst)[:BROWSED]
     if not order:
@@ -207,7 +250,7 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
     chosen = st.selectbox(
         "Test sentence",
         order,
-        key=f"probe/browsed_{model}_{layer}_{worst}",
+        key=f"probe/browsed_{model}_{layer}_{worst}_{result.study}",
         format_func=label,
         help=BROWSED_HELP,
         label_visibility="collapsed",
@@ -263,13 +306,12 @@ def _draw_arcs(view: SentenceView, alt_text: str) -> None:
     # A container with a height has scroll bars.
     with st.container(key="arcs", height=round(height), border=False):
         draw_spec(spec, width="content", key="arcs_chart", alt_text=alt_text)
-        st.html(ARCS_SHOWN)
+        st.html(ARROWS_SHOWN if view.labels else ARCS_SHOWN)
 
 
 def _conllu(view: SentenceView, comments: dict[str, str]) -> bytes:
-    return ("\n".join(conllu_block(view.words, view.predicted_heads, comments)) + "\n").encode(
-        "utf8", "replace"
-    )
+    lines = conllu_block(view.words, view.predicted_heads, comments, view.labels)
+    return ("\n".join(lines) + "\n").encode("utf8", "replace")
 
 
 def _beginning(tree: Tree, letters: int = 40) -> str:

@@ -21,7 +21,7 @@ from ui.study.controls import KEPT
 from ui.study.downloads import held
 from ui.study.layers import Picking
 from ui.study.results import show_headline, show_rows, show_view, view_headline
-from ui.views.probe_sentence import SOURCES, TYPED
+from ui.views.probe_sentence import DRAWN_BY, SOURCES, STRUCTURAL, TYPED
 
 if TYPE_CHECKING:
     from core.probes.trees.result import ProbeResult
@@ -55,6 +55,9 @@ class Shown(options.Spec):
     )
     sentence: str = options.line(
         "Sentence", SENTENCE_SHOWN, help="The sentence whose tree is predicted and drawn."
+    )
+    drawn_by: str = options.choice(
+        "Probe", STRUCTURAL, DRAWN_BY, help="The probe that predicts the tree.", titled=True
     )
     tree_of: str = options.line("Model", help="The model from whose vectors the tree is predicted.")
 

@@ -1,6 +1,7 @@
 """The drawing of one sentence: arcs of parse and prediction, depths under the words.
 
-Edges in both trees, only in the parse and only predicted differ in colour and dash. Words are
+Where a probe predicts heads and labels, an arc has its label and an arrow to its dependent. Edges
+in both trees, only in the parse and only predicted differ in colour and dash. Words are
 spaced by their length, so that none is cut off; the drawing is as wide as its sentence, and the
 page scrolls it.
 """
@@ -17,6 +18,7 @@ from core.probes.sentence.parts import (
     INVENTED,
     MISSED,
     dash,
+    dependent_of,
     edge_fields,
     edge_tooltip,
     shown_words,
@@ -34,6 +36,7 @@ LETTER, GAP = 7.6, 18.0  # pixels a letter at 14 px, pixels between words
 STEP, WORDS_BAND, POINTS = 20.0, 22.0, 25  # pixels of a level, of half the words; points per arc
 TALLEST = 84.0  # pixels of the highest arc, so that the drawing fits a screen
 DEPTH_HEIGHT = 56
+LABEL_LETTER, LABEL_GAP = 10, 7.0  # pixels of a label's letters, and of its middle above its arc
 
 
 def arcs_chart(view: SentenceView) -> Chart:
@@ -52,7 +55,9 @@ def arcs_chart(view: SentenceView) -> Chart:
     )
     layers: list[Any] = []
     if above or below:
-        layers += _arc_layers([*above, *below], x, y)
+        layers += _arc_layers([*above, *below], x, y, labelled=bool(view.labels))
+    if view.labels:
+        layers += _label_layers([*above, *below], x, y)
     layers += [
         Chart(_words_frame(view, centres))
         .mark_text(fontSize=14, baseline="middle")
@@ -70,6 +75,8 @@ def arcs_chart(view: SentenceView) -> Chart:
         f"{' '.join(view.words)} Parse above the words, predicted tree below: {agreed} of {edges} "
         f"edges are in both, {len(view.invented)} are only predicted."
     )
+    if view.labels:
+        said += f" {view.labelled} have the same head and label."
     arcs = layered(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     if view.depths is None:
         return arcs.properties(description=said).properties(config={"view": {"stroke": None}})
@@ -116,10 +123,13 @@ def _arcs(
     rows = []
     angles = np.linspace(np.pi, 0.0, POINTS)
     agreed, levels = set(view.agreed), arc_levels(edges)
+    heads = view.heads if sign > 0 else view.predicted_heads
+    labels = view.gold_labels if sign > 0 else view.labels
     step = min(STEP, TALLEST / max(levels, default=1))
     for number, ((i, j), level) in enumerate(zip(edges, levels, strict=True)):
         status = AGREED if (i, j) in agreed else MISSED if sign > 0 else INVENTED
         left, right = centres[i] + 4.0, centres[j] - 4.0
+        dependent = dependent_of(heads, i, j)
         for place, angle in enumerate(angles):
             rows.append(
                 {
@@ -127,13 +137,16 @@ def _arcs(
                     "place": place,
                     "x": (left + right) / 2 + (right - left) / 2 * float(np.cos(angle)),
                     "y": sign * (WORDS_BAND / 2 + 2 + step * level * float(np.sin(angle)) ** 0.8),
+                    "label": labels[dependent] if labels and dependent >= 0 else "",
+                    "arrow": place == (POINTS - 1 if dependent == j else 0),
+                    "above": sign > 0,
                     **edge_fields(view, i, j, status),
                 }
             )
     return rows
 
 
-def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any, *, labelled: bool) -> list[Any]:
     """The arcs, and invisible wide copies that are easier to point at."""
     import pandas as pd
 
@@ -142,8 +155,28 @@ def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
         chart.mark_line(strokeWidth=2, interpolate="monotone").encode(
             color=status(), strokeDash=dash()
         ),
-        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip()),
+        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip(labelled)),
     ]
+
+
+def _label_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+    """An arrow at the dependent's end of each arc, and the arc's label over its middle."""
+    import pandas as pd
+
+    table = pd.DataFrame(rows)
+    middle = table[table["place"] == POINTS // 2].assign(
+        y=lambda frame: frame["y"] + np.where(frame["above"], LABEL_GAP, -LABEL_GAP)
+    )
+    ends = table[table["arrow"]]
+    layers: list[Any] = [
+        Chart(ends[ends["above"] == above])
+        .mark_point(shape=shape, filled=True, size=34, opacity=1)
+        .encode(x=x, y=y, color=status())
+        for above, shape in ((True, "triangle-down"), (False, "triangle-up"))
+        if (ends["above"] == above).any()
+    ]
+    text = Chart(middle).mark_text(fontSize=LABEL_LETTER, baseline="middle")
+    return [*layers, text.encode(x=x, y=y, text="label:N")]
 
 
 def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> list[Any]:
@@ -154,8 +187,8 @@ def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> li
         (view.heads, WORDS_BAND + 2, "triangle-down", "root of the parse"),
         (view.predicted_heads, -WORDS_BAND - 2, "triangle-up", "predicted root"),
     ]
-    if view.depths is None:
-        marks = marks[:1]  # without a depth probe no root is predicted
+    if view.depths is None and not view.labels:
+        marks = marks[:1]  # without a depth probe or heads no root is predicted
     layers = []
     for heads, height, shape, what in marks:
         root = heads.index(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.style import GREEN, ORANGE, PURPLE
@@ -27,11 +28,29 @@ def edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, An
     """Columns of an edge: its words, its status, their distance in the parse and as predicted."""
     return {
         "edge": f"{view.words[i]} – {view.words[j]}",
+        "in_parse": label_of_edge(view.words, view.heads, view.gold_labels, i, j),
+        "in_prediction": label_of_edge(view.words, view.predicted_heads, view.labels, i, j),
         "status": status,
         "true": int(view.gold_distances[i, j]),
         "predicted": float(view.distances[i, j]),
         "predicted_text": text_of(float(view.distances[i, j])),
     }
+
+
+def dependent_of(heads: Sequence[int], i: int, j: int) -> int:
+    """The dependent of an edge between words i and j of a tree; -1 if the tree has no such edge."""
+    return j if heads[j] == i + 1 else i if heads[i] == j + 1 else -1
+
+
+def label_of_edge(
+    words: Sequence[str], heads: Sequence[int], labels: Sequence[str], i: int, j: int
+) -> str:
+    """Head, label and dependent of an edge, "chased → dog: nsubj"; "–" where a tree has none."""
+    dependent = dependent_of(heads, i, j)
+    if not labels or dependent < 0:
+        return "–"
+    head = i if dependent == j else j
+    return f"{words[head]} → {words[dependent]}: {labels[dependent]}"
 
 
 def status() -> Any:
@@ -57,11 +76,13 @@ def edge_legend() -> Any:
     }
 
 
-def edge_tooltip() -> list[Any]:
-    """The tooltip of an edge."""
+def edge_tooltip(labelled: bool = False) -> list[Any]:
+    """The tooltip of an edge, with its label in both trees where labels are predicted."""
+    labels = [channel("in_parse:N", title="Parse"), channel("in_prediction:N", title="Predicted")]
     return [
         channel("edge:N", title="Words"),
         channel("status:N", title="Edge"),
+        *(labels if labelled else []),
         channel("true:Q", title="Distance in the parse"),
         channel("predicted_text:N", title="Predicted distance"),
     ]

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
     from core.probes.sentence.study import SentencesRead
     from core.probes.structural.predict import SentenceView
-    from core.probes.trees.result import ProbeResult
     from core.results.drawing.vega import Chart
 
 
 def sentence_result(
-    result: ProbeResult,
+    result: Result,
     read: SentencesRead,
     view: SentenceView,
     statement: Statement,
@@ -61,6 +60,7 @@ def words_table(view: SentenceView) -> pd.DataFrame:
     import pandas as pd
 
     count = len(view.words)
+    labels = {"parse_label": view.gold_labels, "predicted_label": view.labels}
     return pd.DataFrame(
         {
             "position": np.arange(1, count + 1),
@@ -74,6 +74,7 @@ def words_table(view: SentenceView) -> pd.DataFrame:
             else view.depths.astype(float),
             "x": view.points[:, 0].astype(float),
             "y": view.points[:, 1].astype(float),
+            **(labels if view.labels else {}),
         }
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import CorpusError, SpecError
+from core.probes.polar.result import PolarResult, draw_arcs
 from core.probes.structural.positions import beside_positions
 from core.probes.structural.predict import SentenceView, view_sentence
 from core.probes.trees.data import Tree
@@ -50,7 +51,8 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
     trees = []
     for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True):
         marks = is_punctuation(Sentence(words, parse.heads, upos=parse.upos, xpos=parse.xpos))
-        trees.append(Tree(words, parse.heads, tuple(bool(kept) for kept in ~marks)))
+        keep = tuple(bool(kept) for kept in ~marks)
+        trees.append(Tree(words, parse.heads, keep, labels=parse.deprel))
     return trees
 
 
@@ -63,7 +65,7 @@ class SentenceSpec:
         layers: Layers whose vectors are read.
         text: Typed text, to be split into sentences and parsed; empty where a sentence is given.
         pipeline: The parser of typed text.
-        words, heads, keep: One sentence as in `Tree`.
+        words, heads, keep, labels: One sentence as in `Tree`.
     """
 
     model: str
@@ -73,6 +75,7 @@ class SentenceSpec:
     words: tuple[str, ...] = ()
     heads: tuple[int, ...] = ()
     keep: tuple[bool, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarr
     `run_sentences`."""
     from core.vectors.activations import fitting
 
-    given = Tree(spec.words, spec.heads, spec.keep)
+    given = Tree(spec.words, spec.heads, spec.keep, labels=spec.labels)
     trees = read_text(spec.text, spec.pipeline) if not spec.words else [given]
     words = [tree.words for tree in trees]
     for tree, fits in zip(trees, fitting(spec.model, words), strict=True):
@@ -128,20 +131,22 @@ def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarr
 
 
 def draw_sentence(
-    result: ProbeResult, model: str, layer: int, tree: Tree, vectors: np.ndarray
+    result: ProbeResult | PolarResult, model: str, layer: int, tree: Tree, vectors: np.ndarray
 ) -> SentenceView:
-    """Apply the probes of one layer to one sentence.
+    """Apply the probes of one layer to one sentence; polar probes give its edges heads and labels.
 
     Args:
-        result: The study.
+        result: The study, of structural or of polar probes.
         model: One of its models.
         layer: One of that model's layers.
         tree: The sentence.
         vectors: Of its words, (word, layer, d_model), at the layers of the model's probes.
 
     Raises:
-        SpecError: If the study has no distance probe for that model and layer.
+        SpecError: If the study has no such probe for that model and layer.
     """
+    if isinstance(result, PolarResult):
+        return draw_arcs(result, model, layer, tree, vectors)
     probes = result.probes.get(model)
     if probes is None or probes.distance_maps is None or layer not in probes.layers:
         raise SpecError(
@@ -160,7 +165,7 @@ def draw_sentence(
 
 
 def ranked_sentences(
-    result: ProbeResult, model: str, layer: int, worst: bool = True, shortest: int = 6
+    result: ProbeResult | PolarResult, model: str, layer: int, worst: bool = True, shortest: int = 6
 ) -> list[int]:
     """Rank the test sentences of at least `shortest` words (not punctuation) by UUAS at a layer.
 

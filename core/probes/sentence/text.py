@@ -8,6 +8,7 @@ from core.results.names import short_name
 from core.results.statements import Statement
 
 PREDICTED, NO_EDGES = "edges predicted", "no edges"
+LABELLED = "edges predicted with head and label"
 
 
 def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
@@ -20,6 +21,9 @@ def statement_of(view: SentenceView, model: str, layer: int) -> Statement:
     agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     if not edges:
         return Statement(model, NO_EDGES, None, (layer,))
+    if view.labels:
+        right = Estimate(view.labelled, kind="whole")
+        return Statement(model, LABELLED, right, (layer,), f"{edges} edges")
     return Statement(model, PREDICTED, Estimate(agreed, kind="whole"), (layer,), f"{edges} edges")
 
 
@@ -33,7 +37,8 @@ def sentence_headline(statement: Statement, *, parsed: bool) -> str:
     if statement.estimate is None:
         return "This sentence has no edges: a tree needs two words that are not punctuation."
     tree = "parse" if parsed else "gold tree"
+    how = " with head and label" if statement.verdict == LABELLED else ""
     return (
         f"{short_name(statement.subject)} predicts {statement.estimate.value_text} of "
-        f"{statement.baseline} of the {tree} at layer {statement.layers[0]}."
+        f"{statement.baseline} of the {tree}{how} at layer {statement.layers[0]}."
     )

@@ -85,7 +85,7 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
                 y2="y2:Q",
                 color=status(),
                 strokeDash=dash(),
-                tooltip=edge_tooltip(),
+                tooltip=edge_tooltip(bool(view.labels)),
             )
         )
     points = Chart(words).encode(x=x, y=y, tooltip=[channel("word:N", title="Word")])

@@ -66,16 +66,8 @@ class Bank:
     def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
         """Take one step of Adam for each probe; probes share no parameters."""
         read = vectors.index_select(0, batch.words).to(self.maps.dtype)
-        projected = self._project(read)
-        for block in batch.blocks:
-            part = projected[:, block.places]
-            gold = self._own(block.gold).to(read.dtype)
-            if self.pairs:
-                part.copy_(
-                    distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2)
-                )
-            else:
-                part.copy_(depth_gradient(part, gold.flatten(1), block.weights.flatten()))
+        projected = self.project_items(read)
+        self.differentiate(projected, batch)
         gradient = torch.empty_like(self.maps)
         for row, mine in self._by_layer():
             # All probes of a layer read the same vectors without a copy.
@@ -86,11 +78,23 @@ class Bank:
             )
         self._adam(gradient)
 
+    def differentiate(self, projected: Float[Tensor, "probe item rank"], batch: Batch) -> None:
+        """Replace projected words by the gradient of the batch's loss with respect to them."""
+        for block in batch.blocks:
+            part = projected[:, block.places]
+            gold = self._own(block.gold).to(part.dtype)
+            if self.pairs:
+                part.copy_(
+                    distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2)
+                )
+            else:
+                part.copy_(depth_gradient(part, gold.flatten(1), block.weights.flatten()))
+
     def mean_loss(self, vectors: Tensor, batches: Sequence[Batch]) -> Float[np.ndarray, " active"]:
         """Mean loss over sentences, for each active probe."""
         total, count = torch.zeros(len(self.active), dtype=torch.float64, device=vectors.device), 0
         for batch in batches:
-            projected = self._project(vectors.index_select(0, batch.words).to(self.maps.dtype))
+            projected = self.project_items(vectors.index_select(0, batch.words))
             for block in batch.blocks:
                 part = _in_sentences(projected[:, block.places], block)
                 gold = self._own(block.gold).to(part.dtype)
@@ -134,10 +138,11 @@ class Bank:
             self._shrink(keep)
         return row
 
-    def _project(
+    def project_items(
         self, read: Float[Tensor, "item layer d_model"]
     ) -> Float[Tensor, "probe item rank"]:
         """Words projected by every active probe, each from its layer."""
+        read = read.to(self.maps.dtype)
         projected = read.new_empty(len(self.maps), len(read), self.maps.shape[1])
         for row, mine in self._by_layer():
             maps = self.maps[mine]

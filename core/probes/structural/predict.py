@@ -52,6 +52,9 @@ class SentenceView:
             the parse's root).
         points: Words in the probe's subspace, first two principal components.
         explained: Share of the subspace's variance, within this sentence, along each of the two.
+        labels: Predicted label of each word's edge to its head, "_" for none; empty unless the
+            probe predicts heads and labels.
+        gold_labels: The parse's labels, where the probe predicts them.
     """
 
     words: tuple[str, ...]
@@ -67,6 +70,17 @@ class SentenceView:
     predicted_heads: tuple[int, ...]
     points: Float[np.ndarray, "word 2"]
     explained: Float[np.ndarray, " 2"]
+    labels: tuple[str, ...] = ()
+    gold_labels: tuple[str, ...] = ()
+
+    @property
+    def labelled(self) -> int:
+        """Number of the parse's edges whose head and label are predicted."""
+        return sum(
+            self.predicted_heads[word] == self.heads[word] and self.labels[word] == label
+            for word, label in enumerate(self.gold_labels)
+            if self.keep[word] and self.heads[word] and self.keep[self.heads[word] - 1]
+        )
 
     @property
     def uuas(self) -> float:
@@ -121,6 +135,25 @@ def predict_depths(
     from core.probes.structural.probe import squared_norms
 
     return _predict(maps, vectors, lengths, rows, squared_norms)
+
+
+def project_sentences(
+    maps: Float[np.ndarray, "probe rank d_model"],
+    vectors: Float[np.ndarray, "item layer d_model"],
+    lengths: Int[np.ndarray, " sentence"],
+    rows: Sequence[int] | None = None,
+) -> list[Float[np.ndarray, "probe word rank"]]:
+    """Every sentence's words in every probe's space; arguments as for distances.
+
+    Raises:
+        ShapeError: If lengths do not sum to the items, or layers or d_model differ.
+
+    Example:
+        >>> vectors = np.array([[[0.0, 0.0]], [[1.0, 2.0]]])
+        >>> project_sentences(np.array([[[0.0, 1.0]]]), vectors, np.array([2]))[0].tolist()
+        [[[0.0], [2.0]]]
+    """
+    return _predict(maps, vectors, lengths, rows, lambda projected: projected)
 
 
 def predicted_tree(

@@ -84,6 +84,8 @@ def train_bank(
     batch: int = BATCH,
     device: str = "cpu",
     report: Callable[[float, str], None] | None = None,
+    bank_of: Callable[..., Bank] = Bank,
+    packer_of: Callable[..., Packer] = Packer,
 ) -> TrainedBank:
     """Train probes until each has stopped; in a run, checkpoints are stored at intervals.
 
@@ -98,6 +100,7 @@ def train_bank(
         batch: Sentences per step.
         device: Where to compute.
         report: Called with the fraction of the maximum work and a note; may raise to stop.
+        bank_of, packer_of: Make banks and pack their batches, for probes with a further loss.
 
     Raises:
         SpecError: For an unknown kind, a rank outside 1 to d_model, or an unknown layer or target.
@@ -124,9 +127,11 @@ def train_bank(
         members = [probes[place] for place in places]
         rows = [numbers.index(probe.layer) for probe in members]
         maps = _initial(members, (rank, d_model), seed).to(device)
-        bank = Bank(maps, rows, [probe.target for probe in members], kind)
+        bank = bank_of(maps, rows, [probe.target for probe in members], kind)
         courses.append(_Course(bank, places, np.random.default_rng((seed, draw))))
-    history = _train(courses, train, dev, kind=kind, epochs=epochs, batch=batch, report=report)
+    packers = (packer_of(train, batch, device), packer_of(dev, DEV_BATCH, device))
+    read = (train.vectors.to(device), dev.vectors.to(device))
+    history = _train(courses, packers, read, kind=kind, epochs=epochs, report=report)
     best, epoch = np.zeros((len(probes), rank, d_model), np.float32), np.zeros(len(probes), int)
     for course in courses:
         best[course.places] = course.bank.best.cpu().numpy()
@@ -159,20 +164,21 @@ class _Course:
 
 def _train(
     courses: Sequence[_Course],
-    train: ProbeData,
-    dev: ProbeData,
+    packers: tuple[Packer, Packer],
+    read: tuple[Tensor, Tensor],
     *,
     kind: str,
     epochs: int,
-    batch: int,
     report: Callable[[float, str], None] | None,
 ) -> list[np.ndarray]:
     """Train banks, an epoch of each in turn, until every probe has stopped; the development losses
-    of all probes after each epoch."""
-    device, count = str(courses[0].bank.maps.device), sum(len(each.places) for each in courses)
-    packer = Packer(train, batch, device)
-    vectors, dev_vectors = (_at_hand(data.vectors.to(device)) for data in (train, dev))
-    dev_batches = list(Packer(dev, DEV_BATCH, device).epoch())
+    of all probes after each epoch.
+
+    Packers and vectors are those of the training and of the development sentences.
+    """
+    packer, count = packers[0], sum(len(each.places) for each in courses)
+    vectors, dev_vectors = (_at_hand(part) for part in read)
+    dev_batches = list(packers[1].epoch())
     history: list[np.ndarray] = []
     kept, begun, first, skip = checkpoint(FORM), 0, 0, 0
 

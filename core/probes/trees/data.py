@@ -38,12 +38,14 @@ class Tree:
         heads: 1-based heads, 0 for the root.
         keep: Whether each word is part of the tree; punctuation and attention sinks are not.
         sinks: Positions of the attention sinks, which no probe is trained or scored on.
+        labels: Dependency label of each word, "_" for none; empty where the text has no labels.
     """
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
     keep: tuple[bool, ...]
     sinks: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def without(self, sinks: tuple[int, ...]) -> Tree:
         """The tree, in which these words are left out as attention sinks."""
@@ -165,7 +167,7 @@ def read_treebank(
         if fits:
             parts[label].append(as_tree(sentence).without(sinks))
             if label == "test" and true.heads is not None:
-                gold.append(replace(parts[label][-1], heads=true.heads))
+                gold.append(replace(as_tree(true), keep=parts[label][-1].keep, sinks=sinks))
     _check_parts(whole.ref, parts, split=not spec.given_splits)
     judged, parser, more = _judge(spec, gold if whole.has_heads else None, whole.ref)
     notices += [*more, *_overlaps(parts)]
@@ -270,9 +272,8 @@ def part_of(words: Sequence[str]) -> str:
 def as_tree(sentence: Sentence) -> Tree:
     """A sentence with heads as plain values."""
     assert sentence.heads is not None  # callers parse sentences without heads
-    return Tree(
-        sentence.words, sentence.heads, tuple(bool(mark) for mark in ~is_punctuation(sentence))
-    )
+    keep = tuple(bool(mark) for mark in ~is_punctuation(sentence))
+    return Tree(sentence.words, sentence.heads, keep, labels=sentence.deprel or ())
 
 
 def gold_of(trees: Sequence[Tree], heads: Sequence[Sequence[int]] | None = None) -> Gold:

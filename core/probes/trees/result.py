@@ -113,7 +113,12 @@ def predicted_conllu(result: ProbeResult) -> bytes:
     return "\n".join(lines).encode("utf8", "replace")
 
 
-def conllu_block(words: Sequence[str], heads: Iterable[int], comments: dict[str, str]) -> list[str]:
+def conllu_block(
+    words: Sequence[str],
+    heads: Iterable[int],
+    comments: dict[str, str],
+    labels: Sequence[str] = (),
+) -> list[str]:
     """One sentence as lines of CoNLL-U, with the empty line that ends it."""
     head = [f"# {name} = {' '.join(value.split())}" for name, value in comments.items()]
     head.append(f"# text = {' '.join(' '.join(words).split())}")
@@ -127,7 +132,7 @@ def conllu_block(words: Sequence[str], heads: Iterable[int], comments: dict[str,
                 "_",
                 "_",
                 str(int(parent)),
-                "root" if parent == 0 else "_",
+                "root" if parent == 0 else labels[i - 1] if labels else "_",
                 "_",
                 "_",
             ]

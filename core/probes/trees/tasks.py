@@ -107,7 +107,7 @@ def train_probes(
         centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
         vectors = beside_positions(vectors, lengths, centres, deviations)
         value |= {} if how.control else {"centres": centres, "deviations": deviations}
-    with _taking_turns(vectors.nbytes), span(0.2, 1.0):
+    with taking_turns(vectors.nbytes), span(0.2, 1.0):
         value |= train_and_score(vectors, layers, golds, sizes, how)
     if how.control:
         start = sizes[0] + sizes[1]
@@ -209,7 +209,7 @@ def train_and_score(
                 layers=layers,
                 seed=how.seed,
                 epochs=how.epochs,
-                device=_device(),
+                device=training_device(),
                 report=tick,
             )
         value |= {f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
@@ -281,13 +281,13 @@ def columns(prefix: str, scores: SentenceScores) -> Value:
     }
 
 
-def _device() -> str:
+def training_device() -> str:
     """A GPU where there is one, except Apple's, which lacks operations that training needs."""
     return "cuda" if choose_device() == "cuda" else "cpu"
 
 
 @contextlib.contextmanager
-def _taking_turns(size: int) -> Iterator[None]:
+def taking_turns(size: int) -> Iterator[None]:
     """Let one task at a time hold vectors of LARGE bytes or more; others wait, cancellably."""
     if size < LARGE:
         yield

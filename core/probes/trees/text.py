@@ -326,7 +326,7 @@ CAVEATS = {
     ),
     "UUAS ignores direction and labels.": (
         "An edge counts as predicted whichever word is its head. Punctuation is left out of both "
-        "trees."
+        "trees. *Labelled trees* has probes that predict both."
     ),
     "A score is a mean over few probes.": (
         "They differ in their initial maps and orders of sentences, but share one split."

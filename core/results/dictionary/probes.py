@@ -15,17 +15,26 @@ MODEL_OR_BASELINE = (
     "(word-lookup baseline), majority, linear chain, random tree, or parser"
 )
 
+POLAR = (
+    "the score, all per cent of edges: las (predicted with head and label), uas (with head), uuas "
+    "(without either), label (label right, given the edge and its head), direction (head right, "
+    "given the edge)"
+)
+
 COLUMNS: Mapping[str, str] = {
-    **{f"{table}.model": MODEL_OR_BASELINE for table in ("scores", "edges", "codes", "arcs")},
+    **{
+        f"{table}.model": MODEL_OR_BASELINE
+        for table in ("scores", "edges", "polar", "codes", "arcs")
+    },
     **{
         f"{table}.{end}": f"{side} end of the 95 % interval of the value (the metric's unit); of "
         "two draws of control trees or labels, or two probes of one layer alone, of the range of "
         "the intervals of both"
-        for table in ("scores", "edges")
+        for table in ("scores", "edges", "polar")
         for end, side in (("low", "lower"), ("high", "upper"))
     },
-    "best_layers.metric": "the score: uuas, root and accuracy (per cent); dspr and nspr (rank "
-    "correlations)",
+    "best_layers.metric": "the score: uuas, uas, las, root, accuracy, and label and direction of "
+    "gold edges (all per cent); dspr and nspr (rank correlations)",
     "best_layers.probe": TARGET,
     "best_layer": "the layer that scores highest on development sentences",
     "best_layers.difference": "the score at the best layer minus that at this layer (the metric's "
@@ -68,6 +77,17 @@ COLUMNS: Mapping[str, str] = {
     "kilobits": "online code length of all training labels (kilobits)",
     "uniform_kilobits": "length of the uniform code of the same labels (kilobits)",
     "compression": "how many times shorter the online code is than the uniform one",
+    # polar probes
+    "polar.labels": "real; control, one random label per type of dependent; or selectivity, the "
+    "difference of the two",
+    "polar.metric": POLAR,
+    "polar.dev": "las on development sentences, on which layers are chosen (per cent)",
+    "polar.probes": "number of probes that the score averages, with different initial maps and "
+    "orders of sentences, or different control labels",
+    "polar_margins.metric": POLAR,
+    "polar_margins.rival": "the baseline, a simpler explanation of the score: position only, the "
+    "linear chain, the static window (the model's embeddings of a word and its neighbours), layer "
+    "0 (the model's embeddings), or the reference of an untrained model",
     # probes through training
     "best.layer": "best layer on the development sentences; 0 is the embeddings",
     "best.clear": "whether the layer is better than every other: the 95 % interval of each "
@@ -85,6 +105,8 @@ COLUMNS: Mapping[str, str] = {
     "punctuation": "whether the word is punctuation, which is not part of the tree",
     "parse_head": "position of the word's head in the parse; 0 for the root",
     "predicted_head": "position of the word's head in the predicted tree; 0 for the root",
+    "parse_label": "dependency label of the word in the parse, without its subtype; _ for none",
+    "predicted_label": "dependency label that the polar probe predicts for the word; _ for none",
     "parse_depth": "edges between the word and the root of the parse",
     "predicted_depth": "squared norm of the word's vector under the depth probe; empty without a "
     "depth probe",

@@ -46,6 +46,13 @@ PAPERS = (
         "NAACL", doi="10.18653/v1/N19-1423", arxiv="1810.04805",
     ),
     Reference(
+        "diegosimon2024", 2024, TALK,
+        ("Diego-Simón, Pablo", "d'Ascoli, Stéphane", "Chemla, Emmanuel", "Lakretz, Yair",
+         "King, Jean-Rémi"),
+        "A polar coordinate system represents syntax in large language models", "NeurIPS",
+        arxiv="2412.05571",
+    ),
+    Reference(
         "ding2021", 2021, TALK, ("Ding, Frances", "Denain, Jean-Stanislas", "Steinhardt, Jacob"),
         "Grounding Representation Similarity with Statistical Testing",
         "NeurIPS", arxiv="2108.01661",

@@ -523,13 +523,13 @@ def test_large_studies_take_turns_and_can_be_cancelled_while_they_wait(
         raise CancelledError("stop")
 
     monkeypatch.setattr(tasks, "tick", stop)
-    with tasks._taking_turns(10):
-        with tasks._taking_turns(9):
+    with tasks.taking_turns(10):
+        with tasks.taking_turns(9):
             pass  # small ones never wait
-        with pytest.raises(CancelledError), tasks._taking_turns(10):
+        with pytest.raises(CancelledError), tasks.taking_turns(10):
             pass
     assert asked == ["waiting for the other probes"]
-    with tasks._taking_turns(10):
+    with tasks.taking_turns(10):
         pass  # and the turn was given back
 
 
