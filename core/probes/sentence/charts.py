@@ -37,11 +37,12 @@ STEP, WORDS_BAND, POINTS = 20.0, 22.0, 25  # pixels of a level, of half the word
 TALLEST = 84.0  # pixels of the highest arc, so that the drawing fits a screen
 DEPTH_HEIGHT = 56
 LABEL_LETTER, LABEL_GAP = 10, 7.0  # pixels of a label's letters, and of its middle above its arc
+LABELLED_GAP, LABELLED_TALLEST = 30.0, 150.0  # pixels, as GAP and TALLEST, where there are labels
 
 
 def arcs_chart(view: SentenceView) -> Chart:
     """Arcs of the parse above the words, of the prediction below; bars of depth, if predicted."""
-    centres, width = _places(view.words)
+    centres, width = _places(view.words, LABELLED_GAP if view.labels else GAP)
     above = _arcs(view, sorted(view.agreed + view.missed), centres, 1.0)
     below = _arcs(view, sorted(view.agreed + view.invented), centres, -1.0)
     top, bottom = (
@@ -106,11 +107,11 @@ def arc_levels(edges: Edges) -> list[int]:
     return levels
 
 
-def _places(words: tuple[str, ...]) -> tuple[list[float], float]:
-    """Centre of each word, and the total width, in pixels."""
+def _places(words: tuple[str, ...], gap: float) -> tuple[list[float], float]:
+    """Centre of each word, and the total width, in pixels; `gap` is that between words."""
     centres, at = [], 24.0
     for word in shown_words(words):
-        wide = sum(2.0 if ord(letter) > 0x2E7F else 1.0 for letter in word) * LETTER + GAP
+        wide = sum(2.0 if ord(letter) > 0x2E7F else 1.0 for letter in word) * LETTER + gap
         centres.append(at + wide / 2)
         at += max(wide, 30.0)
     return centres, max(at + 24.0, 160.0)
@@ -125,7 +126,8 @@ def _arcs(
     agreed, levels = set(view.agreed), arc_levels(edges)
     heads = view.heads if sign > 0 else view.predicted_heads
     labels = view.gold_labels if sign > 0 else view.labels
-    step = min(STEP, TALLEST / max(levels, default=1))
+    tallest = LABELLED_TALLEST if labels else TALLEST
+    step = min(STEP, tallest / max(levels, default=1))
     for number, ((i, j), level) in enumerate(zip(edges, levels, strict=True)):
         status = AGREED if (i, j) in agreed else MISSED if sign > 0 else INVENTED
         left, right = centres[i] + 4.0, centres[j] - 4.0
