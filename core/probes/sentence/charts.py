@@ -57,8 +57,7 @@ def arcs_chart(view: SentenceView) -> Chart:
     layers: list[Any] = []
     if above or below:
         layers += _arc_layers([*above, *below], x, y, labelled=bool(view.labels))
-    if view.labels:
-        layers += _label_layers([*above, *below], x, y)
+        layers += _label_layers([*above, *below], x, y) if view.labels else []
     layers += [
         Chart(_words_frame(view, centres))
         .mark_text(fontSize=14, baseline="middle")

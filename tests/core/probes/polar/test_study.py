@@ -183,6 +183,9 @@ def test_a_sentence_is_drawn_with_labels_and_arrows(
         for head, label in zip(view.predicted_heads, view.labels, strict=True)
     ]
     assert ranked_sentences(result, model, 1, shortest=3)
+    alone = draw_arcs(result, model, 1, Tree(("Go",), (0,), (True,), labels=("root",)), vectors[:1])
+    assert (alone.predicted_heads, alone.labels, alone.labelled) == ((0,), ("root",), 0)
+    assert arcs_chart(alone).to_dict()
     with pytest.raises(SpecError, match="Choose another"):
         draw_arcs(result, model, 99, tree, vectors)
 
