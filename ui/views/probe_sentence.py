@@ -65,15 +65,13 @@ ARCS_SHOWN = (
     '<p class="small" tabindex="0">The parse is above the words and the prediction below. '
     "Triangles mark the roots. Point at an arc to see its distances.</p>"
 )
-BROWSED = 40  # worst or best sentences to choose from
-BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."
-
-
 ARROWS_SHOWN = (
     '<p class="small" tabindex="0">The parse is above the words and the prediction below. An arrow '
     "points to the dependent; triangles beside the words mark the roots. Point at an arc to see "
     "its labels and distances.</p>"
 )
+BROWSED = 40  # worst or best sentences to choose from
+BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."
 
 
 def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, view: View) -> None:
