@@ -230,7 +230,9 @@ class Pooling:
         import torch
 
         counts = torch.from_numpy(np.maximum(self.pieces, 1).astype(np.float32)).to(states.device)
-        words = torch.zeros(len(self.pieces), states.shape[-1], device=states.device)
+        words = torch.zeros(
+            len(self.pieces), states.shape[-1], dtype=torch.float32, device=states.device
+        )  # named, since loading a model elsewhere in double precision changes the default
         words.index_add_(0, self.into, states.flatten(0, 1)[self.at].float())
         words.div_(counts[:, None])
         return words.cpu().numpy(), states[:, 0].float().cpu().numpy()

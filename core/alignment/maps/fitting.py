@@ -91,11 +91,11 @@ class _Bank:
         )
         self.count = count = len(networks)
         self.places = torch.arange(count)  # of each network in the whole bank
-        self.rate = torch.full((count,), schedule.learning_rate)
-        self.best = torch.full((count,), float("inf"))
+        self.rate = torch.full((count,), schedule.learning_rate, dtype=torch.float32)
+        self.best = torch.full((count,), float("inf"), dtype=torch.float32)
         self.stale = torch.zeros(count, dtype=torch.long)
         self.left = torch.full((count,), schedule.rates)
-        self.running = torch.zeros(count)
+        self.running = torch.zeros(count, dtype=torch.float32)
         self.kept = {name: weight.detach().clone() for name, weight in weights.items()}
         self.done = {
             name: weight.detach().clone() for name, weight in weights.items()
@@ -269,7 +269,7 @@ def _train_portion(
             places = bank.places
             with torch.no_grad():
                 errors = bank.errors(held_x[places], held_y[places])
-            seen = torch.full((2, count), float("nan"))
+            seen = torch.full((2, count), float("nan"), dtype=torch.float32)
             seen[1, places] = errors
             if step:
                 seen[0, places] = bank.running / schedule.check_every
@@ -284,7 +284,9 @@ def _train_portion(
         drawn, targets = (rows_of[bank.places[:, None], chosen] for rows_of in (x, y))
         if schedule.noise:
             falling = schedule.noise * (bank.rate / schedule.learning_rate)[:, None, None]
-            drawn = drawn + falling * torch.randn(drawn.shape[1:], generator=generator)
+            drawn = drawn + falling * torch.randn(
+                drawn.shape[1:], dtype=torch.float32, generator=generator
+            )
         bank.step(bank.errors(drawn, targets), step)
     if kept.long:
         kept.keep(state())

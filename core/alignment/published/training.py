@@ -77,7 +77,7 @@ def draw(kind: str, d: int, count: int, generator: torch.Generator) -> Weights:
                 ("bias", (count, 1, outward), 1 + outward),
             ):
                 weights[f"{part}/{number}/{name}"] = (
-                    torch.randn(shape, generator=generator) * (2 / fans) ** 0.5
+                    torch.randn(shape, dtype=torch.float32, generator=generator) * (2 / fans) ** 0.5
                 )
     return weights
 

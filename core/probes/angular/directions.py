@@ -36,7 +36,7 @@ def one_hot(labels: Int[Tensor, "target edge"], classes: int) -> Float[Tensor, "
         >>> one_hot(torch.tensor([[1, -1]]), 2).tolist()
         [[[0.0, 1.0], [0.0, 0.0]]]
     """
-    marks = torch.zeros(*labels.shape, classes, device=labels.device)
+    marks = torch.zeros(*labels.shape, classes, dtype=torch.float32, device=labels.device)
     return marks.scatter_(2, labels.clamp(min=0)[..., None], (labels >= 0).float()[..., None])
 
 

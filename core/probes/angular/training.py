@@ -187,7 +187,7 @@ def train_polar_bank(
     )  # fmt: skip
     rows = [list(layers).index(probe.layer) for probe in probes]
     maps = torch.from_numpy(bank.maps).double()
-    means = torch.zeros(len(probes), train.classes, maps.shape[1])
+    means = torch.zeros(len(probes), train.classes, maps.shape[1], dtype=torch.float32)
     batches = list(EdgePacker(train, DEV_BATCH).epoch())
     for place, (row, probe) in enumerate(zip(rows, probes, strict=True)):
         sums = sum_angles(

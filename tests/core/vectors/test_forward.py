@@ -173,3 +173,22 @@ def test_batches_are_sorted_and_within_budget() -> None:
     assert forward.plan_batches([], 256) == []
     assert forward.token_budget("cpu", 768) == 256
     assert forward.token_budget("cuda", 768) > forward.token_budget("cpu", 32) > 256
+
+
+def test_words_are_pooled_while_another_thread_loads_a_model_in_double_precision() -> None:
+    """Such a load changes torch's default type for all threads while it lasts."""
+    import torch
+
+    sentence = forward.Subwords([5, 6, 7], [0, 0, 1], 2, 3)
+    pooling = forward.Pooling(
+        [sentence], np.array([0, 2]), np.array([2, 1]), torch.arange(3), torch.tensor([0, 0, 1]),
+        [False],
+    )  # fmt: skip
+    states = torch.arange(6, dtype=torch.float64).reshape(1, 3, 2)
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        words, _ = pooling.pool(states)
+    finally:
+        torch.set_default_dtype(usual)
+    np.testing.assert_array_equal(words, np.array([[1.0, 2.0], [4.0, 5.0]], np.float32))

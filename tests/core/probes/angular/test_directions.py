@@ -100,3 +100,14 @@ def test_sums_of_parts_are_those_of_the_whole() -> None:
     parts = (AngularSums.of(units[:, rows], marks[:, rows]) for rows in (slice(3), slice(3, None)))
     first, second = parts
     torch.testing.assert_close((first + second).loss, angular_loss(units, marks))
+
+
+def test_marks_are_single_whatever_another_thread_makes_the_default() -> None:
+    """Loading a model in double precision changes torch's default while it lasts."""
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        marks = one_hot(LABELS, 3)
+    finally:
+        torch.set_default_dtype(usual)
+    assert torch.equal(marks, one_hot(LABELS, 3))
