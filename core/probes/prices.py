@@ -25,7 +25,8 @@ EPOCHS = 18  # until most probes have converged
 PROJECTED = 1.7e-10  # processor seconds per word, rank and dimension, in double precision
 MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
-ANGLES = 1.6  # a polar probe's training, over that of a distance probe
+POLAR = 2.5  # training of a polar probe but for its angles, over that of a distance probe
+ANGLES = 2.5e-8  # processor seconds per word and rank to turn the edges
 DIRECTED = 6e-5  # processor seconds per sentence of the text to direct and label predicted edges
 FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
@@ -130,8 +131,10 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
 
 def _arcs(spec: ProbeSpec, width: int, words: float, sentences: float) -> float:
     """Processor seconds to train one polar probe and to direct the edges of the test sentences."""
-    bank = _bank(spec, "distance", min(spec.rank, width), width, words)
-    return ANGLES * bank + sentences * (DIRECTED + DRAWN * 0.1 * spec.draws)
+    rank = min(spec.rank, width)
+    bank = POLAR * _bank(spec, "distance", rank, width, words)
+    angles = ANGLES * min(spec.epochs, EPOCHS) * words * rank
+    return bank + angles + sentences * (DIRECTED + DRAWN * 0.1 * spec.draws)
 
 
 def _classifiers(

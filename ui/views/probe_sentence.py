@@ -66,9 +66,8 @@ ARCS_SHOWN = (
     "Triangles mark the roots. Point at an arc to see its distances.</p>"
 )
 ARROWS_SHOWN = (
-    '<p class="small" tabindex="0">The parse is above the words and the prediction below. An arrow '
-    "points to the dependent; triangles beside the words mark the roots. Point at an arc to see "
-    "its labels and distances.</p>"
+    '<p class="small" tabindex="0">The parse is above the words and the prediction below. Arrows '
+    "point to dependents, triangles mark the roots. Point at an arc to see its labels.</p>"
 )
 BROWSED = 40  # worst or best sentences to choose from
 BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."

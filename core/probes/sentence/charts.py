@@ -78,10 +78,10 @@ def arcs_chart(view: SentenceView) -> Chart:
     if view.labels:
         said += f" {view.labelled} have the same head and label."
     arcs = layered(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
-    if view.depths is None:
-        return arcs.properties(description=said).properties(config={"view": {"stroke": None}})
-    both = vconcat(arcs, _depths(view, centres, width), spacing=6, description=said)
-    return both.scales(color="independent", strokeDash="independent").properties(
+    # Also alone one above another: the page gives a single chart a height of its own.
+    depths = [] if view.depths is None else [_depths(view, centres, width)]
+    drawn = vconcat(arcs, *depths, spacing=6, description=said)
+    return drawn.scales(color="independent", strokeDash="independent").properties(
         config={"view": {"stroke": None}}
     )
 
