@@ -48,6 +48,7 @@ from core.probes.polar.text import (
     view_sentence,
 )
 from core.probes.prices import polar_price
+from core.probes.structural.bands import draw_sample
 from core.probes.trees.comparisons import (
     BEST_LAYERS,
     DIFFERENCES,
@@ -66,7 +67,7 @@ from core.probes.trees.planning import (
 )
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.study import notes_of
-from core.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, as_table, draw_sample
+from core.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, as_table
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -77,7 +78,7 @@ from core.text.reading import Text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.probes.trees.tables import Group, Sample
+    from core.probes.structural.bands import Group, Sample
     from core.runs.store import Value
 
 
@@ -240,7 +241,7 @@ def score_table(
     for ref, of_model in groups.items():
         frames += score_rows(ref, REAL, of_model, sample)
         if ("control", ref) in values:
-            control = polar_groups(values["control", ref], sample)
+            control = polar_groups(values["control", ref], sample, control=True)
             frames += score_rows(ref, CONTROL, control, sample)
             frames += score_rows(ref, "", of_model, sample, control=control)
     shown = {name: rivals[name] for name in (POSITION, CHAIN) if name in rivals}

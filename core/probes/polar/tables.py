@@ -1,7 +1,7 @@
 """Tidy tables of a study of polar probes, every number with its band.
 
-Bands are made as in `core.probes.trees.tables`: all rows are scored on the same resamples of the
-test sentences, and the spread over probes, or over draws of control labels, is in the band.
+Bands are made as in `core.probes.structural.bands`: all rows are scored on the same resamples of
+the test sentences, and the spread over probes, or over draws of control labels, is in the band.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.probes.edges.tables import REAL, SELECTIVITY
+from core.probes.structural.bands import Group, Sample
 from core.probes.structural.scores import ratio
-from core.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, Group, Sample, metric_rows
+from core.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, metric_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +35,9 @@ NAMES = {
 UNLAYERED = (POSITION, WINDOW, CHAIN, PARSED)
 
 
-def polar_groups(value: Value, sample: Sample) -> dict[str, Group]:
-    """Scores by metric in percent, of those that a task's output holds."""
+def polar_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:
+    """Scores by metric in percent, of those that a task's output holds; with `control`, of probes
+    on control labels."""
     count = int(np.max(value["draws"])) + 1
     layers = tuple(int(layer) for layer in np.asarray(value["layers"])[::count])
     dev = 100.0 * np.asarray(value.get("dev", np.full(len(layers) * count, np.nan)), np.float64)
@@ -47,13 +49,15 @@ def polar_groups(value: Value, sample: Sample) -> dict[str, Group]:
         below = np.broadcast_to(np.asarray(value["edges"], dtype=np.float64), above.shape)
         points = 100.0 * ratio(above, below).reshape(len(layers), count)
         resampled = 100.0 * ratio(above, below, sample.weights)
-        groups[metric] = Group(
+        group = Group(
             layers,
             layers,
             points,
             resampled.reshape(-1, len(layers), count),
             dev.reshape(len(layers), count).mean(axis=1),
+            bounds=(0.0, 100.0),
         )
+        groups[metric] = group.pooled(shared=control)
     return groups
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
 from core.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
+from core.probes.structural.bands import TWO_DRAWS
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.probes.trees.statements import BEST, SIMILAR, TIED
@@ -151,8 +152,8 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> s
         f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
         f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
         "the test sentences, to each of which a t-distributed error of the mean over probes (and "
-        "over draws of control labels) was added. They are not corrected for the number of layers "
-        "and models. Layers are not "
+        f"over draws of control labels) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
+        "They are not corrected for the number of layers and models. Layers are not "
         "distinguishable from the best one where the interval of the paired difference, 95 % for "
         "all layers of the model together (Bonferroni), is not above 0."
     )
