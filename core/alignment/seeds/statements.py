@@ -157,10 +157,12 @@ def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
 
 
 def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:
-    """What the best map predicts of a second run of the same seed: as much as it could of any
-    model."""
-    best = best_map(methods, words, AGAIN)
+    """What the best map predicts of a second run of the same seed; the best of those that were
+    fitted to it, where that one was not."""
     rows = methods[(methods["group"] == AGAIN) & (methods["words"] == words)]
+    best = best_map(methods, words)
+    if best not in set(rows["method"]):
+        best = best_map(methods, words, AGAIN)
     for _, row in rows[rows["method"] == best].iterrows():
         fact = _predicts(best, row)
         yield Statement(AGAIN, fact.verdict, fact.estimate, baseline=best)

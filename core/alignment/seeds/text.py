@@ -14,6 +14,7 @@ from core.alignment.seeds.statements import (
     HIGHEST,
     LAYERS,
     LOWEST,
+    PREDICTS,
     PREDICTS_NOTHING,
     SECOND,
     SEEN,
@@ -70,6 +71,9 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
         f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the variance of "
         "the other model's vectors"
     )
+    again = find(facts, AGAIN, best.subject)
+    if again is not None and again.verdict == PREDICTS:
+        text += f", {amount(again)} of a second run's"
     window = find(facts, WINDOW)
     if window is not None and window.verdict != PREDICTS_NOTHING:
         return (
@@ -85,14 +89,12 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
 
 
 def again_sentence(facts: Sequence[Statement]) -> str:
-    """What the best map predicts of a second run of the same seed; "" without one."""
+    """What the best map of a second run of the same seed predicts, if it is not the best of all,
+    which the first sentence says; else ""."""
     fact = next((fact for fact in facts if fact.subject == AGAIN), None)
-    if fact is None or fact.estimate is None or fact.verdict == PREDICTS_NOTHING:
+    if fact is None or fact.baseline == facts[0].subject:
         return ""
-    return (
-        f"Of a second run of the same seed, {named(fact.baseline)} predicts "
-        f"{fact.estimate.value_text}."
-    )
+    return f"Of a second run's vectors, {named(fact.baseline)} predicts {amount(fact)}."
 
 
 def gain_sentence(facts: Sequence[Statement]) -> str:

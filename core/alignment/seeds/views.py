@@ -47,7 +47,7 @@ GRID, PAIRS, SPACE, TRAINING = "Layer into layer", "Pair by pair", "The space", 
 SCALE = "0 is perfect, 1 no better than the mean."
 HOW_TO_READ = {
     METHOD: f"Across is the share of variance not predicted: {SCALE} Boxes are pairs and layers, "
-    "diamonds means; circles are a second run of the seed.",
+    "diamonds means.",
     LAYER: f"Height is the share of variance left unexplained: {SCALE} Grey lines are controls, "
     "bands 95 %.",
     GAINS: "Height is how many points of variance one prediction explains beyond another: 0 is no "

@@ -47,6 +47,7 @@ from core.alignment.seeds.views import pairs_sentence
 from core.alignment.stitching import study as stitching
 from core.commands import main as cli
 from core.errors import ModelError, SpecError
+from core.results.estimates import Estimate
 from core.results.statements import Statement
 from tests.core.alignment.conftest import LABELLED, WORDS, save_classifier
 
@@ -112,7 +113,12 @@ def test_a_second_run_of_the_seed_stands_beside_every_map_as_its_ceiling(
     assert fact.verdict == PREDICTS
     assert fact.estimate is not None
     assert fact.estimate.value == pytest.approx(1 - second[fact.baseline])
-    assert again_sentence(result.statements) in result.headline
+    best = result.statements[0].subject
+    assert fact.baseline == best
+    assert f"{fact.estimate.value_text} of a second run's" in result.headline
+    others = [Statement("mlp", PREDICTS, Estimate(0.9, kind="per cent")), *result.statements]
+    assert f"predicts {fact.estimate.value_text}" in again_sentence(others)
+    assert again_sentence(result.statements) == again_sentence(alone.statements) == ""
     between = result.tables["differences"].query("group == @AGAIN and other_group == 'models'")
     ridge = between[(between["method"] == "ridge") & (between["words"] == "all")].iloc[0]
     assert ridge["difference"] == pytest.approx(second["ridge"] - first["ridge"])
