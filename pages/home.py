@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.models import zoo_models
+from core.models.zoo import read_adapters
 from ui.frame import shell
 from ui.home.examples import show_examples
 from ui.home.included import included_table
@@ -43,7 +44,7 @@ with st.container(width=shell.PROSE):
         "`hub:organisation/name` from the Hugging Face Hub, or a folder on your computer."
     )
 if entries := zoo_models():
-    st.table(included_table(entries), border="horizontal", hide_index=True)
+    st.table(included_table([*entries, *read_adapters()]), border="horizontal", hide_index=True)
 else:
     st.info(
         "No models are included in this installation. Train them with `make zoo`, or use models "

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from core.errors import ModelError
-from core.models.zoo import find_problems, read_manifest, zoo_folder
+from core.models.zoo import find_problems, read_adapters, read_manifest, zoo_folder
 from core.text.shipping import ship_demo
 
 COLUMNS = (
@@ -29,7 +29,7 @@ RIGHT = {"steps", "score", "baseline", "parameters"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
-    listing = actions.add_parser("list", help="list the included models as a table")
+    listing = actions.add_parser("list", help="list the included models and adapters as a table")
     listing.add_argument("--json", action="store_true", help="write the manifest's entries as JSON")
     actions.add_parser("public", help="list sets of public models, their size and their commands")
     actions.add_parser("verify", help="check the hash of every file and load every model")
@@ -63,7 +63,7 @@ def main(arguments: argparse.Namespace) -> int:
         print(public())
         return 0
     folder = zoo_folder()
-    entries = read_manifest(folder)
+    entries = [*read_manifest(folder), *read_adapters(folder)]
     if not entries:
         raise ModelError(
             f"There are no included models in {folder}: manifest.json is missing. Train them with "

@@ -16,6 +16,7 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
+from core.models.files.adapters import is_adapter
 from core.models.files.memory import remembered_folder
 from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
@@ -231,6 +232,7 @@ class Restoring:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ModelError) and self.ref.kind == "zoo":
+        damaged = isinstance(error, ModelError) and self.ref.kind == "zoo"
+        if damaged and not is_adapter(locate(self.ref)):  # an adapter is intact, but no model
             problem = str(error).split(": ")[0]
             raise ModelError(f"{problem}: {how_to_restore(self.ref)}.") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core.errors import SpecError
 from core.models.describing import zoo_models
+from core.models.files.adapters import is_adapter
 from core.models.files.checkpoints import ADAPTER, CONFIG
 from core.models.hub.revisions import MAIN, matching_revisions
 from core.models.references import PATTERN, is_of_revisions, parse_ref
@@ -41,7 +42,9 @@ def matching_refs(
     if kind == "zoo":
         included = [str(entry["ref"]) for entry in zoo_models() if not entry.get("second_run_of")]
         included = included or [
-            f"zoo:{folder.name}" for folder in sorted((zoo_folder() / "models").glob("*"))
+            f"zoo:{folder.name}"
+            for folder in sorted((zoo_folder() / "models").glob("*"))
+            if not is_adapter(folder)
         ]
         refs = [ref for ref in included if fnmatchcase(ref, text)]
     elif kind == "path":

@@ -1,6 +1,8 @@
 """The included models: their folder, their manifest, and whether every file is intact.
 
-Nothing here imports torch or transformers but `open_model`, which the check of the models needs.
+Adapters stand beside the models, in a list of their own: they have an update and no weights, so
+that no page but that of weights reads them, and none by default. Nothing here imports torch or
+transformers but `open_model`, which the check of the models needs.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
+from core.models.files.adapters import ADAPTER_WEIGHTS, is_adapter, read_adapter
 from core.models.files.memory import remembered
 
 MANIFEST = "manifest.json"
+MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
 BESIDE = Path(__file__).resolve().parents[2] / "zoo"
 
 
@@ -40,19 +45,32 @@ def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
     Raises:
         ModelError: If the manifest exists and cannot be read.
     """
+    return _read(folder, MODELS)
+
+
+def read_adapters(folder: Path | None = None) -> list[dict[str, Any]]:
+    """Read the manifest's entries of LoRA adapters, as `read_manifest` those of models.
+
+    Raises:
+        ModelError: As `read_manifest`.
+    """
+    return _read(folder, ADAPTERS)
+
+
+def _read(folder: Path | None, kind: str) -> list[dict[str, Any]]:
     path = (folder or zoo_folder()) / MANIFEST
     if not path.is_file():
         return []
     try:
-        return [dict(entry) for entry in _entries(path)]
+        return [dict(entry) for entry in _entries(path)[kind]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read ({error}). {_restore(path)}") from error
 
 
 @remembered
-def _entries(path: Path) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf8"))["models"]
-    return entries
+def _entries(path: Path) -> dict[str, list[dict[str, Any]]]:
+    content = json.loads(path.read_text(encoding="utf8"))
+    return {MODELS: content[MODELS], ADAPTERS: content.get(ADAPTERS, [])}
 
 
 def second_run(ref: str) -> str:
@@ -83,9 +101,11 @@ def find_problems(
 ) -> list[Problem]:
     """Check every file's sha256 and open every model; return an empty list if all are intact.
 
+    An adapter is opened with the base that its entry names.
+
     Args:
         folder: Folder of the included models.
-        entries: Entries of its manifest.
+        entries: Entries of its manifest, of models and of adapters.
         tick: Called with each model's reference after its check.
     """
     problems = []
@@ -96,9 +116,7 @@ def find_problems(
             if (sentence := _check_file(folder / "models" / str(entry["name"]) / name, str(digest)))
         ]
         if not damaged:
-            sentence = _check_opens(
-                folder / "models" / str(entry["name"]), int(entry["parameters"])
-            )
+            sentence = _check_opens(folder / "models", entry)
             damaged = [Problem(str(entry["ref"]), sentence)] if sentence else []
         problems += damaged
         tick(str(entry["ref"]))
@@ -140,6 +158,24 @@ def open_model(folder: Path) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
+def open_adapter(folder: Path, base: Path) -> int:
+    """Match an adapter's factors with its base's matrices; return its number of parameters.
+
+    Raises:
+        ModelError: If it is damaged, or the factors are not those of this base.
+    """
+    from core.models.files.checkpoints import read_config
+    from core.models.files.safetensors import LocalFile
+    from core.models.weights.adapters import Adapter, match_adapter
+    from core.models.weights.tensors import open_checkpoint, open_folder
+
+    factors = open_checkpoint(folder.name, {}, [LocalFile(folder / ADAPTER_WEIGHTS)])
+    match_adapter(
+        open_folder(base.name, base, read_config(base)), Adapter(read_adapter(folder), factors)
+    )
+    return sum(math.prod(entry.shape) for entry in factors.entries.values())
+
+
 def _check_file(path: Path, digest: str) -> str | None:
     if not path.is_file():
         return f"{path} is missing. {_restore(path)}"
@@ -151,9 +187,13 @@ def _check_file(path: Path, digest: str) -> str | None:
     return None if actual == digest else damaged
 
 
-def _check_opens(folder: Path, parameters: int) -> str | None:
+def _check_opens(models: Path, entry: dict[str, Any]) -> str | None:
+    folder, parameters = models / str(entry["name"]), int(entry["parameters"])
     try:
-        counted = open_model(folder)
+        if is_adapter(folder):
+            counted = open_adapter(folder, models / str(entry["base"]).partition(":")[2])
+        else:
+            counted = open_model(folder)
     except (ModelError, OSError, ValueError, RuntimeError) as error:
         return f"{folder} cannot be opened ({error}). {_restore(folder)}"
     if counted != parameters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from core.models.zoo import read_manifest, zoo_folder
+from core.models.zoo import read_adapters, read_manifest, zoo_folder
 from docs.make.studies import plain
 from zoo.recipe.cards import TASKS
 
@@ -13,12 +13,12 @@ METRICS = {"held_out_loss": "masked-token loss", "accuracy": "accuracy", "UAS": 
 
 
 def models_table() -> str:
-    """Write one row a model: reference, base, task, training, scores, licence of its data."""
+    """Write one row a model or adapter: reference, base, task, training, scores, data's licence."""
     rows = [
         "| model | base | task | training | held-out score | baseline | licence of the data |",
         "|---|---|---|---|---|---|---|",
     ]
-    for entry in read_manifest():
+    for entry in (*read_manifest(), *read_adapters()):
         base = f"`{entry['base']}`" if entry["base"] else "none"
         parts = [
             f"`{entry['ref']}`", base, TASKS[entry["task"]], _training(entry),
@@ -30,10 +30,12 @@ def models_table() -> str:
 
 
 def _training(entry: dict[str, Any]) -> str:
-    """Say steps, tokens, and what was special: frozen layers, another learning rate."""
+    """Say steps, tokens, and what was special: frozen layers, factors, another learning rate."""
     parts = [f"{entry['steps']:,} steps, {entry['tokens'] / 1e6:.2g} million tokens"]
     if entry["frozen"]:
         parts.append(f"embeddings and layers 1 to {entry['frozen']} frozen")
+    if rank := entry["settings"].get("rank"):
+        parts.append(f"LoRA of rank {rank}")
     if entry["dose"] not in (None, 1.0):
         parts.append(f"{entry['dose']:.2g} times the learning rate")
     return "; ".join(parts)
@@ -52,7 +54,7 @@ def cards_page() -> str:
         "# Model cards",
         "Every included model has a card beside its weights. These are all of them.",
     ]
-    for entry in read_manifest():
+    for entry in (*read_manifest(), *read_adapters()):
         card = (zoo_folder() / "models" / entry["name"] / "README.md").read_text(encoding="utf8")
         parts.append(re.sub(r"^#", "##", card.strip(), flags=re.MULTILINE))
     return "\n\n".join(parts) + "\n"

@@ -58,6 +58,8 @@ def _recipe(entry: dict[str, Any]) -> str:
     frozen, dose = entry.get("frozen") or 0, entry.get("dose") or 1
     if frozen:
         return f", lowest {frozen} layers frozen"
+    if "rank" in (entry.get("settings") or {}):
+        return ", LoRA adapters"
     return ", another learning rate" if dose != 1 else ""
 
 

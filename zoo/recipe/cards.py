@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RecipeError
+from core.models.files.checkpoints import SAFETENSORS
 
 TASKS = {
     "masked-lm": "masked-token prediction",
@@ -54,6 +55,8 @@ def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
 
 
 def _what(entry: dict[str, Any]) -> list[str]:
+    if "rank" in entry["settings"]:
+        return _adapter(entry)
     size = (
         f"{entry['parameters']:,} parameters, 16-bit floats (fp16) in safetensors, "
         f"{entry['bytes'] / 1e6:.1f} MB"
@@ -88,6 +91,21 @@ def _second(entry: dict[str, Any]) -> str:
         f"became over {entry['steps']:,} steps. As far as two models of one seed differ, a "
         "difference between seeds says nothing."
     )
+
+
+def _adapter(entry: dict[str, Any]) -> list[str]:
+    rank, alpha = entry["settings"]["rank"], entry["settings"]["alpha"]
+    return [
+        f"A LoRA adapter of rank {rank} of {entry['base']}, trained on "
+        f"{TASKS.get(entry['task'], entry['task'])}; {entry['parameters']:,} parameters, 16-bit "
+        f"floats (fp16) in PEFT's format, {entry['bytes'] / 1e6:.2g} MB.",
+        "Every matrix of attention and of the feed-forward part has factors; its update is "
+        f"{alpha / rank:g} times their product. Biases, layer norms and embeddings are the base's. "
+        "The task head is saved with the factors, and its configuration beside them "
+        "(`config.json`).",
+        "The weights page compares an adapter with its base as it is; it is no model that other "
+        "pages could run.",
+    ]
 
 
 def _early(entry: dict[str, Any]) -> str:
@@ -185,5 +203,11 @@ def _making(entry: dict[str, Any]) -> list[str]:
     return [
         f"`make zoo`; {seen}. Settings: {settings}.",
         "",
-        f"sha256 of model.safetensors: `{entry['sha256']}`",
+        f"sha256 of {_weights(entry)}: `{entry['sha256']}`",
     ]
+
+
+def _weights(entry: dict[str, Any]) -> str:
+    """Name the file of weights, whose hash the entry gives."""
+    files = entry.get("files", {}).items()
+    return next((name for name, digest in files if digest == entry["sha256"]), SAFETENSORS)

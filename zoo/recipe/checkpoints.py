@@ -17,6 +17,8 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from core.errors import RecipeError
+from core.models.files.adapters import ADAPTER_WEIGHTS
+from core.models.files.checkpoints import SAFETENSORS
 from zoo.recipe.objectives import ReplacedTokens
 from zoo.recipe.pretrain import Pretraining, new_model
 from zoo.recipe.states import read_tensors
@@ -102,23 +104,48 @@ def write_model(
     Raises:
         RecipeError: If a weight is not finite in fp16 or the folder cannot be written.
     """
-    tensors = rounded(model)
-    config = model.config.to_dict()  # type: ignore[operator,union-attr]
-    name = config_extra.pop("architecture", type(model).__name__)
-    config |= {"architectures": [name], "dtype": "float32", "_name_or_path": "", **config_extra}
-    config.pop("_name_or_path")
+    files = {"config.json": config_of(model, **config_extra)}
+    files |= {} if record is None else {RECORD: record}
+    write_folder(out, SAFETENSORS, rounded(model), files, tokenizer)
+
+
+def config_of(model: torch.nn.Module, **extra: Any) -> dict[str, Any]:
+    """Return what `config.json` says of a model; `extra` replaces or adds entries."""
+    config = dict(model.config.to_dict())  # type: ignore[operator,union-attr]
+    name = extra.pop("architecture", type(model).__name__)
+    config |= {"architectures": [name], "dtype": "float32", **extra}
+    config.pop("_name_or_path", None)
+    return config
+
+
+def write_folder(
+    out: Path,
+    weights: str,
+    tensors: dict[str, torch.Tensor],
+    files: dict[str, Any],
+    tokenizer: Path | None = None,
+) -> None:
+    """Write a folder of weights and JSON files; whole or not at all.
+
+    Args:
+        weights: Name of the file that `tensors` go to.
+        files: Contents by name.
+        tokenizer: Folder whose tokenizer files are copied.
+
+    Raises:
+        RecipeError: If the folder cannot be written.
+    """
     partial = out.with_name(out.name + ".partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        save_file(tensors, partial / "model.safetensors", metadata={"format": "pt"})
-        (partial / "model.safetensors").chmod(0o644)  # safetensors makes it private
-        write_json(partial / "config.json", config)
-        for file in (*TOKENIZER_FILES, *OTHER_TOKENIZER_FILES):
-            if (tokenizer / file).is_file():
+        save_file(tensors, partial / weights, metadata={"format": "pt"})
+        (partial / weights).chmod(0o644)  # safetensors makes it private
+        for name, content in files.items():
+            write_json(partial / name, content)
+        for file in (*TOKENIZER_FILES, *OTHER_TOKENIZER_FILES) if tokenizer else ():
+            if tokenizer and (tokenizer / file).is_file():
                 shutil.copyfile(tokenizer / file, partial / file)
-        if record is not None:
-            write_json(partial / RECORD, record)
         if out.exists():
             shutil.rmtree(out)
         partial.replace(out)
@@ -168,13 +195,19 @@ def write_json(path: Path, content: Any) -> None:
 def read_record(folder: Path) -> dict[str, Any] | None:
     """Read `training.json` of a finished model folder; None if there is none that can be read."""
     path = folder / RECORD
-    if not path.is_file() or not (folder / "model.safetensors").is_file():
+    if not path.is_file() or weights_of(folder) is None:
         return None
     try:
         record = json.loads(path.read_text(encoding="utf8"))
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def weights_of(folder: Path) -> Path | None:
+    """Find the weights of a finished folder, a model's or an adapter's; None if there are none."""
+    paths = (folder / SAFETENSORS, folder / ADAPTER_WEIGHTS)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:

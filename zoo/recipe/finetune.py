@@ -27,8 +27,9 @@ from core.models.loading.heads import HEAD_KEY, ArcParser
 from core.models.zoo import file_digest
 from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
 from zoo.recipe.checkpoints import read_record, write_model
+from zoo.recipe.lora import add_factors, write_adapter
 from zoo.recipe.scores import METRICS, forward, majority_baseline, score_model
-from zoo.recipe.settings import Finetuning
+from zoo.recipe.settings import Finetuning, LowRank
 from zoo.recipe.tasks import Kind, TaskData
 
 Report = Callable[[str], None]
@@ -46,6 +47,8 @@ def finetune(
     report: Report = lambda line: None,
 ) -> dict[str, Any]:
     """Fine-tune the model in `base` on `task` and write it, with its head and its record, to `out`.
+
+    Settings of an adapter train and write its factors alone.
 
     A folder that holds the same run is kept, so that an interrupted list of runs resumes.
 
@@ -75,6 +78,8 @@ def finetune(
     tokenizer = AutoTokenizer.from_pretrained(base, trust_remote_code=False)
     torch.manual_seed(settings.seed)
     model = new_task_model(base, task, settings)
+    if isinstance(settings, LowRank):
+        add_factors(model, settings)
     began = time.monotonic()
     items = encode_task(tokenizer, task, task.train, settings.max_length)
     pad = tokenizer.pad_token_id
@@ -100,7 +105,8 @@ def finetune(
         "tokens": tokens,
         "seconds": round(time.monotonic() - began, 1),
     }
-    write_task_model(model.cpu(), task, settings, base, out, record)
+    write = write_adapter if isinstance(settings, LowRank) else write_model
+    write(model.cpu(), base, out, record, **_config_of_task(model, task, settings))
     name, value = next(iter(scores.items()))
     report(
         f"{out.name}: {name} {value:.3f} against {record['baseline']['score']:.3f}, "
@@ -311,11 +317,9 @@ def task_loss(model: Any, kind: Kind, tensors: dict[str, Tensor]) -> Tensor:
     return functional.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=IGNORED)
 
 
-def write_task_model(
-    model: Any, task: TaskData, settings: Finetuning, base: Path, out: Path, record: dict[str, Any]
-) -> None:
-    """Save body and head; a parser's body stays what `AutoModel` opens, its head is named in the
-    config."""
+def _config_of_task(model: Any, task: TaskData, settings: Finetuning) -> dict[str, Any]:
+    """Say in the configuration what was trained; a parser's body stays what `AutoModel` opens, its
+    head is named beside it."""
     extra: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     extra = {name: value for name, value in extra.items() if hasattr(model.config, name)}
     if task.kind == "arcs":
@@ -323,7 +327,7 @@ def write_task_model(
             HEAD_KEY: {"kind": "arc", "size": settings.arc_size},
             "architecture": type(model.body).__name__,
         }
-    write_model(model, base, out, record, **extra)
+    return extra
 
 
 def _digest(base: Path) -> str:

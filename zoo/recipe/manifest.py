@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RecipeError
-from core.models.zoo import MANIFEST, file_digest
-from zoo.recipe.checkpoints import TOKENIZER_FILES, read_record, write_json
+from core.models.files.adapters import ADAPTER_WEIGHTS, is_adapter
+from core.models.files.checkpoints import ADAPTER, CONFIG, SAFETENSORS
+from core.models.zoo import ADAPTERS, MANIFEST, MODELS, file_digest
+from zoo.recipe.checkpoints import TOKENIZER_FILES, read_record, weights_of, write_json
 
-HASHED = ("model.safetensors", "config.json", *TOKENIZER_FILES)
+HASHED = (SAFETENSORS, ADAPTER_WEIGHTS, ADAPTER, CONFIG, *TOKENIZER_FILES)
 ORDER = ("masked-lm", "nli", "sentiment", "subjectivity", "question", "pos", "parse")
 
 
 def write_manifest(out: Path) -> list[dict[str, Any]]:
-    """Write `out/manifest.json` from the model folders that are there; returns its entries.
+    """Write `out/manifest.json` from the folders that are there; returns the entries, of models and
+    then of adapters.
 
     Raises:
         RecipeError: If there is no finished model, or the file cannot be written.
@@ -30,9 +33,13 @@ def write_manifest(out: Path) -> list[dict[str, Any]]:
     ]
     if not records:
         raise RecipeError(f"There is no finished model in {out / 'models'}; run the recipe first.")
-    entries = sorted((manifest_entry(folder, record) for folder, record in records), key=_place)
-    write_json(out / MANIFEST, {"format": 1, "models": entries})
-    return entries
+    listed: dict[str, list[dict[str, Any]]] = {MODELS: [], ADAPTERS: []}
+    for folder, record in records:
+        kind = ADAPTERS if is_adapter(folder) else MODELS
+        listed[kind].append(manifest_entry(folder, record))
+    listed = {kind: sorted(entries, key=_place) for kind, entries in listed.items()}
+    write_json(out / MANIFEST, {"format": 1, **listed})
+    return [*listed[MODELS], *listed[ADAPTERS]]
 
 
 def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
@@ -44,7 +51,13 @@ def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     a fine-tune's (None for a pretrained model): lowest layers that did not train, with the
     embeddings, and the rate relative to the one that all tasks share. `tokens` counts what the
     training saw.
+
+    Raises:
+        RecipeError: If the folder holds no weights.
     """
+    weights = weights_of(folder)
+    if weights is None:
+        raise RecipeError(f"{folder} holds no weights; delete it and run the recipe again.")
     scores = record["scores"]
     metric = record["metric"]
     pretrained = record["task"] == "masked-lm"
@@ -74,9 +87,9 @@ def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
         "examples": record.get("examples"),
         "settings": settings,
         "seconds": record.get("seconds"),
-        "parameters": count_parameters(folder / "model.safetensors"),
-        "bytes": (folder / "model.safetensors").stat().st_size,
-        "sha256": file_digest(folder / "model.safetensors"),
+        "parameters": count_parameters(weights),
+        "bytes": weights.stat().st_size,
+        "sha256": file_digest(weights),
         "files": {name: file_digest(folder / name) for name in HASHED if (folder / name).is_file()},
     }
 
@@ -104,5 +117,6 @@ def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
         entry["frozen"] > 0 or entry["dose"] != 1,
         entry["base"],
         entry["frozen"],
+        entry["settings"].get("rank", 0),
         entry["name"],
     )

@@ -1,5 +1,5 @@
-"""The stages of the recipe, each skipped if its result exists: text, seeds, fine-tunes, parser,
-manifest.
+"""The stages of the recipe, each skipped if its result exists: text, seeds, fine-tunes, adapters,
+parser, manifest.
 
 Work in progress (encoded text, checkpoints) is kept in a work folder; only finished models enter
 the output folder.
@@ -22,9 +22,10 @@ import numpy as np
 from core.errors import RecipeError
 from zoo.recipe.checkpoints import TOKENIZER_FILES, write_json
 from zoo.recipe.countdown import FINETUNING_STEP, PARSER_STEP, PRETRAINING_TOKENS, Countdown
-from zoo.recipe.plan import AGAIN, Plan, Run, finetune_runs
+from zoo.recipe.plan import AGAIN, Plan, Run, adapter_runs, finetune_runs
 from zoo.recipe.quick import QUICK_PRETRAINING, quick_task
-from zoo.recipe.tasks import BOX_TASKS, TaskData, find_treebank, read_task
+from zoo.recipe.settings import Finetuning, adapter_settings, run_settings
+from zoo.recipe.tasks import TaskData, find_treebank, read_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
 
 Report = Callable[[str], None]
@@ -72,12 +73,16 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
         * pretraining(plan, 0).tokens_per_step
         / PRETRAINING_TOKENS
     )
-    runs = finetune_runs(plan)
     seeds = [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)]
     return {
         "pretrain": seeds if plan.quick else [*seeds, Job(_pretrain_again, (plan,), seconds)],
         "finetune": [
-            Job(_finetune_run, (plan, run), _finetune_steps(plan) * FINETUNING_STEP) for run in runs
+            Job(_finetune_run, (plan, run), run_steps(plan, run) * FINETUNING_STEP)
+            for run in finetune_runs(plan)
+        ],
+        "adapters": [
+            Job(_finetune_run, (plan, run), run_steps(plan, run) * FINETUNING_STEP)
+            for run in adapter_runs(plan)
         ],
         "parser": [Job(make_parser, (plan,), _parser_settings(plan).steps * PARSER_STEP)],
     }
@@ -243,10 +248,9 @@ def _finetune_run(
     plan: Plan, run: Run, report: Report = lambda line: print(line, flush=True)
 ) -> bool:
     from zoo.recipe.finetune import finetune, finished_run
-    from zoo.recipe.settings import run_settings
 
     base, out = plan.out / "models" / f"seed-{run.base_seed}", plan.out / "models" / run.name
-    settings = run_settings(run.task, run.run, plan.quick, frozen=run.frozen, dose=run.dose)
+    settings = settings_of(plan, run)
     ref = f"zoo:{base.name}"
     if finished_run(base, ref, run.task, settings, out) is not None:
         report(f"{run.name}: already there")
@@ -255,10 +259,16 @@ def _finetune_run(
     return True
 
 
-def _finetune_steps(plan: Plan) -> int:
-    from zoo.recipe.settings import run_settings
+def settings_of(plan: Plan, run: Run) -> Finetuning:
+    """Return the settings of one fine-tune or adapter."""
+    if run.rank:
+        return adapter_settings(run.task, run.rank, plan.quick)
+    return run_settings(run.task, run.run, plan.quick, frozen=run.frozen, dose=run.dose)
 
-    settings = run_settings(BOX_TASKS[0], 0, plan.quick)
+
+def run_steps(plan: Plan, run: Run) -> int:
+    """Count the steps of a fine-tune or adapter, about."""
+    settings = settings_of(plan, run)
     return settings.steps or (settings.train_limit or 0) // settings.batch
 
 

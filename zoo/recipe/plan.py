@@ -8,11 +8,12 @@ from pathlib import Path
 from zoo.recipe.quick import QUICK_TASKS
 from zoo.recipe.tasks import BOX_TASKS
 
-STAGES = ("text", "pretrain", "finetune", "parser", "manifest")
+STAGES = ("text", "pretrain", "finetune", "adapters", "parser", "manifest")
 # steps of seed 0 that are shipped: its initialisation, then log-spaced
 SNAPSHOTS = (0, 50, 200, 800, 3200)
 AGAIN = "seed-0-again"  # the recipe of seed 0 run a second time, with other kernels
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
+ADAPTED, RANKS = ("sentiment", "parse"), (1, 8, 64)  # tasks and ranks of adapters
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Run:
         run: Draws its head and the order of its data.
         frozen: Lowest layers that do not train, with the embeddings.
         dose: Factor on the common rate.
+        rank: Of an adapter's factors; 0 for a fine-tune of all weights.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Run:
     run: int = 0
     frozen: int = 0
     dose: float = 1.0
+    rank: int = 0
 
 
 KNOWN_TRUTHS = (
@@ -85,3 +88,12 @@ def finetune_runs(plan: Plan) -> list[Run]:
         Run(f"{across}-0-from-seed-{seed}", across, base_seed=seed) for seed in range(1, plan.seeds)
     ]
     return runs if demo else [*runs, *KNOWN_TRUTHS]
+
+
+def adapter_runs(plan: Plan) -> list[Run]:
+    """List every adapter of seed 0: each rank of each task, or a single small one."""
+    if plan.quick and plan.data is None:
+        tasks, ranks = plan.tasks[-1:], RANKS[:1]
+    else:
+        tasks, ranks = ADAPTED, RANKS
+    return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for task in tasks for rank in ranks]

@@ -47,8 +47,31 @@ class Finetuning:
     test_limit: int | None = None
 
 
+@dataclass(frozen=True)
+class LowRank(Finetuning):
+    """How a LoRA adapter is trained.
+
+    Attributes:
+        rank: Of the factors.
+        alpha: Numerator of their scaling, alpha / rank.
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+
+
 COMMON = Finetuning(steps=600, epochs=None, learning_rate=5e-4)
 """The common training settings of the included tasks."""
+
+ADAPTER_TRAINING = {  # task, rank -> rate, steps
+    ("parse", 1): (1e-2, 1200),
+    ("parse", 8): (5e-3, 1200),
+    ("parse", 64): (3e-3, 900),
+    ("sentiment", 1): (1e-2, 600),
+    ("sentiment", 8): (3e-3, 600),
+    ("sentiment", 64): (2e-3, 600),
+}
+QUICK_RATE = 5e-3
 
 HUB_SETTINGS = {
     "mnli": Finetuning(epochs=3, learning_rate=3e-5, dropout=0.1),
@@ -67,3 +90,10 @@ def run_settings(
         if quick
         else settings
     )
+
+
+def adapter_settings(task: str, rank: int, quick: bool = False) -> LowRank:
+    """Return the settings of an adapter of this rank; a few steps when quick."""
+    rate, steps = ADAPTER_TRAINING[task, rank] if not quick else (QUICK_RATE, None)
+    shared = LowRank(steps=steps, epochs=None, learning_rate=rate, rank=rank, alpha=2.0 * rank)
+    return replace(shared, epochs=1.0, train_limit=64, test_limit=32) if quick else shared

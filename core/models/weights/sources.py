@@ -139,7 +139,7 @@ def _commit(identity: str) -> str:
 def _adapter_folder(ref: str) -> Path | None:
     """Find the folder of a reference, if it holds an adapter."""
     parsed = parse_ref(ref)
-    if parsed.kind != "path" or parsed.random:
+    if parsed.kind == "hub" or parsed.random:
         return None
     folder = locate(parsed)
     return folder if adapters.is_adapter(folder) else None

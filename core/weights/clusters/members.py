@@ -25,6 +25,7 @@ from core.models.hub import listing as hub_listing
 from core.models.hub.presets import PRESETS
 from core.models.patterns import matching_refs
 from core.models.references import PATTERN
+from core.models.zoo import read_adapters
 from core.runs.runner import tick
 from core.weights.clusters.notice_text import (
     describe_named_data,
@@ -220,7 +221,11 @@ def _expand(pattern: str, base: str) -> list[Member]:
         return [_describe(str(parse_ref(pattern)), base)]
     if pattern.startswith("zoo:"):
         tuned = [_from_manifest(entry) for entry in fine_tunes()]
-        matches = [member for member in tuned if fnmatchcase(member.ref, pattern)]
+        adapters = [_from_manifest(entry) for entry in read_adapters()]
+        # adapters are named on purpose: what stands for fine-tunes does not stand for them too
+        matches = [member for member in tuned if fnmatchcase(member.ref, pattern)] or [
+            member for member in adapters if fnmatchcase(member.ref, pattern)
+        ]
         if not matches:
             have = ", ".join(member.ref for member in tuned[:6]) or "none"
             raise SpecError(
@@ -237,7 +242,8 @@ def _describe(ref: str, base: str) -> Member:
     if ref == base:
         raise SpecError(f"{ref} is the base itself; choose its fine-tunes.")
     if parsed.kind == "zoo":
-        entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
+        listed = [*zoo_models(), *read_adapters()]
+        entry = next((entry for entry in listed if entry.get("ref") == ref), None)
         if entry is None:
             return Member(ref, base, task=_guess(parsed.name))
         if not entry.get("base") or entry.get("task") == PRETRAINING:

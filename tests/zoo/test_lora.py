@@ -1,0 +1,190 @@
+"""Adapters train factors alone, are written as PEFT writes them, and stand apart in the manifest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from core.errors import RecipeError
+from core.models.files.adapters import read_adapter
+from core.models.weights.sources import identify
+from core.models.zoo import find_problems, read_adapters, read_manifest
+from core.weights.clusters.members import EVERY, find_members
+from core.weights.clusters.tasks import deltas_of, open_pair
+from tests.zoo.made_up import write_task, write_treebank
+from zoo.recipe.cards import write_cards
+from zoo.recipe.finetune import finetune
+from zoo.recipe.lora import TARGETS, LowRankLinear, add_factors
+from zoo.recipe.manifest import write_manifest
+from zoo.recipe.plan import ADAPTED, RANKS, Plan, adapter_runs
+from zoo.recipe.settings import ADAPTER_TRAINING, Finetuning, LowRank, adapter_settings
+from zoo.recipe.tasks import TaskData, read_task
+
+SETTINGS = LowRank(epochs=3, learning_rate=2e-3, batch=4, rank=2, alpha=4.0)
+
+
+@pytest.fixture(scope="module")
+def made_tasks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, TaskData]:
+    """A sentence task and a parsing task, from made-up examples."""
+    folder = tmp_path_factory.mktemp("tasks")
+    data, trees = write_task(folder / "tasks"), write_treebank(folder / "trees")
+    return {name: read_task(name, data, trees) for name in ("sentiment", "parse")}
+
+
+@pytest.fixture(scope="module")
+def box(
+    tiny_base: Path, made_tasks: dict[str, TaskData], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A box of a seed, a fine-tune and an adapter of each task."""
+    folder = tmp_path_factory.mktemp("box")
+    models = folder / "models"
+    shutil.copytree(tiny_base, models / "seed-0")
+    record = {
+        "task": "masked-lm", "kind": "masked-lm", "metric": "held_out_loss", "data": "novels",
+        "scores": {"held_out_loss": 4.0, "masked_accuracy": 0.3}, "baseline": {"score": 5.0, "unigram": 6.0}, "steps": 1,
+        "settings": {"seed": 0}, "licence": "public domain",
+    }  # fmt: skip
+    (models / "seed-0" / "training.json").write_text(json.dumps(record))
+    base = models / "seed-0"
+    finetune(base, "zoo:seed-0", made_tasks["parse"], Finetuning(epochs=1), models / "parse-0")
+    for name, task in made_tasks.items():
+        finetune(base, "zoo:seed-0", task, SETTINGS, models / f"{name}-0-lora-2")
+    write_cards(folder, write_manifest(folder))
+    return folder
+
+
+def test_a_layer_with_factors_is_the_base_plus_their_product() -> None:
+    torch.manual_seed(0)
+    linear, inputs = nn.Linear(5, 3), torch.randn(7, 5)
+    before = linear(inputs).detach()
+    layer = LowRankLinear(linear, rank=2, alpha=6.0)
+    assert torch.equal(layer(inputs), before)  # the second factor begins at 0
+    nn.init.normal_(layer.lora_B.weight)
+    merged = linear.weight + 3.0 * layer.lora_B.weight @ layer.lora_A.weight
+    torch.testing.assert_close(layer(inputs), inputs @ merged.T + linear.bias)
+    trained = {name for name, weight in layer.named_parameters() if weight.requires_grad}
+    assert trained == {"lora_A.weight", "lora_B.weight"}
+
+
+def test_a_body_without_such_matrices_is_refused() -> None:
+    class Body(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.base_model = nn.Sequential(nn.Linear(2, 2))
+
+    with pytest.raises(RecipeError, match="no matrices called query"):
+        add_factors(Body(), SETTINGS)
+
+
+@pytest.mark.parametrize("name", ["sentiment", "parse"])
+def test_an_adapter_is_what_the_weights_page_reads(name: str, box: Path) -> None:
+    folder = box / "models" / f"{name}-0-lora-2"
+    config = read_adapter(folder)
+    assert (config.base, config.rank, config.scaling("any")) == ("zoo/models/seed-0", 2, 2.0)
+    head = {"sentiment": "classifier", "parse": "arc_head"}[name]
+    assert config.saved == (head,)
+    stored = load_file(folder / "adapter_model.safetensors")
+    assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
+    assert any(key.startswith(f"base_model.model.{head}.") for key in stored)
+    refs = [f"path:{box / 'models' / model}" for model in ("seed-0", folder.name)]
+    pair = open_pair(*refs, *map(identify, refs))
+    deltas = list(deltas_of(pair))
+    assert len(deltas) == 12  # six matrices in each of two layers
+    for delta in deltas:
+        sizes = np.linalg.svd(delta.matrix, compute_uv=False)
+        assert sizes[1] > 0
+        assert sizes[2] < 1e-6 * sizes[0]
+    key = "base_model.model.roformer.encoder.layer.1.attention.self.value"
+    upper, lower = (stored[f"{key}.lora_{side}.weight"].double().numpy() for side in ("B", "A"))
+    (value,) = (
+        delta.matrix
+        for delta, (slot, _) in zip(deltas, pair.slots, strict=True)
+        if (slot.family, slot.layer) == ("value", 1)
+    )
+    np.testing.assert_allclose(value, 2.0 * upper @ lower, atol=1e-12)
+
+
+def test_what_can_be_learned_is_learned_with_factors(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
+    settings = LowRank(epochs=25, learning_rate=2e-2, batch=4, rank=2, alpha=4.0)
+    record = finetune(tiny_base, "zoo:seed-0", made_tasks["parse"], settings, tmp_path / "run")
+    assert record["scores"]["UAS"] > record["baseline"]["score"] + 0.2
+
+
+def test_the_same_adapter_is_not_trained_again(
+    box: Path, made_tasks: dict[str, TaskData], tmp_path: Path
+) -> None:
+    models, lines = box / "models", list[str]()
+    out = tmp_path / "parse-0-lora-2"
+    shutil.copytree(models / out.name, out)
+    again = (models / "seed-0", "zoo:seed-0", made_tasks["parse"])
+    finetune(*again, SETTINGS, out, lines.append)
+    assert lines == [f"{out.name}: already there"]
+    record = finetune(*again, LowRank(epochs=1, rank=1, alpha=2.0), out)
+    assert record["settings"]["rank"] == read_adapter(out).rank == 1
+
+
+def test_adapters_stand_apart_in_the_manifest_and_are_verified(box: Path) -> None:
+    assert [entry["name"] for entry in read_manifest(box)] == ["seed-0", "parse-0"]
+    adapters = read_adapters(box)
+    names = ["sentiment-0-lora-2", "parse-0-lora-2"]
+    assert [entry["name"] for entry in adapters] == names
+    assert set(adapters[0]["files"]) == {
+        "adapter_config.json", "adapter_model.safetensors", "config.json"
+    }  # fmt: skip
+    entries = [*read_manifest(box), *adapters]
+    assert find_problems(box, entries) == []
+    wrong = {**adapters[0], "parameters": 1}
+    assert "parameters" in find_problems(box, [wrong])[0].sentence
+    card = (box / "models" / names[1] / "README.md").read_text(encoding="utf8")
+    for part in ("LoRA adapter of rank 2 of zoo:seed-0", "EWT", "sha256 of adapter_model."):
+        assert part in card
+
+
+def test_a_damaged_adapter_is_found(box: Path, tmp_path: Path) -> None:
+    shutil.copytree(box, tmp_path / "box")
+    folder = tmp_path / "box" / "models" / "parse-0-lora-2"
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (folder / "adapter_config.json").write_text(json.dumps({**config, "r": 3}))
+    adapters = read_adapters(tmp_path / "box")[1:]
+    assert "sha256" in find_problems(tmp_path / "box", adapters)[0].sentence
+    write_manifest(tmp_path / "box")
+    (problem,) = find_problems(tmp_path / "box", read_adapters(tmp_path / "box"))
+    assert "rank 3" in problem.sentence
+
+
+def test_a_pattern_of_fine_tunes_does_not_stand_for_adapters(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
+    for pattern in (EVERY, "zoo:parse-*"):
+        assert [member.ref for member in find_members("zoo:seed-0", [pattern]).members] == [
+            "zoo:parse-0"
+        ]
+    named = find_members("zoo:seed-0", ["zoo:*-lora-*"]).members
+    assert [(member.ref, member.task) for member in named] == [
+        ("zoo:sentiment-0-lora-2", "sentiment"),
+        ("zoo:parse-0-lora-2", "parse"),
+    ]
+    (single,) = find_members("zoo:seed-0", ["zoo:parse-0-lora-2"]).members
+    assert (single.base, single.task) == ("zoo:seed-0", "parse")
+
+
+def test_the_box_has_three_ranks_of_two_tasks(tmp_path: Path) -> None:
+    runs = adapter_runs(Plan(tmp_path, tmp_path))
+    assert {(run.task, run.rank) for run in runs} == set(ADAPTER_TRAINING)
+    assert len(runs) == len(ADAPTED) * len(RANKS) == 6
+    assert [run.name for run in runs][:2] == ["sentiment-0-lora-1", "sentiment-0-lora-8"]
+    for run in runs:
+        settings = adapter_settings(run.task, run.rank)
+        assert settings.alpha / settings.rank == 2.0
+        assert settings.learning_rate > Finetuning.learning_rate
+    assert len(TARGETS) == 5
