@@ -88,6 +88,19 @@ def locate(ref: str | ModelRef) -> Path:
     return folder
 
 
+def adapter_folder(ref: str | ModelRef) -> Path | None:
+    """Find the folder of a reference that holds an adapter; None for models and on the Hub.
+
+    Raises:
+        ModelError: As `locate`.
+    """
+    ref = parse_ref(ref)
+    if ref.kind == "hub" or ref.random:
+        return None
+    folder = locate(ref)
+    return folder if is_adapter(folder) else None
+
+
 def _is_folder(path: Path) -> bool:
     """As Path.is_dir, but False for a name that no file system accepts."""
     try:
@@ -233,6 +246,6 @@ class Restoring:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         damaged = isinstance(error, ModelError) and self.ref.kind == "zoo"
-        if damaged and not is_adapter(locate(self.ref)):  # an adapter is intact, but no model
+        if damaged and adapter_folder(self.ref) is None:  # an adapter is intact, but no model
             problem = str(error).split(": ")[0]
             raise ModelError(f"{problem}: {how_to_restore(self.ref)}.") from error

@@ -17,6 +17,7 @@ EXPERIMENTS = {
             "leading": "leading",
             "cosine": "threshold",
             "draws": "draws",
+            "scaling": "scaling",
         },
         shared=("base", "families", "seed"),
     ),

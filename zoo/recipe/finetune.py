@@ -279,7 +279,8 @@ def train(
             decaying = (total - step) / max(1.0, (1 - settings.warmup) * total)
             for group in optimizer.param_groups:
                 group["lr"] = rate * min(1.0, warming, decaying)
-            loss = task_loss(model, kind, tensors)
+            with torch.autocast(device, torch.bfloat16, enabled=isinstance(settings, LowRank)):
+                loss = task_loss(model, kind, tensors)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()

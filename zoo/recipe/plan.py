@@ -13,7 +13,7 @@ STAGES = ("text", "pretrain", "finetune", "adapters", "parser", "manifest")
 SNAPSHOTS = (0, 50, 200, 800, 3200)
 AGAIN = "seed-0-again"  # the recipe of seed 0 run a second time, with other kernels
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
-ADAPTED, RANKS = ("sentiment", "parse"), (1, 8, 64)  # tasks and ranks of adapters
+ADAPTED, RANKS = ("parse", "sentiment"), (8, 1, 64)  # tasks and ranks of adapters
 
 
 @dataclass(frozen=True)
@@ -96,4 +96,4 @@ def adapter_runs(plan: Plan) -> list[Run]:
         tasks, ranks = plan.tasks[-1:], RANKS[:1]
     else:
         tasks, ranks = ADAPTED, RANKS
-    return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for task in tasks for rank in ranks]
+    return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for rank in ranks for task in tasks]

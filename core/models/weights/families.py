@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxtyping import Float
-from numpy import ndarray
+from numpy import ndarray, shares_memory
 
 from core.errors import ModelError
 from core.models.architecture import Architecture, Tensor, count
@@ -120,6 +120,21 @@ class Slot:
             tensor = tensor.swapaxes(-1, -2)
         matrix = tensor if tensor.ndim == 2 else tensor.reshape(self._flat(tensor.shape))
         return self.cut_rows(matrix.T if self.transposed and not self._turned else matrix)
+
+    def add(self, tensor: Float[ndarray, "*shape"], change: Float[ndarray, "output input"]) -> None:
+        """Add a change to the matrix, inside its tensor.
+
+        Raises:
+            ModelError: If the matrix does not lie in the tensor as it is, as where heads have
+                blocks of their own.
+        """
+        matrix = self.cut(tensor)
+        if not shares_memory(matrix, tensor):
+            raise ModelError(
+                f"{self.tensor} holds the {self.family} matrix in pieces, which cannot be changed "
+                "in place; choose a model that stores it whole."
+            )
+        matrix += change.astype(matrix.dtype)
 
     def cut_rows(self, matrix: Float[ndarray, "all column"]) -> Float[ndarray, "output column"]:
         """Cut the matrix's rows out of a matrix with a row per output dimension of the tensor."""

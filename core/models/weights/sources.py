@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 
 from core.errors import ModelError
 from core.models import fingerprint, locate, parse_ref
+from core.models.describing import adapter_folder
 from core.models.files import adapters, checkpoints
 from core.models.files.safetensors import LocalFile
 from core.models.hub import client as hub
@@ -34,7 +34,7 @@ def identify(ref: str) -> str:
     """
     parsed = parse_ref(ref)
     if parsed.kind != "hub":
-        held = _adapter_folder(ref)
+        held = adapter_folder(ref)
         return adapters.adapter_fingerprint(held) if held else fingerprint(parsed)
     try:
         commit = hub_listing.look_up(parsed.name, parsed.revision).commit
@@ -88,7 +88,7 @@ def open_model(ref: str, identity: str) -> Checkpoint:
         raise ModelError(
             f"{ref} has random weights, so there is no update to compare; choose a trained model."
         )
-    if _adapter_folder(ref) is not None:
+    if adapter_folder(ref) is not None:
         raise ModelError(
             f"{ref} is an adapter, which has an update but no weights of its own; choose its base."
         )
@@ -111,7 +111,7 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
         ModelError: If it is an adapter that cannot be found, read or used.
     """
     parsed = parse_ref(ref)
-    folder = _adapter_folder(ref)
+    folder = adapter_folder(ref)
     if folder is not None:
         config = adapters.read_adapter(folder)
         return Adapter(
@@ -134,15 +134,6 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
 def _commit(identity: str) -> str:
     """Read the commit in a Hub model's identity."""
     return identified(identity).rpartition(" ")[2]
-
-
-def _adapter_folder(ref: str) -> Path | None:
-    """Find the folder of a reference, if it holds an adapter."""
-    parsed = parse_ref(ref)
-    if parsed.kind == "hub" or parsed.random:
-        return None
-    folder = locate(parsed)
-    return folder if adapters.is_adapter(folder) else None
 
 
 def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:

@@ -76,6 +76,24 @@ COLUMNS: Mapping[str, str] = {
     "singular_value": "its singular value in the fine-tuned matrix (the weights' unit)",
     "cosine": "largest absolute cosine with any left singular vector of the base",
     "intruder": "whether that cosine is below the threshold",
+    "scaling.metric": "what is measured: the task's score (accuracy, tag accuracy or UAS), or the "
+    "masked loss",
+    "scaling.way": "which directions are scaled: intruder dimensions (intruders), random ones of "
+    "equal size (random), or others of the same matrices with the nearest singular values (other)",
+    "scaling.scale": "factor by which the directions are scaled: 1 for the model as it is, 0 for "
+    "directions removed",
+    "scaling.scaled": "how many intruder dimensions are scaled together",
+    "scaling.value": "share of right answers, or nats per masked subword; a mean over draws for "
+    "random directions",
+    "scaling.change": "the value minus that of the model as it is (its unit)",
+    "scaling.change_low": "lower end of the 95 % interval of the change, over sentences and draws",
+    "scaling.change_high": "upper end of the 95 % interval of the change, over sentences and draws",
+    "scaling.beyond": "the value with scaled intruder dimensions minus that with random directions "
+    "(its unit); empty in other rows",
+    "scaling.beyond_low": "lower end of the 95 % interval of that difference, over sentences and "
+    "draws",
+    "scaling.beyond_high": "upper end of the 95 % interval of that difference, over sentences and "
+    "draws",
     "kind": "trend of the layers' mean rank with depth, chosen by AICc: constant, linear or "
     "quadratic",
     "equation": "the equation of the trend",

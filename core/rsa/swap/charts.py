@@ -18,8 +18,8 @@ from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, S
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, told
-from core.rsa.swap.examples import METRICS
 from core.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
+from core.vectors.examples import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.models.loading.layers import Batch, layer_list, run_seen, state_list
-from core.rsa.swap.examples import Encoded, hits
 from core.rsa.swap.layer_changes import Pair
 from core.runs.tasks import tick
+from core.vectors.examples import Encoded, hits
 
 Layers = list["nn.Module | None"]
 Hits = NDArray[np.int64]

@@ -28,7 +28,6 @@ from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
 from core.rsa.swap import PURPOSE
 from core.rsa.swap.charts import draw_swaps, figures
-from core.rsa.swap.examples import METRICS, Examples, chance, read_examples
 from core.rsa.swap.scores import exchange_rows, own_row
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.text import (
@@ -46,6 +45,7 @@ from core.runs.store import Value
 from core.runs.tasks import given_task
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
+from core.vectors.examples import METRICS, Examples, chance, read_examples
 
 if TYPE_CHECKING:
     import pandas as pd

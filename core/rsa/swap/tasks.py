@@ -30,12 +30,12 @@ from core.models.files import checkpoints
 from core.models.identity import as_identified
 from core.models.loading.layers import body_of, layer_list, run_model
 from core.models.loading.task_models import load_task
-from core.rsa.swap.examples import Pairs, batches, encode, hits
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.rsa.swap.layer_changes import Pair, compare, noise_donor, output_changes
 from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick
+from core.vectors.examples import Pairs, batches, encode, hits
 
 # of the largest logit, or of 1 where all are smaller (a head adds up terms that are larger than
 # their sum): what another order of additions may change, and no self-test may exceed

@@ -18,7 +18,7 @@ from core.results.names import layers_in_words, short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.rsa.swap.examples import PARSE
+from core.vectors.examples import PARSE
 
 if TYPE_CHECKING:
     import pandas as pd

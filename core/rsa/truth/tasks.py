@@ -33,10 +33,10 @@ from core.models.loading.layers import apply_layers, layer_list, run_model, stat
 from core.models.loading.task_models import Head
 from core.rsa.measures.canonical import canonical_forms
 from core.rsa.measures.registry import MEASURES, Options, compare
-from core.rsa.swap.examples import Encoded, batches, encode
 from core.rsa.swap.layer_changes import numbering
 from core.runs.store import Value
 from core.runs.tasks import pure, tick
+from core.vectors.examples import Encoded, batches, encode
 from core.vectors.pairs import Words
 from core.vectors.sinks import TABLE, words_without_sinks
 

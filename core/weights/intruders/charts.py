@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
-from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.axes import Plane, layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished
-from core.results.drawing.panels import Panels, Place, legend_strip
-from core.results.drawing.style import GREY, colours_of, shapes_of
+from core.results.drawing.panels import Panels, Place, beside, legend_strip
+from core.results.drawing.style import BLUE, GREY, ORANGE, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
-from core.results.numbers import Tip
+from core.results.numbers import Kind, Tip
+from core.weights.intruders.scales import LOSS, SCALES, WAYS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 ACROSS = 3  # panels beside each other
 NULL = "random update of equal norm"
 TITLE = "Intruder dimensions"
+SCALED_HEIGHT = 200.0
+SCALED_LOOKS = {
+    "intruders": Look(BLUE),
+    "random": Look(GREY, "square", (6, 4)),
+    "other": Look(ORANGE, "diamond", (2, 3)),
+}
 
 
 def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
@@ -36,13 +43,60 @@ def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
     return Panels(drawn, across=ACROSS, strip=legend_strip(looks, context=context))
 
 
+def draw_view(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw intruder dimensions by family and depth, and what scaling them does where it was
+    measured."""
+    panels = intruder_panels(result, context=context)
+    return replace(panels, charts=[*panels.charts, *scaling_charts(result, context=context)])
+
+
+def scaling_charts(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw a panel per model and metric: its value as directions are scaled from 1 to 0."""
+    table = result.tables.get("scaling")
+    if table is None:
+        return []
+    names = short_names(dict.fromkeys(table["model"]))
+    return [
+        _scaled(rows, f"{names[str(model)]}: {metric}", str(metric), context=context)
+        for (metric, model), rows in table.groupby(["metric", "model"], sort=False)
+    ]
+
+
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Draw intruder dimensions by family and depth."""
-    return (
-        {"intruders": intruder_panels(result, context=context).figure(context)}
-        if len(result.tables["intruders"])
-        else {}
+    """Draw intruder dimensions by family and depth, and what scaling them does."""
+    if not len(result.tables["intruders"]):
+        return {}
+    charts = {"intruders": intruder_panels(result, context=context).figure(context)}
+    scaled = scaling_charts(result, context=context)
+    return charts | ({"scaling": beside(scaled, context=context)} if scaled else {})
+
+
+def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> Chart:
+    low, high = span_of(rows["low"], rows["high"])
+    kind: Kind = "measure" if metric == LOSS else "share"
+    title = f"{metric[0].upper()}{metric[1:]}" + (", nats" if metric == LOSS else "")
+    plane = Plane(
+        "scale",
+        "value",
+        "Scale of the directions (0 = removed)",
+        title,
+        low,
+        high,
+        (0.0, 1.0),
+        kind=kind,
+        height=SCALED_HEIGHT,
+        x_axis={"values": sorted(SCALES)},
+        context=context,
     )
+    rows = rows.assign(name=rows["way"].map(WAYS))
+    tips = (
+        *(Tip("name", "Scaled"), Tip("scale", "Scale", "measure"), Tip("value", title, kind)),
+        *(Tip("low", "Band, 95 %", kind), Tip("scaled", "Directions", "whole")),
+    )
+    looks = {WAYS[way]: look for way, look in SCALED_LOOKS.items()}
+    chart = curves(rows, plane, looks, tips, opacity=0.14)
+    below = f"{int(rows['scaled'].iloc[0])} directions; bands: 95 %"
+    return finished(chart, rows, plane, what, below, list(looks), x_title="Scale", kind=kind)
 
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:

@@ -47,3 +47,31 @@ class IntruderSpec(options.Spec):
         "Families", help="Matrix families to include, such as query or ff1; leave empty for all."
     )
     seed: int = options.seed("Seed of the random updates.")
+    scaling: bool = options.flag(
+        "Scale intruders",
+        False,
+        help="Also scales intruder dimensions down to 0 and scores the task and the masked loss "
+        "again, for models with a task head.",
+    )
+    removals: int = options.whole(
+        "Random directions",
+        5,
+        low=2,
+        high=50,
+        help="How often random directions of equal size are drawn where intruders are scaled; more "
+        "draws narrow the bands.",
+        shown=False,
+    )
+    text: str = options.line(
+        "Text of the scaled models",
+        "demo-gold",
+        help="Text whose words are masked, tagged and parsed where intruders are scaled, such as "
+        "demo-gold or a .conllu file.",
+        shown=False,
+    )
+    labelled: str = options.line(
+        "Labelled sentences",
+        help="A file of lines `label<TAB>sentence` to score sentence labels on; if empty, the "
+        "included sentiment sentences are used.",
+        shown=False,
+    )

@@ -20,7 +20,6 @@ from core.results.statements import Statement
 from core.rsa.swap import layer_changes
 from core.rsa.swap import replacement as exchanging
 from core.rsa.swap import tasks as swapping
-from core.rsa.swap.examples import chance, read_examples
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.rsa.swap.layer_changes import turned
 from core.rsa.swap.scores import exchange_rows
@@ -37,6 +36,7 @@ from core.rsa.swap.text import (
     SCORES,
     make_headline,
 )
+from core.vectors.examples import chance, read_examples
 from tests.core.alignment.conftest import WORDS, save_classifier
 from tests.core.rsa.facts import stated, unnamed
 from tests.core.tiny_models import plain_tokenizer
@@ -195,7 +195,7 @@ def test_a_random_change_moves_outputs_as_far_as_the_real_one(pair) -> None:
     from core.models import load_model
     from core.models.loading.layers import run_seen
     from core.models.loading.task_models import load_task
-    from core.rsa.swap.examples import batches, encode
+    from core.vectors.examples import batches, encode
 
     task, origin = load_task(pair[1]), load_model(pair[0], device="cpu").model
     parts = list(batches(encode(task.tokenizer, task.head, LABELLED, 64)))
@@ -233,7 +233,7 @@ def test_the_factors_of_a_random_change_are_those_of_the_donor(
     """Also where the outputs do not get as near as they should."""
     from core.models import load_model
     from core.models.loading.task_models import load_task
-    from core.rsa.swap.examples import batches, encode
+    from core.vectors.examples import batches, encode
 
     monkeypatch.setattr(layer_changes, "EQUAL_EFFECT", -1.0)
     monkeypatch.setattr(layer_changes, "MOST_SCALINGS", 2)

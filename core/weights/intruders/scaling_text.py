@@ -1,0 +1,112 @@
+"""Every sentence of the causal test: statements, headline, notices, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.results.estimates import Estimate
+from core.results.names import short_names
+from core.results.statements import Statement
+from core.weights.intruders.scales import LOSS, WAYS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.weights.intruders.spec import IntruderSpec
+
+REMOVED = "removing intruder dimensions changes the"
+NO_CHANGE = "removing intruder dimensions does not measurably change the"
+BEYOND = "removing intruder dimensions, compared with random directions:"
+METHODS = (
+    "The intruder dimensions s u v^T of all matrices were scaled together by c from 1 to 0, by "
+    "adding (c - 1) s u v^T to each fine-tuned matrix. The task was scored with the model's own "
+    "head on {examples}; the loss is that of {base}'s pretraining head on the changed body, in "
+    "nats per masked subword ({text}; each subword masked once, one in seven at a time). Controls "
+    "are {draws} draws of random directions with the same s, and other directions of the same "
+    "matrices with the nearest s. Bands are 95 %, over sentences and draws."
+)
+
+
+def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State what removing each model's intruder dimensions does to every metric.
+
+    Args:
+        table: `scaling` of the study.
+    """
+    removed = table[(table["scale"] == 0) & (table["way"] == "intruders")]
+    stated = []
+    for row in removed.to_dict("records"):
+        change, beyond = (
+            Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], kind=_kind(row["metric"]))
+            for name in ("change", "beyond")
+        )
+        verdict = REMOVED if change.clear else NO_CHANGE
+        stated += [
+            Statement(row["model"], f"{verdict} {row['metric']}", change),
+            Statement(row["model"], f"{BEYOND} {row['metric']}", beyond, baseline=WAYS["random"]),
+        ]
+    return tuple(stated)
+
+
+def scaling_headline(statements: Sequence[Statement]) -> str:
+    """Say what removing intruder dimensions does to the score and the loss; "" without a model.
+
+    Args:
+        statements: Of `scaling_statements`.
+    """
+    refs = list(dict.fromkeys(said.subject for said in statements))
+    names, sentences = short_names(refs), []
+    for ref in refs:
+        mine = [said for said in statements if said.subject == ref]
+        parts = [
+            _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
+        ]
+        sentences.append(f"Removing them from {names[ref]} {' and '.join(parts)}.")
+    return " ".join(sentences)
+
+
+def _clause(change: Statement, beyond: Statement) -> str:
+    metric = beyond.verdict.removeprefix(f"{BEYOND} ")
+    if not change.number.clear:
+        return f"does not measurably change the {metric} ({change.number.text})"
+    verb = "raises" if change.number.value > 0 else "lowers"
+    amount = f"{verb} the {metric} by {change.number.size}"
+    if not beyond.number.clear:
+        return f"{amount}, not detectably different from random directions of equal size"
+    return f"{amount}, {beyond.number.direction('above', 'below')} random directions of equal size"
+
+
+def _kind(metric: str) -> str:
+    return "amount" if metric == LOSS else "share"
+
+
+def scaling_notices(
+    scaled: Mapping[str, int], refused: Mapping[str, str], losses: Sequence[str]
+) -> tuple[str, ...]:
+    """Say which models had nothing to scale, no score, or no loss.
+
+    Args:
+        scaled: Number of intruder dimensions by model.
+        refused: Reason by model that cannot be scored.
+        losses: Models whose masked loss was measured.
+    """
+    names = short_names([*scaled])
+    none = [names[ref] for ref, count in scaled.items() if not count]
+    lost = [names[ref] for ref, count in scaled.items() if count and ref not in losses]
+    notices = list(refused.values())
+    if none:
+        notices.append(f"There are no intruder dimensions to scale in {', '.join(none)}.")
+    if lost:
+        notices.append(
+            f"The base has no pretraining head for masked words that fits {', '.join(lost)}, so "
+            "the task alone is scored."
+        )
+    return tuple(notices)
+
+
+def scaling_methods(spec: IntruderSpec) -> str:
+    """A methods paragraph of the causal test."""
+    labelled = spec.labelled or "the included labelled sentences"
+    examples = f"sentences of {labelled}, or words of {spec.text}"
+    return METHODS.format(examples=examples, base=spec.base, text=spec.text, draws=spec.removals)

@@ -1,0 +1,105 @@
+"""The study's task: how much each matrix's leading directions resemble the base's.
+
+Every matrix is compared with the base's and with random updates of equal norm. A running task keeps
+finished matrices, so that an interrupted run goes on where it stopped.
+
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
+`core.weights.vectors.intruders`.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from core.models.weights.deltas import Delta
+from core.runs.pieces import keep_pieces
+from core.runs.runner import span, tick
+from core.runs.store import Value, identified, key_of
+from core.runs.tasks import pure
+from core.statistics import relative_change
+from core.weights.clusters.tasks import deltas_with_progress, open_pair
+from core.weights.vectors.intruders import compare_directions
+
+VERSION = 2  # raised when what is kept of a matrix changes
+
+
+@pure("weights.intruders", version=2)
+def measure_intruders(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    draws: int,
+    seed: int,
+) -> Value:
+    """Measure how much each matrix's leading directions resemble the base's.
+
+    Args:
+        base, model: References.
+        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
+        families: Only these; all when empty.
+        leading, draws, seed: As in the spec.
+
+    Returns:
+        "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines"
+        (matrix, direction) and "null" (matrix, draw, direction), NaN where a matrix did not move or
+        has fewer directions; "notices".
+
+    Raises:
+        ModelError: If a model cannot be read or is no fine-tune of the base.
+    """
+    pair = open_pair(base, model, base_identity, model_identity, families)
+    count = len(pair.slots)
+    places = [[slot.family, slot.layer] for slot, _ in pair.slots]
+    identities = identified(base_identity), identified(model_identity)
+    keys = {
+        index: key_of("intruders matrix", VERSION, *identities, place, leading, draws, seed)
+        for index, place in enumerate(places)
+    }
+    with keep_pieces(keys) as pieces:
+        for done, delta in enumerate(
+            deltas_with_progress(pair, pieces.values), start=len(pieces.values)
+        ):
+            rng = np.random.default_rng(
+                zlib.crc32(f"intruders {seed} {places[delta.index]}".encode())
+            )
+            with span(done / count, (done + 1) / count):
+                pieces.add(delta.index, _measure_matrix(delta, leading, draws, rng))
+    ordered = [pieces.values[index] for index in range(count)]
+    relative = np.array([piece["relative"] for piece in ordered])
+    values, cosines = np.full((2, count, leading), np.nan)
+    null = np.full((count, draws, leading), np.nan, np.float32)
+    for place, piece in enumerate(ordered):
+        kept = len(piece["values"])
+        values[place, :kept], cosines[place, :kept] = piece["values"], piece["cosines"]
+        null[place, :, :kept] = piece["null"]
+    return {
+        "places": places, "relative": relative, "values": values, "cosines": cosines, "null": null,
+        "notices": list(pair.notices),
+    }  # fmt: skip
+
+
+def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Generator) -> Value:
+    """Measure one matrix; an unchanged one has no directions."""
+    size = float(np.linalg.norm(delta.matrix))
+    relative = float(relative_change(size**2, delta.weight_norm**2))
+    if not size:
+        none = np.zeros(0)
+        return {
+            "relative": relative,
+            "values": none,
+            "cosines": none,
+            "null": np.zeros((draws, 0), np.float32),
+        }
+    compared = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
+    null = compared.null.astype(np.float32)
+    return {
+        "relative": relative,
+        "values": compared.values,
+        "cosines": compared.cosines,
+        "null": null,
+    }
