@@ -13,6 +13,7 @@ from core.models.sizes import Size
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.clusters.members import EVERY, find_members
+from core.weights.intruders.scales import SCALES
 from core.weights.vectors.directions import SMALL
 from core.weights.vectors.products import HELD as HELD_PRODUCTS
 
@@ -31,6 +32,8 @@ LED = 6e-10  # per cubed side for its leading directions
 NOISY = 2e-5  # per side of a large matrix for a random update and its leading directions
 BASE = 1e-9  # per cubed side for the decomposition of the base
 HELD = 10  # copies of the largest matrix in memory
+SCORED, MASKED_PASSES = 300, 420  # sentences of a scored task, and those with masked subwords
+COPIES = 4  # of a model whose directions are scaled: with its head, the base's, originals, merged
 HEADER = 0.01  # processor seconds to open a model for reading
 READ, SKETCHED = 4e-8, 5e-8  # per number to read and hash a matrix, and to sketch it twice
 MULTIPLIED = 2 * (costs.SINGLE + costs.DOUBLE)  # bytes of a number as it is and with rows permuted
@@ -82,9 +85,14 @@ def intruders_price(spec: IntruderSpec) -> Price:
     memory = _largest(here) + sum(
         6 * size.layers * spec.draws * spec.leading * costs.SINGLE for size in here
     )
-    return costs.price_of(
-        sizes, tasks, memory, libraries=costs.NUMPY, work=costs.counted(len(here), "fine-tune")
-    )
+    if not spec.scaling:
+        return costs.price_of(
+            sizes, tasks, memory, libraries=costs.NUMPY, work=costs.counted(len(here), "fine-tune")
+        )
+    tasks += [costs.STARTING, *(_scaled(size, spec.removals) for size in here)]
+    largest = max((size.parameters for size in here), default=0)
+    memory += COPIES * min(TASKS_AT_ONCE, len(here)) * largest * costs.SINGLE
+    return costs.price_of(sizes, tasks, memory, work=costs.counted(len(here), "fine-tune"))
 
 
 def lineage_price(spec: LineageSpec) -> Price:
@@ -142,6 +150,15 @@ def _changed(shape: tuple[int, int], draws: int) -> float:
     else:
         once = DRAWN * shape[0] * shape[1] + LED * _cube(shape)
     return draws * once + BASE * _cube(shape)
+
+
+def _scaled(size: Size, removals: int) -> float:
+    """Processor seconds to score a model at every scale of its directions and of the controls."""
+    runs = 1 + (len(SCALES) - 1) * (2 + removals)
+    decomposed = BASE * 2 * size.layers * 6 * float(size.d_model) ** 3
+    return (
+        2 * costs.opening(size) + decomposed + costs.passing(size, runs * (SCORED + MASKED_PASSES))
+    )
 
 
 def _cube(shape: tuple[int, int]) -> float:

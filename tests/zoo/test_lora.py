@@ -14,8 +14,9 @@ from torch import nn
 
 from core.errors import RecipeError
 from core.models.files.adapters import read_adapter
+from core.models.verifying import find_problems
 from core.models.weights.sources import identify
-from core.models.zoo import find_problems, read_adapters, read_manifest
+from core.models.zoo import read_adapters, read_manifest
 from core.weights.clusters.members import EVERY, find_members
 from core.weights.clusters.tasks import deltas_of, open_pair
 from tests.zoo.made_up import write_task, write_treebank
@@ -182,7 +183,7 @@ def test_the_box_has_three_ranks_of_two_tasks(tmp_path: Path) -> None:
     runs = adapter_runs(Plan(tmp_path, tmp_path))
     assert {(run.task, run.rank) for run in runs} == set(ADAPTER_TRAINING)
     assert len(runs) == len(ADAPTED) * len(RANKS) == 6
-    assert [run.name for run in runs][:2] == ["sentiment-0-lora-1", "sentiment-0-lora-8"]
+    assert {"parse-0-lora-1", "sentiment-0-lora-64"} < {run.name for run in runs}
     for run in runs:
         settings = adapter_settings(run.task, run.rank)
         assert settings.alpha / settings.rank == 2.0

@@ -18,7 +18,8 @@ from types import ModuleType
 
 import pytest
 
-from core.models.zoo import find_problems, read_manifest
+from core.models.verifying import find_problems
+from core.models.zoo import read_manifest
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
 from zoo.recipe import __main__ as recipe

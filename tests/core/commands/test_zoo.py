@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.commands import main as cli
-from core.models.zoo import find_problems, read_manifest
+from core.models.verifying import find_problems
+from core.models.zoo import read_manifest
 from tests.core.models.loading.test_heads import parser_folder  # noqa: F401
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SETTINGS
