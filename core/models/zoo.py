@@ -1,7 +1,7 @@
 """The included models: their folder and their manifest.
 
-Adapters stand beside the models, in a list of their own: they have an update and no weights, so
-that no page but that of weights reads them, and none by default. Nothing here imports torch or
+Adapters are listed apart from the models: they have an update and no weights, so that no page but
+that of weights reads them, and none by default. Nothing here imports torch or
 transformers.
 """
 

@@ -11,20 +11,26 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
+from transformers import AutoTokenizer
 
-from core.errors import RecipeError
+from core.errors import ModelError, RecipeError
+from core.models import describe
 from core.models.files.adapters import read_adapter
+from core.models.loading.adapters import load_adapted
+from core.models.loading.task_models import describe_head
 from core.models.verifying import find_problems
 from core.models.weights.sources import identify
 from core.models.zoo import read_adapters, read_manifest
 from core.weights.clusters.members import EVERY, find_members
 from core.weights.clusters.tasks import deltas_of, open_pair
 from tests.zoo.made_up import write_task, write_treebank
+from zoo.recipe.batches import encode_task
 from zoo.recipe.cards import write_cards
 from zoo.recipe.finetune import finetune
 from zoo.recipe.lora import TARGETS, LowRankLinear, add_factors
 from zoo.recipe.manifest import write_manifest
 from zoo.recipe.plan import ADAPTED, RANKS, Plan, adapter_runs
+from zoo.recipe.scores import score_model
 from zoo.recipe.settings import ADAPTER_TRAINING, Finetuning, LowRank, adapter_settings
 from zoo.recipe.tasks import TaskData, read_task
 
@@ -110,6 +116,44 @@ def test_an_adapter_is_what_the_weights_page_reads(name: str, box: Path) -> None
         if (slot.family, slot.layer) == ("value", 1)
     )
     np.testing.assert_allclose(value, 2.0 * upper @ lower, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["sentiment", "parse"])
+def test_an_adapter_merged_into_its_base_scores_as_it_was_trained(
+    name: str, box: Path, made_tasks: dict[str, TaskData]
+) -> None:
+    folder, task = box / "models" / f"{name}-0-lora-2", made_tasks[name]
+    merged = load_adapted(f"path:{folder}", f"path:{box / 'models' / 'seed-0'}")
+    assert merged.head.labels == task.label_names
+    tokenizer = AutoTokenizer.from_pretrained(box / "models" / "seed-0")
+    items = encode_task(tokenizer, task, task.test, 512)
+    record = json.loads((folder / "training.json").read_text())
+    scores = score_model(merged.model, task, items, tokenizer.pad_token_id)
+    assert scores == pytest.approx(record["scores"], abs=1e-4)
+    weights = dict(merged.model.named_parameters())
+    base = load_file(box / "models" / "seed-0" / "model.safetensors")
+    stored = load_file(folder / "adapter_model.safetensors")
+    key = "roformer.encoder.layer.0.intermediate.dense"
+    upper, lower = (
+        stored[f"base_model.model.{key}.lora_{side}.weight"].double() for side in ("B", "A")
+    )
+    expected = base[f"{key}.weight"].double() + 2.0 * upper @ lower
+    torch.testing.assert_close(weights[f"{key}.weight"], expected.float())
+
+
+def test_an_adapter_is_no_model_that_other_pages_run(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
+    with pytest.raises(ModelError, match="holds an adapter") as raised:
+        describe("zoo:parse-0-lora-2")
+    assert "git checkout" not in str(raised.value)  # nothing is damaged
+    with pytest.raises(ModelError, match="no adapter in a folder"):
+        load_adapted("zoo:parse-0", "zoo:seed-0")
+    shutil.copytree(box / "models" / "parse-0-lora-2", tmp_path / "bare")
+    (tmp_path / "bare" / "config.json").unlink()
+    with pytest.raises(ModelError, match=r"put the config\.json of the merged model"):
+        describe_head(f"path:{tmp_path / 'bare'}")
 
 
 def test_what_can_be_learned_is_learned_with_factors(

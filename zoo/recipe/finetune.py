@@ -48,9 +48,8 @@ def finetune(
 ) -> dict[str, Any]:
     """Fine-tune the model in `base` on `task` and write it, with its head and its record, to `out`.
 
-    Settings of an adapter train and write its factors alone.
-
-    A folder that holds the same run is kept, so that an interrupted list of runs resumes.
+    A folder that holds the same run is kept, so that an interrupted list of runs resumes. With
+    settings of an adapter, only its factors and the head train and are written.
 
     Args:
         base: Folder of the base model (config, safetensors, tokenizer).
@@ -78,14 +77,10 @@ def finetune(
     tokenizer = AutoTokenizer.from_pretrained(base, trust_remote_code=False)
     torch.manual_seed(settings.seed)
     model = new_task_model(base, task, settings)
-    if isinstance(settings, LowRank):
-        add_factors(model, settings)
     began = time.monotonic()
     items = encode_task(tokenizer, task, task.train, settings.max_length)
-    pad = tokenizer.pad_token_id
-    steps, tokens = train(
-        model.to(device), task.kind, items, settings, pad, device, out.name, report
-    )
+    model, pad = model.to(device), tokenizer.pad_token_id
+    steps, tokens = train(model, task.kind, items, settings, pad, device, out.name, report)
     _round_to_fp16(model)  # scored as it is saved
     longest = min(512, int(tokenizer.model_max_length))
     held_out = encode_task(tokenizer, task, task.test, longest)
@@ -149,7 +144,7 @@ def _run_key(base: Path, base_ref: str, task: str, settings: Finetuning) -> dict
 
 
 def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
-    """Make the base's body with a fresh head for the task's kind.
+    """Make the base's body with a fresh head for the task's kind, and an adapter's factors.
 
     Raises:
         RecipeError: If weights of the body are missing from the file.
@@ -208,6 +203,8 @@ def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
         )
     made = ArcParser(model, settings.arc_size) if task.kind == "arcs" else model
     freeze(made, settings.frozen)
+    if isinstance(settings, LowRank):
+        add_factors(made, settings)
     return made
 
 

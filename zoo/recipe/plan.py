@@ -96,4 +96,4 @@ def adapter_runs(plan: Plan) -> list[Run]:
         tasks, ranks = plan.tasks[-1:], RANKS[:1]
     else:
         tasks, ranks = ADAPTED, RANKS
-    return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for rank in ranks for task in tasks]
+    return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for task in tasks for rank in ranks]

@@ -64,9 +64,9 @@ COMMON = Finetuning(steps=600, epochs=None, learning_rate=5e-4)
 """The common training settings of the included tasks."""
 
 ADAPTER_TRAINING = {  # task, rank -> rate, steps
-    ("sentiment", 1): (1e-2, 900),
-    ("sentiment", 8): (5e-3, 600),
-    ("sentiment", 64): (3e-3, 500),
+    ("sentiment", 1): (4e-3, 1200),
+    ("sentiment", 8): (1.5e-3, 1000),
+    ("sentiment", 64): (1e-3, 900),
     ("parse", 1): (1e-2, 1000),
     ("parse", 8): (5e-3, 800),
     ("parse", 64): (3e-3, 700),

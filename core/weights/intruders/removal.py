@@ -32,7 +32,8 @@ class Directions:
 
     def change(self, scale: float) -> Float[ndarray, "output input"]:
         """Compute what scaling these terms by `scale` adds to the matrix."""
-        return (scale - 1.0) * self.left @ self.right.T
+        change: ndarray = (scale - 1.0) * self.left @ self.right.T
+        return change
 
 
 def choose_directions(

@@ -30,6 +30,15 @@ DIRECTION_COLUMNS = (
 def direction_rows(
     value: Value, place: int, row: dict[str, Any], threshold: float, together: np.ndarray
 ) -> list[dict[str, Any]]:
+    """Make a row per leading direction of a matrix.
+
+    Args:
+        value: Of the model, from `tasks.measure_intruders`.
+        place: The matrix.
+        row: The model, family and layer.
+        threshold: Cosine below which a direction is an intruder.
+        together: p-values of this matrix from `joint_p_values`, (direction,).
+    """
     seen = np.isfinite(value["cosines"][place])
     if not seen.any():
         return []
@@ -63,6 +72,7 @@ def joint_p_values(value: Value, models: int) -> np.ndarray:
 def matrix_row(
     value: Value, place: int, directions: list[dict[str, Any]], null: np.ndarray
 ) -> dict[str, Any]:
+    """Count a matrix's intruders beside those of random updates, `null` (draw,)."""
     count = sum(each["intruder"] for each in directions)
     return {
         "relative_norm": float(value["relative"][place]),
@@ -76,6 +86,14 @@ def matrix_row(
 def family_row(
     value: Value, chosen: np.ndarray, below: np.ndarray, threshold: float
 ) -> dict[str, Any]:
+    """Count the intruders of chosen matrices, (matrix,), beside those of random updates.
+
+    Args:
+        value: Of the model, from `tasks.measure_intruders`.
+        chosen: Which matrices.
+        below: Whether a random update's direction is an intruder, (matrix, draw, direction).
+        threshold: Cosine below which a direction is one.
+    """
     cosines = value["cosines"][chosen]
     count = int((cosines < threshold).sum())
     null = below[chosen].sum((0, 2))

@@ -144,4 +144,9 @@ CAVEATS = {
         "They are the directions that a matrix writes to; those that it reads from are not "
         "examined."
     ),
+    "Scaling directions down is not undoing the training.": (
+        "Other matrices were trained together with them. A random direction of equal size meets "
+        "the inputs less than a model's own directions do, and so changes less; the other "
+        "directions of like size are the stricter control."
+    ),
 }
