@@ -85,7 +85,7 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
         (0.0, 1.0),
         kind=kind,
         height=SCALED_HEIGHT,
-        x_axis={"values": sorted(SCALES)},
+        x_axis={"values": sorted(SCALES), "format": "~g"},
         context=context,
     )
     rows = rows.assign(name=rows["way"].map(WAYS))
@@ -95,7 +95,8 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
     )
     looks = {WAYS[way]: look for way, look in SCALED_LOOKS.items()}
     chart = curves(rows, plane, looks, tips, opacity=0.14)
-    below = f"{int(rows['scaled'].iloc[0])} directions; bands: 95 %"
+    count = int(rows["scaled"].iloc[0])
+    below = f"{count} direction{'s' if count != 1 else ''}; bands: 95 %"
     return finished(chart, rows, plane, what, below, list(looks), x_title="Scale", kind=kind)
 
 

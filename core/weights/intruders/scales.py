@@ -7,6 +7,6 @@ SCALES = (1.0, 0.75, 0.5, 0.25, 0.0)  # from the model as it is to the direction
 LOSS = "masked loss"
 WAYS = {
     "intruders": "intruder dimensions",
-    "random": "random directions of equal size",
-    "other": "other directions of like size",
+    "random": "random directions",
+    "other": "other directions",
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 REMOVED = "removing intruder dimensions changes the"
 NO_CHANGE = "removing intruder dimensions does not measurably change the"
 BEYOND = "removing intruder dimensions, compared with random directions:"
+RANDOM = f"{WAYS['random']} of equal size"
 METHODS = (
     "The intruder dimensions s u v^T of all matrices were scaled together by c from 1 to 0, by "
     "adding (c - 1) s u v^T to each fine-tuned matrix. The task was scored with the model's own "
@@ -44,7 +45,7 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
         verdict = REMOVED if change.clear else NO_CHANGE
         stated += [
             Statement(row["model"], f"{verdict} {row['metric']}", change),
-            Statement(row["model"], f"{BEYOND} {row['metric']}", beyond, baseline=WAYS["random"]),
+            Statement(row["model"], f"{BEYOND} {row['metric']}", beyond, baseline=RANDOM),
         ]
     return tuple(stated)
 
@@ -73,8 +74,8 @@ def _clause(change: Statement, beyond: Statement) -> str:
     verb = "raises" if change.number.value > 0 else "lowers"
     amount = f"{verb} the {metric} by {change.number.size}"
     if not beyond.number.clear:
-        return f"{amount}, not detectably different from random directions of equal size"
-    return f"{amount}, {beyond.number.direction('above', 'below')} random directions of equal size"
+        return f"{amount}, not detectably different from {RANDOM}"
+    return f"{amount}, {beyond.number.direction('above', 'below')} {RANDOM}"
 
 
 def _kind(metric: str) -> str:
