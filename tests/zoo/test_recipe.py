@@ -19,7 +19,7 @@ from types import ModuleType
 import pytest
 
 from core.models.verifying import find_problems
-from core.models.zoo import read_manifest
+from core.models.zoo import read_adapters, read_manifest
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
 from zoo.recipe import __main__ as recipe
@@ -174,7 +174,10 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
         "parse-0",
         "genre-0",
     ]
-    assert find_problems(tmp_path / "box", read_manifest(tmp_path / "box")) == []
+    adapters = read_adapters(tmp_path / "box")
+    assert [entry["name"] for entry in adapters] == ["parse-0-lora-1"]
+    entries = [*read_manifest(tmp_path / "box"), *adapters]
+    assert find_problems(tmp_path / "box", entries) == []
     # Of ten sentences that it did not learn from; 32 after ten of its eighty steps.
     assert json.loads((tmp_path / "box/parser/scores.json").read_text())["uas"] > 50
     assert (tmp_path / "box/models/seed-0/README.md").is_file()

@@ -22,9 +22,16 @@ import numpy as np
 from core.errors import RecipeError
 from zoo.recipe.checkpoints import TOKENIZER_FILES, write_json
 from zoo.recipe.countdown import FINETUNING_STEP, PARSER_STEP, PRETRAINING_TOKENS, Countdown
-from zoo.recipe.plan import AGAIN, Plan, Run, adapter_runs, finetune_runs
+from zoo.recipe.plan import (
+    AGAIN,
+    Plan,
+    Run,
+    adapter_runs,
+    finetune_runs,
+    run_steps,
+    settings_of,
+)
 from zoo.recipe.quick import QUICK_PRETRAINING, quick_task
-from zoo.recipe.settings import Finetuning, adapter_settings, run_settings
 from zoo.recipe.tasks import TaskData, find_treebank, read_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
 
@@ -257,19 +264,6 @@ def _finetune_run(
         return False
     finetune(base, ref, load_task(plan, run.task), settings, out, report)
     return True
-
-
-def settings_of(plan: Plan, run: Run) -> Finetuning:
-    """Return the settings of one fine-tune or adapter."""
-    if run.rank:
-        return adapter_settings(run.task, run.rank, plan.quick)
-    return run_settings(run.task, run.run, plan.quick, frozen=run.frozen, dose=run.dose)
-
-
-def run_steps(plan: Plan, run: Run) -> int:
-    """Count the steps of a fine-tune or adapter, about."""
-    settings = settings_of(plan, run)
-    return settings.steps or (settings.train_limit or 0) // settings.batch
 
 
 def load_task(plan: Plan, task: str) -> TaskData:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.recipe.quick import QUICK_TASKS
+from zoo.recipe.settings import Finetuning, adapter_settings, run_settings
 from zoo.recipe.tasks import BOX_TASKS
 
 STAGES = ("text", "pretrain", "finetune", "adapters", "parser", "manifest")
@@ -13,7 +14,7 @@ STAGES = ("text", "pretrain", "finetune", "adapters", "parser", "manifest")
 SNAPSHOTS = (0, 50, 200, 800, 3200)
 AGAIN = "seed-0-again"  # the recipe of seed 0 run a second time, with other kernels
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
-ADAPTED, RANKS = ("parse", "sentiment"), (8, 1, 64)  # tasks and ranks of adapters
+ADAPTED, RANKS = ("parse", "sentiment"), (1, 8, 64)  # tasks and ranks of adapters
 
 
 @dataclass(frozen=True)
@@ -97,3 +98,16 @@ def adapter_runs(plan: Plan) -> list[Run]:
     else:
         tasks, ranks = ADAPTED, RANKS
     return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for task in tasks for rank in ranks]
+
+
+def settings_of(plan: Plan, run: Run) -> Finetuning:
+    """Return the settings of one fine-tune or adapter."""
+    if run.rank:
+        return adapter_settings(run.task, run.rank, plan.quick)
+    return run_settings(run.task, run.run, plan.quick, frozen=run.frozen, dose=run.dose)
+
+
+def run_steps(plan: Plan, run: Run) -> int:
+    """Count the steps of a fine-tune or adapter, about."""
+    settings = settings_of(plan, run)
+    return settings.steps or (settings.train_limit or 0) // settings.batch
