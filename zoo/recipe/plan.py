@@ -93,10 +93,9 @@ def finetune_runs(plan: Plan) -> list[Run]:
 
 def adapter_runs(plan: Plan) -> list[Run]:
     """List every adapter of seed 0: each rank of each task, or a single small one."""
-    if plan.quick and plan.data is None:
-        tasks, ranks = plan.tasks[-1:], RANKS[:1]
-    else:
-        tasks, ranks = ADAPTED, RANKS
+    small = plan.quick and plan.data is None
+    tasks = plan.tasks[-1:] if small else ADAPTED
+    ranks = RANKS[:1] if small else RANKS
     return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for task in tasks for rank in ranks]
 
 

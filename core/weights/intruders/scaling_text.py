@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.results.estimates import Estimate
 from core.results.names import short_names
+from core.results.numbers import Kind
 from core.results.statements import Statement
 from core.weights.intruders.scales import LOSS, WAYS
 
@@ -78,7 +79,7 @@ def _clause(change: Statement, beyond: Statement) -> str:
     return f"{amount}, {beyond.number.direction('above', 'below')} {RANDOM}"
 
 
-def _kind(metric: str) -> str:
+def _kind(metric: str) -> Kind:
     return "amount" if metric == LOSS else "share"
 
 

@@ -20,7 +20,7 @@ from core.runs.store import Store, key_of, using
 from core.runs.tasks import Signal
 from core.weights.clusters import tasks as measuring
 from core.weights.clusters.tasks import measure_delta, measure_weights
-from core.weights.intruders import study as intruders
+from core.weights.intruders import tasks as intruders
 
 BASE, MODEL = "zoo:seed-0", "zoo:nli-0"
 MATRICES = 18
