@@ -89,8 +89,7 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
 
 
 def again_sentence(facts: Sequence[Statement]) -> str:
-    """What the best map of a second run of the same seed predicts, if it is not the best of all,
-    which the first sentence says; else ""."""
+    """What is predicted of a second run, unless the first sentence says it; "" without one."""
     fact = next((fact for fact in facts if fact.subject == AGAIN), None)
     if fact is None or fact.baseline == facts[0].subject:
         return ""
@@ -187,10 +186,8 @@ def _seen_sentence(facts: Sequence[Statement]) -> str:
 
 
 def _layer_sentence(facts: Sequence[Statement]) -> str:
-    ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST)]
-    if len(ends) < 2 or any(fact.estimate is None for fact in ends):
-        return ""
-    return f"{_upper(layer_clause(ends))}."
+    ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST) and fact.estimate]
+    return f"{_upper(layer_clause(ends))}." if len(ends) > 1 else ""
 
 
 def layer_clause(ends: Sequence[Statement]) -> str:
