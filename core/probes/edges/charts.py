@@ -16,6 +16,7 @@ from core.probes.edges.tables import (
     SELECTIVITY,
     SHOWN,
     UNSEEN,
+    rows_of,
 )
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.trees.charts import baseline_rules, gains_chart
@@ -161,7 +162,8 @@ def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
         raise SpecError(f"This result has no {view!r} of {target!r}; its targets are {there}.")
     names = short_names(dict.fromkeys(result.table["model"]))
     if view == GAIN:
-        rows = result.tables["added"].query("probe == @target and metric == @ACCURACY")
+        rows = rows_of(result, GAIN)["added"]
+        rows = rows[(rows["probe"] == target) & (rows["rival"] == WINDOW)]
         return rows.assign(name=rows["model"].map(names))
     table = result.table[result.table["probe"] == target]
     wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from core.probes.trees.statements import (
     overfitted,
     tied_of,
 )
-from core.probes.trees.tables import TAGS, WINDOW
+from core.probes.trees.tables import TAGS
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
 
@@ -85,11 +85,7 @@ def statements_of(
             statements.append(Statement(subject_of(target, rival), BASELINE, score))
             statements.append(compared(subject, strongest, "margin", rival))
         if "added" in tables:
-            gains = _at(tables["added"], first, target, int(row["layer"]))
-            statements += [
-                Statement(subject, ADDED, estimate_of(gain, "margin"), (int(row["layer"]),), WINDOW)
-                for _, gain in gains.iterrows()
-            ]
+            statements += _added(tables["added"], first, target, int(row["layer"]))
     for ref, rows in best.items():
         if ref == first or parse_ref(ref).random:
             continue
@@ -134,6 +130,15 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
     few = table[(table["metric"] == UNSEEN) & (table["model"] == LOOKUP) & table["value"].isna()]
     doubts += [Statement(subject_of(str(target), LOOKUP), NO_UNSEEN) for target in few["probe"]]
     return tuple(doubts)
+
+
+def _added(added: pd.DataFrame, model: str, target: str, layer: int) -> Iterator[Statement]:
+    """What a layer adds to the static window, alone or beside layer 0, whichever scores higher."""
+    gains = _at(added, model, target, layer)
+    if len(gains):
+        gain = gains.loc[gains["rival_value"].idxmax()]
+        number, rival = estimate_of(gain, "margin"), str(gain["rival"])
+        yield Statement(subject_of(target, model), ADDED, number, (layer,), rival)
 
 
 def _at(table: pd.DataFrame, model: str, target: str, layer: int) -> pd.DataFrame:

@@ -183,7 +183,9 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
             "What a layer adds is the accuracy of a classifier of the layer and the static window "
             "together minus that of the window alone (conditional probing, Hewitt et al. 2021). "
             "The window, its dimensions divided by their standard deviation, was reduced to the "
-            "layer's width by the principal components of the training words."
+            "layer's width by the principal components of the training words. Layer 0 is part of "
+            "the window and adds only what this reduction lost, so the headline compares a layer "
+            "with layer 0 beside the window where that scores higher than the window alone."
         )
     parts.append(
         "Baselines are the most frequent label (majority); a table of the most frequent label of "

@@ -206,7 +206,7 @@ def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE
     table = result.tables.get("added")
     if table is None or not (table["metric"] == metric).any():
         raise SpecError("This result has no probes beside the static window: set conditional.")
-    rows = table[table["metric"] == metric]
+    rows = table[(table["metric"] == metric) & (table["rival"] == WINDOW)]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
     label, kind = f"{metric_label(metric)}: gain over the window", difference_kind(metric)
     below = "bands: 95 % intervals over sentences and probes"

@@ -188,7 +188,11 @@ def gains_over_window(
     chooser: Callable[[str], str],
     **named: Any,
 ) -> list[pd.DataFrame]:
-    """Each layer beside the static window minus the window alone, a frame per metric.
+    """Each layer beside the static window minus the window alone, and minus layer 0 beside it
+    where that was probed, a frame per rival and metric.
+
+    Layer 0 is part of the window, so that what it adds is what the reduction of the window lost,
+    not what a layer computed.
 
     Args:
         model: Its reference.
@@ -198,7 +202,10 @@ def gains_over_window(
     *layers, alone = next(iter(both.values())).layers
     window = {metric: group.only([alone]) for metric, group in both.items()}
     beside = {metric: group.only(layers) for metric, group in both.items()}
-    return margins({model: beside}, {WINDOW: window}, samples, chooser, UNLAYERED, **named)
+    rivals = {WINDOW: window}
+    if 0 in layers:
+        rivals[EMBEDDINGS] = {metric: group.only([0]) for metric, group in both.items()}
+    return margins({model: beside}, rivals, samples, chooser, UNLAYERED, **named)
 
 
 def best_layer_rows(groups: Scores, sample: Sample) -> pd.DataFrame:

@@ -189,7 +189,8 @@ def overfitted(added: pd.DataFrame, metric: str) -> Iterator[Statement]:
         added: What layers add to the static window.
         metric: The score that is read, of which more is better.
     """
-    below = added[(added["metric"] == metric) & (added["high"] < 0)]
+    alone = added[(added["metric"] == metric) & (added["rival"] == WINDOW)]
+    below = alone[alone["high"] < 0]
     for model, rows in below.groupby("model", sort=False):
         worst = rows.loc[rows["margin"].idxmin()]
         layers = tuple(int(layer) for layer in rows["layer"])

@@ -236,8 +236,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
     if spec.conditional:
         parts.append(
             "What a layer adds is the score of probes on the layer and the static window together "
-            "minus that of the window alone (conditional probing, Hewitt et al. 2021). The window "
-            "was reduced to the layer's width by the principal components of the training words."
+            "minus that of the window, alone or with layer 0 (conditional probing, Hewitt et al. "
+            "2021). The window was reduced to its principal components, as many as a layer has."
         )
     if coded:
         parts.append(

@@ -52,10 +52,12 @@ COLUMNS: Mapping[str, str] = {
     "arcs.value": "UUAS of these edges, of each layer's first probe (per cent)",
     "arc_margins.rival_value": "the baseline's UUAS of these edges (per cent)",
     "arc_margins.margin": "UUAS of these edges minus the baseline's (points)",
-    "added.rival_value": "the score of the static window alone, reduced to the layer's width (the "
-    "metric's unit)",
-    "added.margin": "the score of the layer beside the window minus that of the window alone (the "
-    "metric's unit; of bits, a gain is below 0)",
+    "added.rival": "what the layer beside the window is compared with: the static window alone, or "
+    "layer 0 beside the window, which adds only what the reduction of the window lost",
+    "added.rival_value": "the score of the static window, reduced to the layer's width, alone or "
+    "with layer 0 (the metric's unit)",
+    "added.margin": "the score of the layer beside the window minus that score (the metric's unit; "
+    "of bits, a gain is below 0)",
     # edge probes
     "added.probe": TARGET,
     "edges.probe": TARGET,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import SpecError
@@ -17,7 +18,8 @@ from core.probes.edges.statements import ADDED, doubts_of, statements_of, subjec
 from core.probes.edges.study import STUDY, plan, prepare
 from core.probes.edges.tables import ACCURACY, BITS, GAIN, UNSEEN
 from core.probes.edges.text import make_headline, make_notices
-from core.probes.trees.comparisons import gains_over_window
+from core.probes.structural.bands import Group, draw_sample
+from core.probes.trees.comparisons import EMBEDDINGS, gains_over_window
 from core.probes.trees.data import Tree, Trees
 from core.probes.trees.statements import TOO_FEW
 from core.probes.trees.tables import BESIDE, WINDOW
@@ -182,6 +184,31 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
     assert {f"{target}-{GAIN}" for target in asked.targets} <= set(figures(result))
     assert set(tables.rows_of(result, GAIN)["added"]["metric"]) == {ACCURACY}
     assert "Hewitt et al. 2021" in result.methods
+
+
+def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
+    asked: EdgeSpec, result: Result
+) -> None:
+    """What layer 0 adds is what the reduction of the window lost: no layer has computed it."""
+    sample = draw_sample(np.full(40, 8), 200, 0)
+    points = np.array([[63.0], [64.0], [70.0], [60.0]])  # layers 0, 1, 2, the window alone
+    noise = np.random.default_rng(0).normal(0, 0.1, (200, 4, 1))
+    group = Group((0, 1, 2, 3), (0, 1, 2, 3), points, points + noise, points[:, 0])
+    frames = gains_over_window("zoo:seed-0", {ACCURACY: group}, {ACCURACY: sample}, str)
+    table = pd.concat(frames).set_index(["rival", "layer"])["margin"]
+    assert table[WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}
+    assert table[EMBEDDINGS].to_dict() == {1: 1.0, 2: 7.0}
+
+    model, added = asked.models[0], result.tables["added"]
+    bottom = added.assign(rival=EMBEDDINGS, margin=-1.5, low=-2.0, high=-1.0)
+    for score, rival in ((99.9, EMBEDDINGS), (0.1, WINDOW)):
+        tables_ = {
+            **result.tables,
+            "added": pd.concat([added, bottom.assign(rival_value=score)], ignore_index=True),
+        }
+        gains = [each for each in statements_of(tables_, [model]) if each.verdict == ADDED]
+        assert {each.baseline for each in gains} == {rival}
+        assert not [each for each in doubts_of(tables_, asked) if each.verdict == TOO_FEW]
 
 
 def test_without_the_option_nothing_is_added(asked: EdgeSpec) -> None:
