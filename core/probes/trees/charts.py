@@ -220,7 +220,7 @@ def gains_chart(
     title: str,
     label: str,
     kind: Kind,
-    below: str = "bands: 95 % intervals over sentences",
+    below: str,
     height: int = HEIGHT,
     *,
     context: Context = PAGE,
