@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from core.probes.trees.tables import attachment_row
 from core.rsa.divergence.tables import correlate, mean_band
 from core.rsa.swap.scores import exchange_rows, own_row
 from core.statistics import sentence_counts
+from core.weights.intruders.scales import SCALES, WAYS
+from core.weights.intruders.scaling_tables import scaling_table
 
 REPLICATES = 600
 DRAWS = 300
@@ -334,6 +337,43 @@ def _swapped(rng: np.random.Generator, noises: int) -> dict[str, list[bool]]:
     }
 
 
+def scaling_bands() -> Iterator[Row]:
+    """Values, changes and differences of models whose directions are scaled."""
+    for draws in (3, 5):
+        held: dict[str, list[bool]] = {}
+        rng = np.random.default_rng(0)
+        for _ in range(REPLICATES):
+            for name, values in _scaled(rng, draws).items():
+                held.setdefault(name, []).extend(values)
+        for name, values in held.items():
+            yield f"scaled directions, {name}", f"{draws} random draws", float(np.mean(values))
+
+
+def _scaled(rng: np.random.Generator, draws: int) -> dict[str, list[bool]]:
+    """Whether the bands of planted directions hold, which no more than random ones cost a tenth."""
+    count, score, cost = 100, 0.85, 0.1
+    total = rng.integers(3, 18, count)
+    easy = OF_SENTENCE / 1.7 * rng.uniform(-1, 1, count)
+    lost = cost * (np.arange(len(SCALES)) > 0)[:, None]
+    value: dict[str, Any] = {"total": total, "scaled": 1}
+    for way in WAYS:
+        moved = 0.02 * rng.standard_normal((draws, 1, 1)) * (lost > 0) if way == "random" else 0.0
+        shares = score - lost + moved + easy
+        value[f"{way} hits"] = rng.binomial(total, np.clip(shares, 0.0, 1.0)).astype(float)
+    rows = scaling_table({"zoo:a": value}, {"zoo:a": "UAS"}, int(rng.integers(2**31)))
+    rows = rows[(rows["scale"] == SCALES[-1]) & rows["way"].isin(("intruders", "random"))]
+    beyond = rows[rows["way"] == "intruders"]
+    truths = {
+        "value": (rows, "", score - cost),
+        "change": (rows, "change_", -cost),
+        "beyond random ones": (beyond, "beyond_", 0.0),
+    }
+    return {
+        name: holds({end: part[f"{prefix}{end}"].to_numpy() for end in ("low", "high")}, truth)
+        for name, (part, prefix, truth) in truths.items()
+    }
+
+
 def alignment_bands() -> Iterator[Row]:
     """Errors of maps over pairs and held-out units, and differences of two maps."""
     for models in (2, 3, 5):
@@ -380,7 +420,14 @@ def main() -> None:
         "+ above .97: wider than it need be. The pages and docs/statistics.md say which.\n"
     )
     print(f"{'95 % band':<42}{'of':<22}{'covers':>7}")
-    parts = (probe_bands, share_bands, correlation_bands, swap_bands, alignment_bands)
+    parts = (
+        probe_bands,
+        share_bands,
+        correlation_bands,
+        swap_bands,
+        scaling_bands,
+        alignment_bands,
+    )
     for name, case, share in (row for part in parts for row in part()):
         mark = " *" if share < HELD[0] else " +" if share > HELD[1] else ""
         print(f"{name:<42}{case:<22}{share:>7.3f}{mark}")

@@ -37,6 +37,10 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         "swap, loss of random changes",
     ),
     "core.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
+    "core.weights.intruders.scaling_tables._rows": (
+        *("scaled directions, value", "scaled directions, change"),
+        "scaled directions, beyond random ones",
+    ),
 }  # function -> names of its rows in TABLES
 RANGES: Mapping[str, str] = {
     "core.alignment.attention.study._head_columns": "similarities of shuffled heads",
@@ -44,7 +48,7 @@ RANGES: Mapping[str, str] = {
     "core.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
     "core.rsa.measures.scoring.score": "chance level: sentences shuffled",
     "core.rsa.training.tasks.shuffle_layers": "chance level of the highest layer",
-    "core.weights.intruders.study._total": "counts of random updates",
+    "core.weights.intruders.tables.family_row": "counts of random updates",
     "core.weights.vectors.neighbours.calc_neighbour_shares": "shares of permuted labels",
 }  # middle 95 % of draws under a null or a plant: they claim to hold no true value
 UNBANDED: Mapping[str, str] = {
