@@ -10,7 +10,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.errors import NotStoredError
-from core.models.zoo import read_manifest
+from core.models.zoo import read_adapters, read_manifest
 from core.options import options_of
 from docs.make import figures
 from docs.make.checks import foreign_files
@@ -88,7 +88,7 @@ def test_the_navigation_has_every_study_once() -> None:
 
 def test_the_models_are_those_of_the_manifest() -> None:
     rows = models_table().splitlines()[2:]
-    names = [entry["ref"] for entry in read_manifest()]
+    names = [entry["ref"] for entry in (*read_manifest(), *read_adapters())]
     assert [row.split("`")[1] for row in rows] == names
     assert all(f"## {name}" in cards_page() for name in names)
     assert "masked-token loss 3.43" in rows[0]

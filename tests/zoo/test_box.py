@@ -9,9 +9,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.models.zoo import read_manifest, zoo_folder
-from zoo.recipe.plan import KNOWN_TRUTHS, SNAPSHOTS
-from zoo.recipe.settings import run_settings
+from core.models.files.adapters import read_adapter
+from core.models.weights.sources import identify
+from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.weights.clusters.tasks import deltas_of, open_pair
+from core.weights.intruders.removal import choose_directions
+from zoo.recipe.plan import ADAPTED, KNOWN_TRUTHS, RANKS, SNAPSHOTS, Plan, adapter_runs
+from zoo.recipe.settings import adapter_settings, run_settings
 from zoo.recipe.tasks import BOX_TASKS
 
 pytestmark = pytest.mark.skipif(not read_manifest(), reason="the box has no models yet: make zoo")
@@ -83,3 +87,37 @@ def test_the_steps_of_a_seed_are_log_spaced_and_get_better(
     assert [entry["tokens"] for entry in steps] == sorted(entry["tokens"] for entry in steps)
     losses = [entry["score"] for entry in [*steps, entries["seed-0"]]]
     assert losses == sorted(losses, reverse=True)
+
+
+def test_adapters_of_each_rank_say_their_score_and_stand_apart() -> None:
+    adapters = {entry["name"]: entry for entry in read_adapters()}
+    runs = {run.name: run for run in adapter_runs(Plan(zoo_folder(), zoo_folder()))}
+    assert set(adapters) == set(runs)
+    assert not set(adapters) & {entry["name"] for entry in read_manifest()}
+    for name, entry in adapters.items():
+        run, folder = runs[name], zoo_folder() / "models" / name
+        assert (entry["task"], entry["base"]) == (run.task, "zoo:seed-0")
+        assert entry["settings"] == vars(adapter_settings(run.task, run.rank))
+        assert read_adapter(folder).rank == run.rank
+        assert {path.name for path in folder.iterdir()} == {
+            "adapter_config.json", "adapter_model.safetensors", "config.json", "README.md",
+            "training.json",
+        }  # fmt: skip
+        assert entry["bytes"] < 2_000_000
+        error = (entry["baseline"] * (1 - entry["baseline"]) / entry["test_examples"]) ** 0.5
+        assert entry["score"] > entry["baseline"] + 3 * error
+
+
+@pytest.mark.parametrize("task", ADAPTED)
+def test_intruder_dimensions_are_those_of_adapters_not_of_the_full_fine_tune(task: str) -> None:
+    refs = [f"zoo:{task}-0", *(f"zoo:{task}-0-lora-{rank}" for rank in RANKS)]
+    counts = []
+    for ref in refs:
+        pair = open_pair("zoo:seed-0", ref, identify("zoo:seed-0"), identify(ref), ("output",))
+        found = [
+            choose_directions(delta.weight, delta.matrix, leading=10, threshold=0.5)[0]
+            for delta in deltas_of(pair)
+        ]
+        counts.append(sum(directions.left.shape[1] for directions in found))
+    full, *adapted = counts
+    assert full <= 2 < min(adapted)
