@@ -1,0 +1,108 @@
+"""Erasure in closed form: against a slow loop, regression on what is left, and equal changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import ShapeError
+from core.probes.erasure.subspace import fit_eraser, measure_states, random_readout
+
+COUNT, WIDTH, RANK = 400, 12, 3
+
+
+@pytest.fixture
+def vectors() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(COUNT, WIDTH)) @ rng.normal(size=(WIDTH, WIDTH)) + rng.normal(size=WIDTH)
+
+
+def explained(inputs: np.ndarray, targets: np.ndarray) -> float:
+    """R squared of a linear regression with an intercept, on the fitted data."""
+    wide = np.column_stack([inputs, np.ones(len(inputs))])
+    left = targets - wide @ np.linalg.lstsq(wide, targets, rcond=None)[0]
+    return 1 - float(np.square(left).sum() / np.square(targets - targets.mean(axis=0)).sum())
+
+
+def slow_erased(vectors: np.ndarray, readout: np.ndarray) -> np.ndarray:
+    """Every vector minus what a regression of the vectors on their projections predicts of it."""
+    centred = vectors - vectors.mean(axis=0)
+    projections = centred @ readout.T
+    result = np.empty_like(vectors)
+    for column in range(vectors.shape[1]):
+        weights = np.linalg.lstsq(projections, centred[:, column], rcond=None)[0]
+        for row in range(len(vectors)):
+            result[row, column] = vectors[row, column] - projections[row] @ weights
+    return result
+
+
+def test_the_closed_form_is_a_slow_loop_of_regressions(vectors: np.ndarray) -> None:
+    readout = random_readout(RANK, WIDTH, np.random.default_rng(1))
+    eraser = fit_eraser(*measure_states(vectors), readout)
+    np.testing.assert_allclose(eraser(vectors), slow_erased(vectors, readout), atol=1e-9)
+
+
+def test_a_regression_finds_nothing_of_what_was_erased_and_the_rest_is_kept(
+    vectors: np.ndarray,
+) -> None:
+    rng = np.random.default_rng(2)
+    readout = random_readout(RANK, WIDTH, rng)
+    projections = vectors @ readout.T
+    assert explained(vectors, projections) == pytest.approx(1.0)
+    left = fit_eraser(*measure_states(vectors), readout)(vectors)
+    assert explained(left, projections) == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(left.mean(axis=0), vectors.mean(axis=0))
+    assert np.linalg.matrix_rank(np.cov(left.T), tol=1e-8) == WIDTH - RANK
+    elsewhere = vectors @ random_readout(RANK, WIDTH, rng).T
+    assert explained(left, elsewhere) > 0.3
+
+
+def test_an_orthogonal_projection_leaves_some_of_it(vectors: np.ndarray) -> None:
+    readout = random_readout(RANK, WIDTH, np.random.default_rng(3))
+    basis = np.linalg.qr(readout.T)[0]
+    projected = vectors - vectors @ basis @ basis.T
+    assert explained(projected, vectors @ readout.T) > 0.01
+
+
+def test_the_change_is_its_mean_squared_length(vectors: np.ndarray) -> None:
+    eraser = fit_eraser(
+        *measure_states(vectors), random_readout(RANK, WIDTH, np.random.default_rng(4))
+    )
+    changed = np.square(eraser(vectors) - vectors).sum(axis=1).mean()
+    assert eraser.change == pytest.approx(changed)
+
+
+def test_a_random_subspace_of_equal_change_changes_as_much(vectors: np.ndarray) -> None:
+    states, rng = measure_states(vectors), np.random.default_rng(5)
+    probe = fit_eraser(*states, random_readout(RANK, WIDTH, rng))
+    random = fit_eraser(*states, random_readout(RANK, WIDTH, rng))
+    assert random.change != pytest.approx(probe.change)
+    matched = random.matched(probe)
+    for eraser in (probe, matched):
+        assert np.square(eraser(vectors) - vectors).sum(axis=1).mean() == pytest.approx(probe.change)
+    np.testing.assert_allclose(
+        (matched(vectors) - vectors) / matched.factor, random(vectors) - vectors, atol=1e-9
+    )
+
+
+def test_dependent_rows_and_directions_without_variance_are_harmless(vectors: np.ndarray) -> None:
+    flat = vectors.copy()
+    flat[:, 0] = 1.0
+    readout = random_readout(2, WIDTH, np.random.default_rng(6))
+    doubled = np.concatenate([readout, 2 * readout[:1]])
+    eraser = fit_eraser(*measure_states(flat), doubled)
+    assert eraser.left.shape == (WIDTH, 2)
+    np.testing.assert_allclose(eraser(flat), fit_eraser(*measure_states(flat), readout)(flat))
+    np.testing.assert_allclose(eraser(flat)[:, 0], 1.0)
+
+
+def test_what_does_not_fit_is_refused(vectors: np.ndarray) -> None:
+    centre, covariance = measure_states(vectors)
+    with pytest.raises(ShapeError, match="does not fit"):
+        fit_eraser(centre, covariance, np.ones((2, WIDTH + 1)))
+    with pytest.raises(ShapeError, match="at least 2 vectors"):
+        measure_states(vectors[:1])
+    nothing = fit_eraser(centre, covariance, np.zeros((1, WIDTH)))
+    assert nothing.change == 0
+    with pytest.raises(ShapeError, match="changes nothing"):
+        nothing.matched(nothing)
