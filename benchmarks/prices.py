@@ -65,6 +65,7 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
     yield "probe edges", {"models": (a,), "untrained": False, **of(100)}
     yield "probe behaviour", {"models": (a,), "pairs": 20 if wide else 100, **of(60)}
+    yield "probe removal", {"models": (a,), **of(60), **({"layers": (2,)} if wide else {})}
     yield "probe polar", {"models": (a,), "untrained": False, **of(200), **less}
     for methods in (LINEAR, ("kernel",), ("inn",), ("mlp",)):
         yield (

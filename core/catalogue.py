@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from core.alignment import attention, check, published, rotation, seeds, stitching
-from core.probes import behaviour, edges, polar, trees
+from core.probes import behaviour, edges, polar, removal, trees
 from core.probes import training as probe_training
 from core.rsa import audit, divergence, layers, swap, tokens, training, truth
 from core.weights import clusters, intruders, lineage
@@ -72,6 +72,7 @@ STUDIES = Catalogue(
         "probe polar": polar,
         "probe training": probe_training,
         "probe behaviour": behaviour,
+        "probe removal": removal,
         "weights": clusters,
         "weights intruders": intruders,
         "weights lineage": lineage,

@@ -233,6 +233,9 @@ def _of_english(folders: Mapping[str, Path], treebank: Treebank | None) -> Itera
     yield Case("probe behaviour", both[:1], values, "minimal pairs", refused=True)
     edges = {"sentences": 100, "controls": 0, "untrained": False, "layers": (0, 3)}
     yield Case("probe edges", both[:1], {"models": (minilm,), **edges}, "demo")
+    erased = {"sentences": 100, "layers": (3,), "randoms": 2, "scored": 4, "epochs": 5}
+    values = {"models": (smollm,), "kinds": (), **erased}
+    yield Case("probe removal", both[1:], values, "demo")
     arcs = {"sentences": 200, "controls": 0, "seeds": 1, "epochs": 10, "layers": (0, 3)}
     yield Case("probe polar", both[:1], {"models": (minilm,), "untrained": False, **arcs}, "demo")
     methods = {"methods": ("identity", "shuffled", "lookup", "procrustes", "ridge")}

@@ -133,6 +133,9 @@ def _experiments() -> list[tuple[str, Spec]]:
             name: getattr(probe, name) for name in ("rank", "sentences", "heads", "seeds", "draws")
         },
         "probe behaviour": {"sentences": probe.sentences, "draws": probe.draws},
+        "probe removal": {
+            name: getattr(probe, name) for name in ("models", "sentences", "heads", "draws")
+        },
         "weights intruders": {},
         "weights lineage": {},
         "align check": {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.probes.behaviour.spec import BehaviourSpec
     from core.probes.edges.spec import EdgeSpec
     from core.probes.polar.spec import PolarSpec
+    from core.probes.removal.spec import RemovalSpec
     from core.probes.training.spec import ProbeTrainingSpec
     from core.probes.trees.spec import ProbeSpec
 
@@ -126,6 +127,26 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
             drawn = DRAWN * 0.1 * costs.sentences_of(spec) * spec.draws
             tasks.append(costs.vectors(size, costs.sentences_of(spec)))
             tasks.append((size.layers + 1) * spec.seeds * (bank + drawn))
+    return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
+
+
+def removal_price(spec: RemovalSpec) -> Price:
+    """The price of erasing subspaces: a probe for each layer, and passes under each condition."""
+    probes = spec.as_probes
+    sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
+    words, conditions = costs.WORDS * sentences, 2 + 2 * spec.randoms
+    tasks = [costs.STARTING, PARSING * sentences]
+    for size in sizes.values():
+        states = len(spec.layers) or size.layers + 1
+        bank = _bank(probes, "distance", min(spec.rank, size.d_model), size.d_model, words)
+        passes = SHORT * (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
+        scored = costs.passing(size, 2 * spec.pairs * len(spec.kinds), passes)
+        scored += costs.passing(size, spec.scored, costs.SUBWORDS)
+        tasks.append(costs.vectors(size, sentences))
+        tasks += [bank, conditions * scored + 2 * costs.opening(size)] * states
+    memory = max(
+        _trained(sizes.values(), (0,), words), costs.resident(sizes, whole=True)
+    )  # a layer at a time
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
 
 

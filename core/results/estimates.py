@@ -46,6 +46,7 @@ PREFIXED = (
     "loss",
     "excess",
     "ahead",
+    "cost",
     "correlation",
     "within",
     "calibrated",
@@ -161,7 +162,7 @@ def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:
         if metric.endswith(" selectivity"):
             return "gain" if metric.partition(" ")[0] in OF_HUNDRED else "change"
         return "points" if metric in OF_HUNDRED else "amount" if metric == "bits" else "share"
-    if column in ("difference", "margin", "ahead"):
+    if column in ("difference", "margin", "ahead", "cost"):
         return "gain" if metric.partition(" ")[0] in OF_HUNDRED else "change"
     return KINDS.get(column, "share")
 

@@ -50,6 +50,8 @@ TITLES: Mapping[str, str] = {
     "behaviour": "Accuracy on minimal pairs",
     "behaviour_margins": "Accuracy compared with baselines",
     "beside": "Probe scores beside accuracy",
+    "removal": "Costs of erased subspaces",
+    "removal_excess": "Costs compared with random subspaces",
     "rank_correlations": "Rank correlations over models",
     "sentence_words": "Words of the sentence",
     "sentence_distances": "Distances between words",

@@ -64,6 +64,10 @@ STUDIES: dict[str, tuple[str, ...]] = {
         *("--draws", "20"),
     ),
     "probe training": ("--sentences", "120", "--seeds", "1", "--draws", "20"),
+    "probe removal": (
+        *("--models", "zoo:seed-0", "--sentences", "120", "--layers", "2", "--epochs", "2"),
+        *("--scored", "4", "--pairs", "10", "--randoms", "2", "--draws", "20"),
+    ),
     "probe behaviour": (
         *("--models", "zoo:seed-0", "zoo:seed-1"),
         *("--pairs", "50", "--sentences", "120", "--draws", "20"),

@@ -15,6 +15,9 @@ from core.probes.edges.study import STUDY as EDGE_STUDY
 from core.probes.polar.charts import drawable as drawable_metrics
 from core.probes.polar.study import STUDY as POLAR_STUDY
 from core.probes.polar.tables import NAMES as POLAR_NAMES
+from core.probes.removal.charts import drawable as drawable_costs
+from core.probes.removal.study import STUDY as REMOVAL_STUDY
+from core.probes.removal.tables import NAMES as COST_NAMES
 from core.probes.training.charts import METRICS
 from core.probes.training.study import STUDY as TRAINING_STUDY
 from core.probes.trees.tables import NAMES
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from ui.frame.links import Address
 
 EDGES, TRAINING, BEHAVIOUR = EDGE_STUDY.title, TRAINING_STUDY.title, BEHAVIOUR_STUDY.title
-POLAR = POLAR_STUDY.title
+POLAR, REMOVAL = POLAR_STUDY.title, REMOVAL_STUDY.title
 MEASURES = {
     "Accuracy": "accuracy",
     "Code length": "bits",
@@ -71,6 +74,16 @@ def choose_metric(address: Address, result: Result) -> tuple[str]:
     return (str(chosen),)
 
 
+def choose_cost(address: Address, result: Result) -> tuple[str]:
+    """Ask for the metric of costs, of those that the result has."""
+    there = drawable_costs(result)
+    chosen = st.segmented_control(
+        "Cost", there, default=there[0], required=True, key=address.key("cost metric"),
+        format_func=COST_NAMES.__getitem__, label_visibility="collapsed",
+    )  # fmt: skip
+    return (str(chosen),)
+
+
 def choose_score(address: Address, result: Result) -> tuple[str]:
     """Ask for the score of probes through training."""
     address.tell(SCORE)
@@ -106,6 +119,18 @@ EXPERIMENTS = {
         display=[replace(option, name=SCORE) for option in options_of(Display)],
         choose=choose_score,
         models=lambda asked: (asked.end, *asked.checkpoints),
+    ),
+    REMOVAL: Experiment(
+        REMOVAL_STUDY,
+        own={
+            "erased_rank": "rank",
+            "randoms": "randoms",
+            "scored_sentences": "scored",
+            "erased_kinds": "kinds",
+            "erased_pairs": "pairs",
+        },
+        shared=("models", "epochs", *TEXT),
+        choose=choose_cost,
     ),
     BEHAVIOUR: Experiment(
         BEHAVIOUR_STUDY,

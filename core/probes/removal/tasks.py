@@ -1,4 +1,4 @@
-"""The pure task of the study: erase a probe's subspace, and random ones, at one layer of a model."""
+"""The pure tasks of the study: erase a probe's subspace, and random ones, at a layer of a model."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 KIND = "kind of minimal pairs: agreement, reflexive, polarity, determiner or arguments; or all"
 ACCURACY = "accuracy: share of pairs whose grammatical sentence is more probable (per cent)"
 
+ERASED = "the score: loss (nats per token), accuracy on minimal pairs or uas (both per cent)"
+
 COLUMNS: Mapping[str, str] = {
     "behaviour.model": "reference of the model; or bigram, the baseline",
     "behaviour.kind": KIND,
@@ -26,6 +28,23 @@ COLUMNS: Mapping[str, str] = {
     "beside.behaviour": "accuracy on minimal pairs of all kinds (per cent)",
     "beside.behaviour_low": "lower end of the 95 % interval of that accuracy (per cent)",
     "beside.behaviour_high": "upper end of the 95 % interval of that accuracy (per cent)",
+    # erased subspaces
+    "removal.layer": "layer at which the subspace is erased; 0 is the embeddings",
+    "erased": "what is erased: nothing, probe (the probe's subspace), random (random subspaces of "
+    "the same rank), or random, equal change (scaled to the probe's change)",
+    "removal.metric": ERASED,
+    "removal.value": "the score; the mean over random subspaces (the metric's unit)",
+    "cost": "how much worse the score is than with nothing erased (the metric's unit; points)",
+    "cost_low": "lower end of the 95 % interval of the cost (the metric's unit; points)",
+    "cost_high": "upper end of the 95 % interval of the cost (the metric's unit; points)",
+    "change": "mean squared length of the change, over the variance of the states (share)",
+    "removal_excess.layer": "layer at which the subspace is erased; 0 is the embeddings",
+    "removal_excess.metric": ERASED,
+    "removal_excess.rival": "random subspaces that the probe's is compared with: random, or "
+    "random, equal change",
+    "removal_excess.rival_value": "mean cost of erasing these (the metric's unit; points)",
+    "removal_excess.margin": "cost of erasing the probe's subspace minus that mean (the metric's "
+    "unit; points)",
     "rank_correlations.probe": "what the probe predicts: distance (of two words in the tree, or of "
     "the head), label or pos",
     "rank_correlations.metric": "the probe's score: uuas or accuracy",

@@ -25,6 +25,12 @@ PAPERS = (
         "Invertible Residual Networks", "ICML", arxiv="1811.00995",
     ),
     Reference(
+        "belrose2023", 2023, TALK,
+        ("Belrose, Nora", "Schneider-Joseph, David", "Ravfogel, Shauli", "Cotterell, Ryan",
+         "Raff, Edward", "Biderman, Stella"),
+        "LEACE: Perfect linear concept erasure in closed form", "NeurIPS", arxiv="2306.03819",
+    ),
+    Reference(
         "campello2013", 2013, TALK,
         ("Campello, Ricardo J. G. B.", "Moulavi, Davoud", "Sander, Jörg"),
         "Density-Based Clustering Based on Hierarchical Density Estimates", "PAKDD",
@@ -64,6 +70,12 @@ PAPERS = (
     Reference(
         "dozat2017", 2017, TALK, ("Dozat, Timothy", "Manning, Christopher D."),
         "Deep Biaffine Attention for Neural Dependency Parsing", "ICLR", arxiv="1611.01734",
+    ),
+    Reference(
+        "elazar2021", 2021, ARTICLE,
+        ("Elazar, Yanai", "Ravfogel, Shauli", "Jacovi, Alon", "Goldberg, Yoav"),
+        "Amnesic Probing: Behavioral Explanation with Amnesic Counterfactuals",
+        "Transactions of the Association for Computational Linguistics", arxiv="2006.00995",
     ),
     Reference(
         "groger2026", 2026, TALK, ("Gröger, Fabian", "Wen, Shuo", "Brbić, Maria"),

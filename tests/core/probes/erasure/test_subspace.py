@@ -14,7 +14,8 @@ COUNT, WIDTH, RANK = 400, 12, 3
 @pytest.fixture
 def vectors() -> np.ndarray:
     rng = np.random.default_rng(0)
-    return rng.normal(size=(COUNT, WIDTH)) @ rng.normal(size=(WIDTH, WIDTH)) + rng.normal(size=WIDTH)
+    mixed = rng.normal(size=(COUNT, WIDTH)) @ rng.normal(size=(WIDTH, WIDTH))
+    return mixed + rng.normal(size=WIDTH)
 
 
 def explained(inputs: np.ndarray, targets: np.ndarray) -> float:
@@ -79,7 +80,8 @@ def test_a_random_subspace_of_equal_change_changes_as_much(vectors: np.ndarray) 
     assert random.change != pytest.approx(probe.change)
     matched = random.matched(probe)
     for eraser in (probe, matched):
-        assert np.square(eraser(vectors) - vectors).sum(axis=1).mean() == pytest.approx(probe.change)
+        changed = np.square(eraser(vectors) - vectors).sum(axis=1).mean()
+        assert changed == pytest.approx(probe.change)
     np.testing.assert_allclose(
         (matched(vectors) - vectors) / matched.factor, random(vectors) - vectors, atol=1e-9
     )
