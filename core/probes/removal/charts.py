@@ -43,9 +43,7 @@ def removal_chart(
     ]
     if rows.empty:
         raise SpecError(f"This result has no costs of {model} in {metric!r}; choose another.")
-    rows = rows.assign(
-        name=rows["erased"].map(SHOWN), low=rows["cost_low"], high=rows["cost_high"]
-    )
+    rows = rows.assign(name=rows["erased"].map(SHOWN), low=rows["cost_low"], high=rows["cost_high"])
     colour = colours_of(dict.fromkeys(table["model"]))[model]
     looks = {SHOWN[PROBE]: Look(colour)} | {
         SHOWN[name]: Look(GREY, dash=dash, point=False) for name, dash in DASHES.items()

