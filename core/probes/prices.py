@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import ModelError
 from core.models import costs, parse_ref
 from core.models.sizes import Size
+from core.probes.minimal_pairs.heads import head_of
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import AT_HAND
 from core.probes.trees.spec import WINDOW_REACH
@@ -136,18 +138,28 @@ def removal_price(spec: RemovalSpec) -> Price:
     sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
     words, conditions = costs.WORDS * sentences, 2 + 2 * spec.randoms
     tasks = [costs.STARTING, PARSING * sentences]
-    for size in sizes.values():
+    passes = SHORT * (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
+    for ref, size in sizes.items():
         states = len(spec.layers) or size.layers + 1
         bank = _bank(probes, "distance", min(spec.rank, size.d_model), size.d_model, words)
-        passes = SHORT * (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
-        scored = costs.passing(size, 2 * spec.pairs * len(spec.kinds), passes)
-        scored += costs.passing(size, spec.scored, costs.SUBWORDS)
-        tasks.append(costs.vectors(size, sentences))
-        tasks += [bank, conditions * scored + 2 * costs.opening(size)] * states
+        scored = costs.passing(size, spec.scored, 1.0)
+        if _is_language_model(ref):
+            scored *= costs.SUBWORDS
+            scored += costs.passing(size, 2 * spec.pairs * len(spec.kinds), passes)
+        at_layer = [2 * costs.vectors(size, sentences), bank, conditions * scored]
+        tasks += [*at_layer, 2 * costs.opening(size)] * states
     memory = max(
         _trained(sizes.values(), (0,), words), costs.resident(sizes, whole=True)
     )  # a layer at a time
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
+
+
+def _is_language_model(ref: str) -> bool:
+    """Whether a model is scored token by token; if it cannot be read, the price is the higher."""
+    try:
+        return head_of(ref) is not None
+    except ModelError:
+        return True
 
 
 def _arcs(spec: ProbeSpec, width: int, words: float, sentences: float) -> float:

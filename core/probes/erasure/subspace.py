@@ -52,7 +52,9 @@ class Eraser:
         self, vectors: Float[np.ndarray, "item d_model"]
     ) -> Float[np.ndarray, "item d_model"]:
         """Return the vectors without the subspace."""
-        return vectors - self.factor * ((vectors - self.centre) @ self.right.T) @ self.left.T
+        change = self.factor * ((vectors - self.centre) @ self.right.T) @ self.left.T
+        left: np.ndarray = vectors - change
+        return left
 
     @property
     def change(self) -> float:

@@ -47,7 +47,8 @@ class RemovalSpec(Spec):
         40,
         low=2,
         high=2_000,
-        help="Test sentences on which the loss is measured; every token takes a pass.",
+        help="Test sentences on which loss or UAS is measured; for the loss, every token takes a "
+        "pass.",
     )
     kinds: tuple[str, ...] = options.choices(
         "Kinds of pairs", KINDS, KINDS, least=0, help="Minimal pairs that are scored; may be empty."
