@@ -26,6 +26,8 @@ from core.probes.minimal_pairs.accuracy import (
     rank_correlation,
     wilson_interval,
 )
+from core.probes.removal.tables import tables_of
+from core.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
 from core.probes.structural.bands import Group, Sample, draw_sample, summary
 from core.probes.structural.scores import ratio
 from core.probes.trees.comparisons import best_layers, differences, margins
@@ -374,6 +376,45 @@ def _scaled(rng: np.random.Generator, draws: int) -> dict[str, list[bool]]:
     }
 
 
+def removal_bands() -> Iterator[Row]:
+    """Losses without a probe's subspace, and costs of erasing it beside random subspaces."""
+    for randoms in (2, 5):
+        held: dict[str, list[bool]] = {}
+        rng = np.random.default_rng(0)
+        for _ in range(REPLICATES):
+            for name, values in _erased(rng, randoms).items():
+                held.setdefault(name, []).extend(values)
+        for name, values in held.items():
+            yield f"erasure, {name}", f"{randoms} random subspaces", float(np.mean(values))
+
+
+def _erased(rng: np.random.Generator, randoms: int) -> dict[str, list[bool]]:
+    """Whether the bands of one planted erasure hold, of 40 sentences whose tokens cost alike."""
+    count, loss, cost = 40, 3.4, 0.3
+    tokens = rng.integers(8, 21, count)
+    easy = 0.5 * rng.standard_normal(count)
+    levels = np.array([0.0, cost, *(cost + 0.05 * rng.standard_normal(2 * randoms))])
+    errors = 0.6 * rng.standard_normal((len(levels), count)) / np.sqrt(tokens)
+    value = {
+        "conditions": [NONE, PROBE, *[RANDOM] * randoms, *[MATCHED] * randoms],
+        "change": np.zeros(len(levels)),
+        "likelihood": -tokens * (loss + easy + levels[:, None] + errors),
+        "tokens": tokens,
+    }
+    made = tables_of({("zoo:a", 0): value}, DRAWS, int(rng.integers(2**31)))
+    table, excess = made["removal"].set_index("erased"), made["removal_excess"]
+    rows = {
+        "loss": (table.loc[[PROBE]], "", loss + cost),
+        "cost": (table.loc[[PROBE]], "cost_", cost),
+        "cost of random subspaces": (table.loc[[RANDOM, MATCHED]], "cost_", cost),
+        "cost above random subspaces": (excess, "", 0.0),
+    }
+    return {
+        name: holds({end: part[f"{prefix}{end}"].to_numpy() for end in ("low", "high")}, truth)
+        for name, (part, prefix, truth) in rows.items()
+    }
+
+
 def alignment_bands() -> Iterator[Row]:
     """Errors of maps over pairs and held-out units, and differences of two maps."""
     for models in (2, 3, 5):
@@ -426,6 +467,7 @@ def main() -> None:
         correlation_bands,
         swap_bands,
         scaling_bands,
+        removal_bands,
         alignment_bands,
     )
     for name, case, share in (row for part in parts for row in part()):

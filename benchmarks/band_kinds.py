@@ -16,6 +16,10 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.probes.behaviour.tables.behaviour_table": ("share of pairs (Wilson)",),
     "core.probes.behaviour.tables._margins": ("difference of shares of pairs",),
     "core.probes.behaviour.tables.correlation_table": ("rank correlation over models",),
+    "core.probes.removal.tables._estimate": (
+        *("erasure, loss", "erasure, cost", "erasure, cost of random subspaces"),
+        "erasure, cost above random subspaces",
+    ),
     "core.probes.structural.bands.summary": (
         *("probe score", "probe difference of models", "probe margin over a baseline"),
         *("lead of the best layer, all layers", "probe score, control trees", "probe selectivity"),
