@@ -84,7 +84,8 @@ def make_methods(spec: RemovalSpec, treebank: Treebank, heads: dict[str, str]) -
             "each kind; the included parser by its UAS on the same sentences.",
             f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences or pairs and, "
             "where random subspaces are involved, from their spread (Student's t). They are not "
-            "corrected for the number of layers and models.",
+            "corrected for the number of layers and models, and the headline names the layer at "
+            "which erasing costs most on these sentences or pairs.",
         ]
     )
 
