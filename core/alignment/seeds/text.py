@@ -141,7 +141,7 @@ def named(method: str) -> str:
 
 
 def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
-    compared = [fact for fact in facts if fact.baseline == "ridge"]
+    compared = [fact for fact in facts if fact.baseline == "ridge" and fact.subject != AGAIN]
     clauses = [
         f"{named(fact.subject)} is not detectably different from ridge "
         f"({fact.estimate.direction('more', 'less')})"

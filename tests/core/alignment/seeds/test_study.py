@@ -135,6 +135,13 @@ def test_a_second_run_of_the_seed_stands_beside_every_map_as_its_ceiling(
     assert circle not in json.dumps(method_chart(alone).to_dict())
 
 
+def test_a_second_run_of_which_ridge_predicts_most(spec: AlignSpec, again: str) -> None:
+    result = STUDY.run(replace(spec, methods=("lookup", "ridge")))
+    fact = next(fact for fact in result.statements if fact.subject == AGAIN)
+    assert fact.baseline == "ridge"
+    assert f"{fact.estimate.value_text} of a second run's" in result.headline
+
+
 def test_a_second_run_that_is_one_of_the_models_is_no_ceiling(models, again: str) -> None:
     assert AGAIN not in AlignSpec((models[0], again), methods=METHODS).groups
 
