@@ -31,7 +31,8 @@ GENERAL: Mapping[str, str] = {
     "head": "number of the attention head in its layer, from 0",
     "match": "number of the matched attention head of the target, from 0",
     "method": "the map: a value of --methods",
-    "group": "the group of models: models, or against for the second group",
+    "group": "the group of models: models, against for the second group, or second run for a seed "
+    "and a second training of it",
     "split": "the part of the split: train or test; only test is reported as a result",
     "words": "which words: all, seen in training, or unseen",
     "part": "what the row is about, in addition to the model",

@@ -45,7 +45,7 @@ MEANINGS = {
         "Two models of one recipe that differ only in their random seed. The number is how similar "
         "they are to each other at the same layer."
     ),
-    r"two runs of one seed|second run(?='s)": (
+    r"[Tt]wo runs of one seed|second run(?='s)": (
         "Two trainings of one recipe with the same random seed: initial weights, data and their "
         "order are equal, only rounding differs. No two models of different seeds can be expected "
         "to be more alike."

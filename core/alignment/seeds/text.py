@@ -67,19 +67,13 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
             f"On {WHICH[words]}, no map predicts better than the target's mean; the best is "
             f"{named(best.subject)}{error}."
         )
-    text = (
-        f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the variance of "
-        "the other model's vectors"
-    )
-    again = find(facts, AGAIN, best.subject)
+    again, whose = find(facts, AGAIN, best.subject), "variance of the other model's vectors"
     if again is not None and again.verdict == PREDICTS:
-        text += f", {amount(again)} of a second run's"
+        whose = f"other model's variance ({amount(again)} of a second run's)"
+    text = f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the {whose}"
     window = find(facts, WINDOW)
     if window is not None and window.verdict != PREDICTS_NOTHING:
-        return (
-            f"{text}; the source's static window (embeddings of a few words) predicts "
-            f"{amount(window)}."
-        )
+        return f"{text}; the source's static window (embeddings of a few words) {amount(window)}."
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
     if ridge is not None and ridge is not best:
         text += _beside(ridge, find(facts, best.subject, "ridge"))

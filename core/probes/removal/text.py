@@ -50,9 +50,9 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
             what = "random subspaces of equal change"
             more = gap.number.direction("more", "less")
             sentence += (
-                f", not detectably more than without {what} ({more})"
+                f", not detectably more than by {what} ({more})"
                 if gap.verdict == SIMILAR
-                else f", {more} than without {what}"
+                else f", {more} than by {what}"
             )
         yield f"{sentence}."
 

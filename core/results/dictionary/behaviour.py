@@ -7,7 +7,7 @@ from collections.abc import Mapping
 KIND = "kind of minimal pairs: agreement, reflexive, polarity, determiner or arguments; or all"
 ACCURACY = "accuracy: share of pairs whose grammatical sentence is more probable (per cent)"
 
-ERASED = "the score: loss (nats per token), accuracy on minimal pairs or uas (both per cent)"
+ERASED = "the score: accuracy on minimal pairs or uas (both per cent), or loss (nats per token)"
 
 COLUMNS: Mapping[str, str] = {
     "behaviour.model": "reference of the model; or bigram, the baseline",

@@ -12,7 +12,8 @@ COLUMNS: Mapping[str, str] = {
     "retrieval": "share of mapped vectors whose nearest true vector is the right one",
     "inverse_error": "round-trip error: fraction of the source's variance lost by the map followed "
     "by its inverse",
-    "other_group": "the group of the method with which it is compared: models, or against",
+    "other_group": "the group of the method with which it is compared: models, against, or second "
+    "run",
     "other_method": "the method with which it is compared",
     "gain": "what is compared: state over window (the static window: layer 0 of a word and its "
     "neighbours), window over word (alone), window beside state (both, over the state), or state "

@@ -16,9 +16,8 @@ MODEL_OR_BASELINE = (
 )
 
 POLAR = (
-    "the score, all per cent of edges: las (predicted with head and label), uas (with head), uuas "
-    "(without either), label (label right, given the edge and its head), direction (head right, "
-    "given the edge)"
+    "the score: las (edges predicted with head and label), uas (with head), uuas (without either), "
+    "label (of gold edges, given the head) and direction (of gold edges), all per cent of edges"
 )
 
 COLUMNS: Mapping[str, str] = {

@@ -155,9 +155,11 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
         clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
     details = f"By model: {'; '.join(clauses)}."
     changed = functions_sentence(statements)
-    return " ".join(
-        filter(None, (summarise(statements), details, _unmeasured(facts), RULE, changed))
+    parts = (
+        *(summarise(statements), _second_run(facts)),
+        *(details, _unmeasured(facts), RULE, changed),
     )
+    return " ".join(filter(None, parts))
 
 
 def functions_sentence(statements: Sequence[Statement]) -> str:
@@ -298,9 +300,13 @@ def _clause(facts: Facts, model: str, name: str, label: str) -> str:
 def _comparison(facts: Facts) -> str:
     """Say what another pretraining seed scores at the layer where the models differ most."""
     scores = [statement.number.value_text for statement in facts.get(REFERENCE, {}).values()]
-    again = [statement.number.value_text for statement in facts.get(SECOND_RUN, {}).values()]
-    beside = f"; two runs of one seed score {again[0]}" if again else ""
-    return f" For comparison, two pretraining seeds score {scores[0]}{beside}." if scores else ""
+    return f" For comparison, two pretraining seeds score {scores[0]}." if scores else ""
+
+
+def _second_run(facts: Facts) -> str:
+    """Say what a second run of the base scores there."""
+    scores = [statement.number.value_text for statement in facts.get(SECOND_RUN, {}).values()]
+    return f"Two runs of one seed score {scores[0]}." if scores else ""
 
 
 def _unequal(facts: Facts) -> str:

@@ -158,12 +158,13 @@ def wrong_numbers(
 
 
 def wrong_units(table: pd.DataFrame, column: str, text: str) -> list[str]:
-    """Scores whose metric is said to be in per cent reach beyond 1, others do not."""
+    """Scores whose metric is said to be in per cent reach beyond 1, others do not; bits and nats
+    have no end."""
     cents = re.findall(r"\w+", text.split("per cent")[0]) if "per cent" in text else []
     reasons = []
     for metric, part in table.groupby("metric"):
         values = part[column].dropna().abs()
-        if metric == "bits" or values.empty:
+        if metric in ("bits", "loss") or values.empty:
             continue
         is_cents = str(metric).split()[0] in cents
         if is_cents and (values.max() <= 1 or values.max() > 100) and values.max() > 0:
