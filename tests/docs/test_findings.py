@@ -168,9 +168,50 @@ def rsa(result: Result) -> list[str]:
     return [f"At layer 6 the RSA of the two runs is {runs}, that of two seeds {seeds}"]
 
 
+def probe_polar(result: Result) -> list[str]:
+    """Edges with head and label, beside what has no syntax."""
+    scores = result.tables["polar"].query("metric == 'las'")
+    real = scores.query("labels == 'real'").set_index(["model", "layer"])["value"]
+    control = scores.query("labels == 'control'").set_index(["model", "layer"])["value"]
+    alone = scores[scores["layer"].isna()].set_index("model")["value"]
+    untrained = real["random:zoo:seed-0"].max()
+    return [
+        f"`seed-0` predicts {real['zoo:seed-0', 2]:.0f} % of the edges with head and label",
+        f"static window {alone['static window']:.0f} %; `parse-0` "
+        f"{real['zoo:parse-0', 6]:.0f} % at layer 6",
+        f"({control['zoo:seed-0', 2]:.0f} % on `seed-0`, {control['zoo:parse-0', 6]:.0f} % on",
+        f"the untrained model ({untrained - 0.5:.0f} %)",
+        f"with the commonest head and label ({alone['linear chain']:.0f} %)",
+    ]
+
+
+def probe_removal(result: Result) -> list[str]:
+    """What erasing the probe's subspace costs, beside random subspaces of equal change."""
+    costs = result.tables["removal"].query("erased == 'probe'").set_index(["metric", "layer"])
+    equal = result.tables["removal_excess"].query("rival == 'random, equal change'")
+    gaps = equal.set_index(["metric", "layer"])
+    parsing, more = costs.loc[("uas", 6)], gaps.loc[("uas", 6)]
+    loss, excess = costs.loc[("loss", 0)], gaps.loc[("loss", 0)]
+    for layer in range(1, 6):
+        assert gaps.loc[("loss", layer), "low"] < 0 < gaps.loc[("loss", layer), "high"]
+    assert (costs.loc["accuracy", "cost_low"] < 0).all()
+
+    def points(value: float, low: float, high: float) -> str:
+        return f"{value:.0f} points [{low:.0f}, {high:.0f}]"
+
+    return [
+        f"falls by {points(parsing['cost'], parsing['cost_low'], parsing['cost_high'])} at layer 6",
+        f"cost {points(-more['margin'], -more['high'], -more['low'])} more",
+        f"by {banded(loss, 'cost', 'cost_low', 'cost_high')} nats at layer 0, "
+        f"{banded(excess, 'margin')} more than by random subspaces",
+    ]
+
+
 CHECKED: dict[str, Callable[[Result], list[str]]] = {
     "swap": swap,
     "probe": probe,
+    "probe polar": probe_polar,
+    "probe removal": probe_removal,
     "probe training": probe_training,
     "weights": weights,
     "weights intruders": intruders,

@@ -167,7 +167,9 @@ def _load(
     number = getattr(torch, dtype)
     chosen = device or choose_device()
     options: dict[str, Any] = {
-        "dtype": number,
+        # While transformers makes a model, the type of its numbers is that of all new tensors of
+        # the process, in other threads, too: double precision is made of single precision after.
+        "dtype": torch.float32 if number == torch.float64 else number,
         **({"attn_implementation": "eager"} if attentions else {}),
     }
     weights: Layerwise | None = None
@@ -178,6 +180,7 @@ def _load(
             if layerwise and is_layerwise(info, chosen, number.itemsize, random=ref.random):
                 from core.models.loading.layerwise import open_layerwise
 
+                options["dtype"] = number
                 weights, report = open_layerwise(
                     factory, folder, config, options, chosen, info, random=ref.random
                 )
@@ -196,6 +199,8 @@ def _load(
     ) as error:  # the library raises whatever its many loaders raise; each is this model's fault
         raise _unreadable(ref, error) from error
     model.requires_grad_(False)
+    if number == torch.float64 and not weights:
+        model = model.double()
     model = model.eval() if weights else model.eval().to(chosen)
     check_model(model, info.model_type, f"{info.fingerprint} {type(model).__name__} {dtype}")
     return LoadedModel(info, model, tokenizer, chosen, weights)

@@ -9,7 +9,7 @@ from core.errors import SpecError
 from core.probes.edges.charts import ON_CONTROL
 from core.probes.edges.tables import CONTROL, REAL
 from core.probes.polar.tables import LAS, METRICS, NAMES
-from core.probes.trees.charts import DASHES, HEIGHT, baseline_rules, layer_tips, looks_of
+from core.probes.trees.charts import DASHES, baseline_rules, layer_tips, looks_of
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import curves, finished
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 KIND: Kind = "points"  # of all scores
+HEIGHT = 296  # below the choice of a metric
 
 
 def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -> Chart:
@@ -60,8 +61,8 @@ def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -
     rules, baselines = baseline_rules(lines, plane)
     looks |= baselines
     table = pd.concat([*parts, *rules], ignore_index=True)
-    below = "bands: 95 % intervals over sentences and probes"
-    below += "" if control.empty else "; dotted: control labels"
+    below = "bands: 95 % intervals"
+    below += "" if control.empty else "; dots: control labels"
     chart = curves(table, plane, looks, layer_tips(label, kind))
     return finished(chart, table, plane, f"{NAMES[metric]} by layer", below, list(looks))
 

@@ -135,7 +135,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 STUDY = Study(
     name="probe removal",
-    title="Erased subspace",
+    title="Erasure",
     purpose=PURPOSE,
     Spec=RemovalSpec,
     prepare=prepare,

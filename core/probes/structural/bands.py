@@ -84,7 +84,12 @@ class Sample:
 
 
 def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
-    """Resamples of the test sentences, the same for every row of a study."""
+    """Resample the test sentences, the same for every row of a study.
+
+    Example:
+        >>> draw_sample(np.array([3.0, 5.0]), 100, 0).weights.sum(axis=1).tolist() == [2.0] * 100
+        True
+    """
     weights = sentence_counts(len(lengths), draws, np.random.default_rng(seed)).astype(np.float64)
     return Sample(lengths, weights, seed)
 
@@ -104,6 +109,12 @@ def summary(
 
     Returns:
         value, low, high.
+
+    Example:
+        >>> scores = Group((1,), (64,), np.array([[50.0]]), np.full((9, 1, 1), 50.0), np.zeros(1))
+        >>> sample = draw_sample(np.array([3.0, 5.0]), 9, 0)
+        >>> {name: numbers.tolist() for name, numbers in summary(sample, (1, scores)).items()}
+        {'value': [50.0], 'low': [50.0], 'high': [50.0]}
     """
     value = np.asarray(sum(sign * group.points.mean(axis=1) for sign, group in terms))
     rng = np.random.default_rng((sample.seed, len(sample.weights)))
@@ -128,7 +139,14 @@ def summary(
 
 
 def spread(group: Group) -> dict[str, Any]:
-    """Number of probes behind a score, and their standard deviation by row; NaN for one probe."""
+    """Count the probes behind a score and compute their standard deviation by row; NaN for one.
+
+    Example:
+        >>> points = np.array([[50.0, 52.0, 54.0]])
+        >>> made = spread(Group((1,), (64,), points, np.zeros((9, 1, 3)), np.zeros(1)))
+        >>> made["probes"], made["sd"].tolist()
+        (3, [2.0])
+    """
     draws = group.points.shape[1]
     return {"probes": draws, "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan}
 

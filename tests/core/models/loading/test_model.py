@@ -140,6 +140,21 @@ def test_weights_in_half_precision_are_read_in_float32(folder) -> None:
     } == {torch.bfloat16}
 
 
+def test_double_precision_is_the_models_and_not_that_of_other_threads(folder, monkeypatch) -> None:
+    """transformers makes a model's numbers the default of the process, while other tasks run."""
+    import torch
+
+    types: list[torch.dtype] = []
+    setter = torch.set_default_dtype
+    monkeypatch.setattr(torch, "set_default_dtype", lambda kind: types.append(kind) or setter(kind))
+    single, double = (load_model(f"path:{folder}", dtype=kind) for kind in ("float32", "float64"))
+    assert {*types} == {torch.float32}
+    weights = zip(single.model.parameters(), double.model.parameters(), strict=True)
+    assert all(
+        two.dtype == torch.float64 and torch.equal(one.double(), two) for one, two in weights
+    )
+
+
 def test_attentions_come_from_eager_attention(folder) -> None:
     import torch
 
