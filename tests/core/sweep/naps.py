@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,11 +104,9 @@ NAP = Study(
 
 
 @pytest.fixture
-def napping() -> Iterator[None]:
-    """The study is in the catalogue."""
-    STUDIES["nap"] = NAP
-    yield
-    del STUDIES["nap"]
+def napping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The study is in the catalogue; a test that replaces it there leaves nothing behind."""
+    monkeypatch.setitem(STUDIES, "nap", NAP)  # type: ignore[misc]
 
 
 def runs(log: Path) -> list[list[str]]:

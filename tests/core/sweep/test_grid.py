@@ -142,10 +142,9 @@ def test_a_file_that_cannot_be_read_is_one_sentence(
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="not UTF-8"):
         read_sweep(tmp_path / "bytes.yaml")
-    monkeypatch.setattr(grid, "LARGEST_FILE", 3)
-    with pytest.raises(SpecError, match="too large"):
+    with monkeypatch.context() as small, pytest.raises(SpecError, match="too large"):
+        small.setattr(grid, "LARGEST_FILE", 3)
         sweep_of(tmp_path, "study: rsa")
-    monkeypatch.undo()
     monkeypatch.setattr(grid, "MOST_CELLS", 3)
     with pytest.raises(SpecError, match="4 cells"):
         sweep_of(tmp_path, "- {study: nap, seed: [1, 2]}\n- {study: nap, seed: [3, 4]}")
