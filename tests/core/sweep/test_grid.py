@@ -142,9 +142,10 @@ def test_a_file_that_cannot_be_read_is_one_sentence(
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="not UTF-8"):
         read_sweep(tmp_path / "bytes.yaml")
-    with monkeypatch.context() as small, pytest.raises(SpecError, match="too large"):
+    with monkeypatch.context() as small:
         small.setattr(grid, "LARGEST_FILE", 3)
-        sweep_of(tmp_path, "study: rsa")
+        with pytest.raises(SpecError, match="too large"):
+            sweep_of(tmp_path, "study: rsa")
     monkeypatch.setattr(grid, "MOST_CELLS", 3)
     with pytest.raises(SpecError, match="4 cells"):
         sweep_of(tmp_path, "- {study: nap, seed: [1, 2]}\n- {study: nap, seed: [3, 4]}")
