@@ -20,7 +20,7 @@ WORKERS ?= 2
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-# Before each commit: lint, types and the unit tests side by side, under two minutes on two quiet cores.
+# Before each commit: lint, types and the unit tests side by side, a minute and a half on two quiet cores.
 check: $(VENV)/dev.stamp
 	$(MAKE) --no-print-directory -j2 lint types unit
 
