@@ -7,30 +7,29 @@ from dataclasses import dataclass
 from core import options
 from core.options import Spec
 from core.probes.edges.items import TARGETS
-from core.probes.trees.spec import HEADS, ProbeSpec, conditional_option, parsers
+from core.probes.trees.spec import (
+    HEADS,
+    ProbeSpec,
+    conditional_option,
+    models_option,
+    parsers,
+    train_option,
+    untrained_option,
+)
 
 
 @dataclass(frozen=True)
 class EdgeSpec(Spec):
     """One study: linear classifiers of tags and edges on several models, layer by layer."""
 
-    models: tuple[str, ...] = options.models(
-        "Models (the first is the base)",
-        ("zoo:seed-0", "zoo:parse-0"),
-        help="Models that are probed; the others are compared with the first, the base.",
-    )
+    models: tuple[str, ...] = models_option()
     targets: tuple[str, ...] = options.choices(
         "Targets", TARGETS, TARGETS, help="Labels that the classifiers predict."
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
-    train: str = options.corpus(
-        "",
-        label="Training text",
-        help="With dev and test, replaces the 80/10/10 split of one text.",
-        shown=False,
-    )
+    train: str = train_option()
     dev: str = options.corpus(
         "", label="Development text", help="Sentences that choose the best layers.", shown=False
     )
@@ -58,11 +57,7 @@ class EdgeSpec(Spec):
         high=20,
         help="Sets of random labels by word type, for selectivity; 0 for none.",
     )
-    untrained: bool = options.flag(
-        "Untrained model",
-        True,
-        help="Adds the first model with random weights, unless a random: model is listed.",
-    )
+    untrained: bool = untrained_option()
     conditional: bool = conditional_option("twice")
     sinks: str = options.sinks()
     draws: int = options.draws(1_000, "Resamples of sentences behind each band.")

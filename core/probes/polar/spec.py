@@ -11,9 +11,13 @@ from core.probes.trees.spec import (
     draws_option,
     epochs_option,
     heads_option,
+    models_option,
     pipeline_option,
+    rank_option,
     seed_option,
     seeds_option,
+    train_option,
+    untrained_option,
 )
 
 
@@ -21,19 +25,8 @@ from core.probes.trees.spec import (
 class PolarSpec(Spec):
     """One study: polar probes of several models, layer by layer."""
 
-    models: tuple[str, ...] = options.models(
-        "Models (the first is the base)",
-        ("zoo:seed-0", "zoo:parse-0"),
-        help="Models that are probed; the others are compared with the first, the base.",
-    )
-    rank: int = options.whole(
-        "Rank",
-        64,
-        low=1,
-        high=8_192,
-        help="Dimensions that the probe's map keeps; at most those of the model.",
-        said="; rank {}",
-    )
+    models: tuple[str, ...] = models_option()
+    rank: int = rank_option()
     weight: float = options.number(
         "Weight of the angles",
         10.0,
@@ -45,12 +38,7 @@ class PolarSpec(Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
-    train: str = options.corpus(
-        "",
-        label="Training text",
-        help="With dev and test, replaces the 80/10/10 split of one text.",
-        shown=False,
-    )
+    train: str = train_option()
     dev: str = options.corpus(
         "",
         label="Development text",
@@ -72,11 +60,7 @@ class PolarSpec(Spec):
         help="Sets of random labels by word type that probes learn too, for selectivity; 0 for "
         "none.",
     )
-    untrained: bool = options.flag(
-        "Untrained model",
-        True,
-        help="Adds the first model with random weights, unless a random: model is listed.",
-    )
+    untrained: bool = untrained_option()
     sinks: str = options.sinks()
     epochs: int = epochs_option()
     draws: int = draws_option()

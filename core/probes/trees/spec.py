@@ -91,6 +91,50 @@ def conditional_option(longer: str) -> bool:
     return conditional
 
 
+def models_option() -> tuple[str, ...]:
+    """Return the option `models`, the same in every study that compares models with a base."""
+    models: tuple[str, ...] = options.models(
+        "Models (the first is the base)",
+        ("zoo:seed-0", "zoo:parse-0"),
+        help="Models that are probed; the others are compared with the first, the base.",
+    )
+    return models
+
+
+def rank_option() -> int:
+    """Return the option `rank`, the same in every study whose probes are maps."""
+    rank: int = options.whole(
+        "Rank",
+        64,
+        low=1,
+        high=8_192,
+        help="Dimensions that the probe's map keeps; at most those of the model.",
+        said="; rank {}",
+    )
+    return rank
+
+
+def train_option() -> str:
+    """Return the option `train`, the same in every study with a split of its own."""
+    train: str = options.corpus(
+        "",
+        label="Training text",
+        help="With dev and test, replaces the 80/10/10 split of one text.",
+        shown=False,
+    )
+    return train
+
+
+def untrained_option() -> bool:
+    """Return the option `untrained`, the same in every study of probes."""
+    untrained: bool = options.flag(
+        "Untrained model",
+        True,
+        help="Adds the first model with random weights, unless a random: model is listed.",
+    )
+    return untrained
+
+
 def epochs_option() -> int:
     """Return the option `epochs`, the same in every study of trees."""
     epochs: int = options.whole(
@@ -117,28 +161,12 @@ def seed_option() -> int:
 class ProbeSpec(Spec):
     """One study: structural probes of several models, layer by layer."""
 
-    models: tuple[str, ...] = options.models(
-        "Models (the first is the base)",
-        ("zoo:seed-0", "zoo:parse-0"),
-        help="Models that are probed; the others are compared with the first, the base.",
-    )
-    rank: int = options.whole(
-        "Rank",
-        64,
-        low=1,
-        high=8_192,
-        help="Dimensions that the probe's map keeps; at most those of the model.",
-        said="; rank {}",
-    )
+    models: tuple[str, ...] = models_option()
+    rank: int = rank_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
-    train: str = options.corpus(
-        "",
-        label="Training text",
-        help="With dev and test, replaces the 80/10/10 split of one text.",
-        shown=False,
-    )
+    train: str = train_option()
     dev: str = options.corpus(
         "",
         label="Development text",
@@ -164,11 +192,7 @@ class ProbeSpec(Spec):
     layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
     seeds: int = seeds_option()
     controls: int = controls_option(5)
-    untrained: bool = options.flag(
-        "Untrained model",
-        True,
-        help="Adds the first model with random weights, unless a random: model is listed.",
-    )
+    untrained: bool = untrained_option()
     sweep: bool = options.flag(
         "Rank sweep",
         False,
