@@ -2,61 +2,80 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from core.sweep.grid import Cell
 
-Group = Hashable
+Key = TypeVar("Key", bound=Hashable)
 
 
-def places_of(loads: Mapping[Group, float], places: int) -> dict[Group, range]:
-    """Divide places among groups in proportion to their loads.
+def places_of(loads: Mapping[Key, float], places: int) -> dict[Key, range]:
+    """Divide places among cells in proportion to their loads.
 
-    Groups are laid end to end on a line as long as there are places. A group shorter than a place
+    Cells are laid end to end on a line as long as there are places. A cell shorter than a place
     gets the one in which its middle lies, a longer one those that it covers by half or more, so
-    that neighbouring groups share a place.
+    that neighbouring cells share a place.
 
     Args:
-        loads: Expected seconds of each group, similar groups beside each other.
+        loads: Expected seconds of each cell by key, those of the same models beside each other.
         places: Number of workers.
     """
     total = sum(loads.values()) or 1.0
     divided, start = {}, 0.0
-    for group, load in loads.items():
+    for key, load in loads.items():
         end = start + places * load / total
         if end - start < 1:
             first = min(int((start + end) / 2), places - 1)
-            divided[group] = range(first, first + 1)
+            divided[key] = range(first, first + 1)
         else:
             first = min(round(start), places - 1)
-            divided[group] = range(first, max(first + 1, min(round(end), places)))
+            divided[key] = range(first, max(first + 1, min(round(end), places)))
         start = end
     return divided
 
 
-def in_turns(
-    cells: Sequence[Cell], seconds: Mapping[str, float], places: int
-) -> list[tuple[Cell, range]]:
-    """Order cells so that all places have work from the start, and give each its places.
+class Waiting:
+    """Cells that wait for a place, each where cells of the same models run.
 
-    Args:
-        cells: To be run.
-        seconds: Expected seconds by the cells' keys.
-        places: Number of workers, or of tasks at once.
-
-    Returns:
-        Cells with the places of the models that they read; the first cell of each place, then the
-        second of each, and so on.
+    A place that has nothing left takes from the end of the longest queue, because a second place
+    that reads a model costs less than a place that stands idle.
     """
-    loads: dict[Group, float] = {}
-    for cell in sorted(cells, key=lambda each: each.models):
-        loads[cell.models] = loads.get(cell.models, 0.0) + max(seconds.get(cell.key, 1.0), 0.1)
-    divided = places_of(loads, places)
-    queues: dict[range, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        queues[divided[cell.models]].append(cell)
-    ordered = sorted(queues.items(), key=lambda queue: queue[0].start)
-    rounds = itertools.zip_longest(*([(cell, home) for cell in queue] for home, queue in ordered))
-    return [each for turn in rounds for each in turn if each is not None]
+
+    def __init__(self, cells: Sequence[Cell], seconds: Mapping[str, float], places: int) -> None:
+        """Put each cell into the queue of its places.
+
+        Args:
+            cells: To be run.
+            seconds: Expected seconds by the cells' keys.
+            places: Number of workers, or of tasks at once.
+        """
+        ordered = sorted(cells, key=lambda cell: cell.models)
+        self._loads = {cell.key: max(seconds.get(cell.key, 1.0), 0.1) for cell in ordered}
+        self._queues: dict[range, deque[Cell]] = defaultdict(deque)
+        homes = places_of(self._loads, places)
+        for cell in ordered:
+            self._queues[homes[cell.key]].append(cell)
+
+    def take(self, busy: Sequence[float]) -> tuple[Cell, range]:
+        """Take a cell for the place that has the least to do; return it with its places.
+
+        Args:
+            busy: How much each place is at work on.
+
+        Raises:
+            IndexError: If no cell is left.
+        """
+        left = {home: queue for home, queue in self._queues.items() if queue}
+        if not left:
+            raise IndexError("no cell is left")
+        queued = {place: home for home in left for place in home}
+        place = min(range(len(busy)), key=lambda number: (busy[number], number not in queued))
+        if place in queued:
+            return left[queued[place]].popleft(), queued[place]
+        longest = max(left, key=lambda home: self._remaining(home) / len(home))
+        return left[longest].pop(), range(place, place + 1)
+
+    def _remaining(self, home: range) -> float:
+        return sum(self._loads[cell.key] for cell in self._queues[home])

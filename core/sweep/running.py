@@ -8,7 +8,6 @@ by side, on one executor, so that no worker waits while a study reads its text o
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -32,7 +31,7 @@ from core.sweep.folder import (
     write_state,
 )
 from core.sweep.grid import Cell, Sweep
-from core.sweep.order import in_turns
+from core.sweep.order import Waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,24 +173,27 @@ class Run:
         """
         self._began = time.monotonic()
         signal, bugs = Signal(), list[BaseException]()
-        running: dict[Future[Ended], Cell] = {}
+        running: dict[Future[Ended], tuple[Cell, list[str]]] = {}
         left, places = {cell.key: cell for cell in cells}, list[str]()
-        turns = deque[tuple[Cell, range]]()
+        waiting = Waiting(cells, self.seconds_of, 1)
         pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="palimpsest-sweep")
         try:
             while left or running:
                 workers = workers_of(executor)
                 if [*workers] != places:  # a cluster may grow and shrink
                     places = [*workers]
-                    turns = deque(in_turns(list(left.values()), self.seconds_of, len(places) or 1))
-                while turns and len(running) < at_once(workers, executor):
-                    cell, home = turns.popleft()
+                    waiting = Waiting([*left.values()], self.seconds_of, len(places) or 1)
+                while left and len(running) < at_once(workers, executor):
+                    homes = [within for _, within in running.values()]
+                    cell, home = waiting.take(busy(workers, homes) or [0.0])
                     del left[cell.key]
-                    running[self._start(pool, cell, home, places, executor, signal)] = cell
+                    within = places[home.start : home.stop]
+                    future = self._start(pool, cell, within, executor, signal)
+                    running[future] = cell, within
                 ended, _ = wait(running, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
                 for future in ended:
-                    self._end(running.pop(future), future, bugs)
-                self._tell(running.values())
+                    self._end(running.pop(future)[0], future, bugs)
+                self._tell(cell for cell, _ in running.values())
         except BaseException:
             signal.set()
             wait(running, timeout=GRACE_SECONDS)
@@ -208,14 +210,13 @@ class Run:
         self,
         pool: Executor,
         cell: Cell,
-        home: range,
-        places: Sequence[str],
+        within: Sequence[str],
         executor: Executor,
         signal: Signal,
     ) -> Future[Ended]:
         """Start a cell in a thread; its tasks go to the workers of its place."""
         if isinstance(executor, ClusterExecutor):
-            executor = executor.within([places[place] for place in home if place < len(places)])
+            executor = executor.within(within)
 
         def progress(now: Progress) -> None:
             self._fractions[cell.key] = now.fraction
@@ -300,6 +301,21 @@ def workers_of(executor: Executor) -> dict[str, int]:
     if isinstance(executor, ClusterExecutor):
         return executor.workers()
     return {str(number): 1 for number in range(TASKS_AT_ONCE)}
+
+
+def busy(workers: Mapping[str, int], homes: Iterable[Sequence[str]]) -> list[float]:
+    """Count the cells that each worker is at work on, relative to the tasks that it takes at once.
+
+    Args:
+        workers: See `workers_of`.
+        homes: The workers of each running cell, which share it.
+    """
+    counts = dict.fromkeys(workers, 0.0)
+    for within in homes:
+        for worker in within:
+            if worker in counts:
+                counts[worker] += 1 / len(within)
+    return [counts[worker] / max(workers[worker], 1) for worker in workers]
 
 
 def at_once(workers: Mapping[str, int], executor: Executor) -> int:

@@ -24,7 +24,7 @@ from core.sweep import running
 from core.sweep.folder import BROKEN, FINISHED, ROWS, STATE, STOPPED, State, read_rows, read_state
 from core.sweep.grid import Sweep, read_sweep
 from core.sweep.pricing import price_cells
-from core.sweep.running import Run, at_once, workers_of
+from core.sweep.running import Run, at_once, busy, workers_of
 from tests.core.sweep.naps import napping, runs  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("napping")
@@ -335,3 +335,10 @@ def test_cells_wait_for_workers_and_not_the_other_way_round() -> None:
     assert at_once({str(n): 4 for n in range(4)}, remote) == 32
     assert at_once({str(n): 4 for n in range(1000)}, remote) == running.MOST_AT_ONCE
     assert at_once({}, remote) == 2
+
+
+def test_a_running_cell_is_shared_by_its_workers_and_threads_make_it_lighter() -> None:
+    workers = {"a": 1, "b": 2, "c": 1}
+    homes = [["a"], ["b"], ["b", "c"], ["gone"], []]
+    assert busy(workers, homes) == [1.0, 0.75, 0.5]
+    assert busy({}, homes) == []
