@@ -33,6 +33,8 @@ STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "rsa": ("compare", {"sentences": SENTENCES}),
     "weights": ("models", {}),
     "tokens": ("", {}),
+    "divergence": ("compare", {"sentences": SENTENCES, "others": ()}),
+    "probe behaviour": ("", {"kinds": ("agreement",), "pairs": 20, "probes": False}),
     "audit": ("", {}),
 }
 EXTRACTIONS = {"by layer": 2**31, "whole": 2**60}  # bytes up to which a model is read as a whole
@@ -154,6 +156,7 @@ def main() -> None:
     default = Path(tempfile.gettempdir()) / "palimpsest-layerwise"
     parser.add_argument("--models", type=Path, default=default)
     parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--only", default="", help="some of the studies, with commas between them")
     arguments = parser.parse_args()
     if arguments.measure:
         what, *rest = arguments.measure
@@ -161,14 +164,17 @@ def main() -> None:
         print(json.dumps(took or run_study(what, *rest)))
         return
     base, tuned = write_pair(arguments.models)
+    studies = arguments.only.split(",") if arguments.only else [*STUDIES]
     print("| study | processor s | predicted s | peak GB | predicted GB |\n|---|---|---|---|---|")
-    for command in STUDIES:
+    for command in studies:
         took = measured(command, base, tuned)
         if took["failures"]:
             raise SystemExit(f"{command}: {took['failures']}")
         seconds, memory = took["predicted"]
         row = f"{took['cpu']:.0f} | {seconds:.0f} | {took['hwm']:.2f} | {memory:.2f}"
         print(f"| {command} | {row} |", flush=True)
+    if arguments.only:
+        return
     print("\n| vectors of the base | processor s | peak GB |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for choice in EXTRACTIONS:

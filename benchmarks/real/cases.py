@@ -156,7 +156,7 @@ def _of_weights(folders: Mapping[str, Path]) -> Iterator[Case]:
         {"base": base, "models": (ft, tuned), "draws": 40},
         facts=intruders,
     )
-    yield Case("audit", FAMILY, {"models": (base, ft, tuned), "kind": "seeds"}, refused=True)
+    yield Case("audit", FAMILY, {"models": (base, ft, tuned), "kind": "seeds"})
 
 
 def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
@@ -188,8 +188,8 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
     both: dict[str, Any] = {"models": (base, ft)}
     yield case("align attention", FAMILY[:2], {**both, "methods": ("identity", "ridge"), **read})
     yield case("align stitch", FAMILY[1:], {"models": (ft, tuned), **read}, refused=True)
-    published = {"tuned": (), "steps": 5, "length": 32}
-    yield case("align protocol", FAMILY[:2], {**both, **published, **read})
+    published = {"tuned": (), "steps": 2, "length": 16}
+    yield case("align protocol", FAMILY[:2], {**both, **published, **read, "sentences": 60})
     yield Case(
         "probe training",
         PAIR,

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.errors import ModelError
-from core.models.loading.reading import HELD, WHOLE
+from core.models.loading.reading import HELD, PASSED, WHOLE
 from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Price, on_this_machine, wall_seconds
 
@@ -88,6 +88,21 @@ def vectors(size: Size, sentences: float) -> float:
     if SINGLE * size.parameters > WHOLE:
         times = CHECKS + max(1.0, numbers * SINGLE / HELD)
     return opening(size) * times + passing(size, sentences) + READING * numbers
+
+
+def passes(size: Size, sentences: float, each: float = 1.0, least: float = 1.0) -> float:
+    """Estimate processor seconds to load a model with its head and run sentences through it.
+
+    Args:
+        size: Of the model.
+        sentences: Of a text like the demo.
+        each: Passes through all layers of a sentence.
+        least: Batches at the least, each of which reads the layers of a large model.
+    """
+    times = 1.0
+    if SINGLE * size.parameters > WHOLE:
+        times = CHECKS + max(least, SUBWORDS * sentences * each * size.d_model / PASSED)
+    return opening(size) * times + passing(size, sentences, each)
 
 
 def _numbers(size: Size, sentences: float) -> float:

@@ -35,6 +35,7 @@ FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
+LENGTHS = 6.0  # different lengths of the sentences of one kind, each a batch
 SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
 BESIDE = 4.0  # as many bytes for layers beside a window: twice as wide, in single precision
 HALF = 2.0  # bytes per number of the vectors that probes read
@@ -114,10 +115,10 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     passes = SHORT * (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
     tasks = [costs.STARTING]
     tasks += [
-        costs.opening(size) * len(spec.kinds) + costs.passing(size, sentences, passes)
+        len(spec.kinds) * costs.passes(size, sentences / len(spec.kinds), passes, LENGTHS)
         for size in sizes.values()
     ]
-    memory = costs.resident(sizes, whole=True)
+    memory = costs.resident(sizes, 0.0)
     if spec.probes:
         words = costs.WORDS * costs.sentences_of(spec)
         memory = max(memory, _trained(sizes.values(), (), words))

@@ -178,15 +178,13 @@ def divergence_price(spec: DivergenceSpec) -> Price:
         for size in (sizes[name] for name in (spec.base, ref) if name in sizes):
             predicted = VOCABULARY * (size.d_model * costs.PASSING * 2 + PREDICTED)
             tasks.append(
-                costs.opening(size)
-                + costs.passing(size, sentences * passes)
+                costs.passes(size, sentences, passes)
                 + tokens * predicted
                 + size.layers * (scoring("rsa", "cosine", "pearson", items, size.d_model,
                                          sentences, spec.draws) + 1e-8 * items**2) / 2
             )  # fmt: skip
-    largest = max((size.parameters for size in sizes.values()), default=0)
-    memory = TASKS_AT_ONCE * (2 * largest * costs.SINGLE + LOGITS * costs.SINGLE)
-    memory += 4 * 512 * items * costs.DOUBLE
+    memory = TASKS_AT_ONCE * (2 * costs.resident(sizes, 0.0) + LOGITS * costs.SINGLE)
+    memory = max(memory, costs.resident(sizes, sentences)) + 4 * 512 * items * costs.DOUBLE
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.models.loading.reading import PASSED
+
 if TYPE_CHECKING:
     import torch
 
@@ -135,6 +137,16 @@ def token_budget(device: str, d_model: int) -> int:
     """Choose the tokens of one batch: as many as fit into the processor's caches, or fill an
     accelerator."""
     return min(CPU_MOST, max(64, CPU_BUDGET // d_model)) if device == "cpu" else GPU_BUDGET
+
+
+def pass_budget(*models: LoadedModel) -> int:
+    """Choose the tokens of one batch that runs through whole models, one after the other: many
+    where each pass reads the layers from the disk."""
+    width = max(loaded.info.d_model for loaded in models)
+    budget = token_budget(models[0].device, width)
+    if any(loaded.layerwise for loaded in models):
+        return max(budget, PASSED // width)
+    return budget
 
 
 def plan(loaded: LoadedModel, sentences: Sequence[Subwords]) -> list[list[int]]:

@@ -148,12 +148,17 @@ class Entry:
         Raises:
             ModelError: As `read`.
         """
+        return np.concatenate([self.read_block(row, row + 1) for row in rows])
+
+    def read_block(self, first: int, last: int) -> Float[ndarray, "rows ..."]:
+        """Read the rows from `first` up to `last` in float32, and nothing else of the tensor.
+
+        Raises:
+            ModelError: As `read`.
+        """
         size = self._size // self.shape[0]
-        starts = (self.start + row * size for row in rows)
-        parts = (
-            replace(self, shape=self.shape[1:], start=start, stop=start + size) for start in starts
-        )
-        return np.stack([part.read() for part in parts])
+        shape, start = (last - first, *self.shape[1:]), self.start + first * size
+        return replace(self, shape=shape, start=start, stop=self.start + last * size).read()
 
     def read_codes(self) -> ndarray:
         """Read the tensor as it is stored: integers, 8-bit floats as bytes, and floats as `read`.

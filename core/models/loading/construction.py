@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,11 +91,34 @@ def maker(factory: Any) -> Any:
     return factory.from_config if hasattr(factory, "from_config") else factory._from_config
 
 
-def implied_numbers(factory: Any, config: Any) -> int:
-    """Count the four-byte numbers of a model of this configuration, without memory for them."""
+def make_empty(factory: Any, config: Any, *, dtype: Any = None, **options: Any) -> Any:
+    """Make a model without memory for its weights.
+
+    While transformers makes a model, the type of its numbers is that of all new tensors of the
+    process, in other threads, too. So every model is made in single precision, and its weights get
+    their type afterwards; tables that it computes stay in single precision.
+
+    Args:
+        factory: transformers' class, or its chooser of classes.
+        config: As `open_config` returns it.
+        dtype: Of the weights; single precision without it.
+        options: Kind of attention.
+    """
     import torch
 
     with MAKING_A_MODEL, torch.device("meta"):
-        model = maker(factory)(config)
+        model = maker(factory)(config, **options, dtype=torch.float32)
+    if dtype not in (None, torch.float32):
+        kept = [pattern.replace("*", ".*") for pattern in model._get_dtype_plan(dtype)]
+        for name, weight in model.named_parameters():
+            if not any(re.search(pattern, name) for pattern in kept):
+                weight.data = weight.data.to(dtype)
+        model.config.dtype = dtype
+    return model
+
+
+def implied_numbers(factory: Any, config: Any) -> int:
+    """Count the four-byte numbers of a model of this configuration, without memory for them."""
+    model = make_empty(factory, config)
     tables = sum(table.numel() * table.element_size() for table in model.buffers())
     return cast(int, sum(weight.numel() for weight in model.parameters()) + tables // 4)

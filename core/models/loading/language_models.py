@@ -58,21 +58,23 @@ class Predictions:
 
     Attributes:
         hidden: What enters the last matrix, shape (position, width).
-        head: That matrix, with its bias.
+        rows: Rows of that matrix, from a token up to another.
+        bias: Its bias.
         finish: What the model does to its logits afterwards.
     """
 
     hidden: Tensor
-    head: nn.Linear
+    rows: Callable[[int, int], Tensor]
+    bias: Tensor | None
     finish: Callable[[Tensor], Tensor]
 
     def logits(self, start: int, stop: int) -> Tensor:
         """Compute logits (position, token) of the tokens from `start` up to `stop`."""
         import torch
 
-        bias = None if self.head.bias is None else self.head.bias[start:stop]
+        bias = None if self.bias is None else self.bias[start:stop]
         with torch.inference_mode():
-            scores = torch.nn.functional.linear(self.hidden, self.head.weight[start:stop], bias)
+            scores = torch.nn.functional.linear(self.hidden, self.rows(start, stop), bias)
             return self.finish(scores)
 
 
@@ -111,6 +113,8 @@ class LanguageModel:
         """
         import torch
 
+        from core.models.loading.layerwise import blocks_of
+
         captured: list[Tensor] = []
 
         def shorten(module: nn.Module, given: tuple[Any, ...]) -> tuple[Tensor]:
@@ -131,15 +135,21 @@ class LanguageModel:
         if len(captured) != 1 or captured[0].shape[:2] != ids.shape:
             raise self._unlike()
         finish = _finishing(self.loaded.model.config)
-        first = Predictions(captured[0][0, :1], self.head, finish)
+        first = Predictions(captured[0][0, :1], self._rows, self.head.bias, finish)
         expected = scores.reshape(1, -1)
-        given = first.logits(0, self.vocabulary)
+        given = torch.cat([first.logits(*block) for block in blocks_of(self.head)], 1)
         if given.shape != expected.shape or not torch.allclose(
             given, expected, rtol=0.0, atol=ROUNDING * float(expected.abs().max())
         ):
             raise self._unlike()
         hidden = captured[0][torch.as_tensor(rows), torch.as_tensor(places)]
-        return Predictions(hidden, self.head, finish)
+        return Predictions(hidden, self._rows, self.head.bias, finish)
+
+    def _rows(self, start: int, stop: int) -> Tensor:
+        weights = self.loaded.layerwise
+        if weights is not None and weights.head is not None:
+            return weights.head_rows(start, stop)
+        return self.head.weight[start:stop]
 
     def _unlike(self) -> ModelError:
         return ModelError(
@@ -149,7 +159,7 @@ class LanguageModel:
 
 
 def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
-    """Load a model with its language-model head.
+    """Load a model with its language-model head; the layers of a large one stay on the disk.
 
     Raises:
         ModelError: As `prediction_kind`, or if the model cannot be loaded or its last matrix is
@@ -158,7 +168,7 @@ def load_language_model(ref: str, device: str | None = None) -> LanguageModel:
     from torch import nn
 
     kind = prediction_kind(ref)
-    loaded = load_with_head(ref, device=device)
+    loaded = load_with_head(ref, device=device, layerwise=True)
     head: Any = loaded.model.get_output_embeddings()
     if not isinstance(head, nn.Linear):
         raise ModelError(

@@ -3,7 +3,8 @@
 The model is made without memory for its weights. What stands outside its stack of layers (norms,
 positions, a pooler) is read at once. A layer's weights are read before it runs and dropped after it
 has run, and of the token embedding only the rows of the tokens at hand are read, so that one layer
-is in memory. transformers' own loader puts a layer's tensors in their places, so that what it
+is in memory; the last matrix of a language model is read a block of tokens at a time.
+transformers' own loader puts a layer's tensors in their places, so that what it
 renames, merges and splits is as in the whole model, and the numbers are the same. Quantised weights
 are dequantised as they are read.
 
@@ -13,12 +14,13 @@ weights are others than those of a control that is drawn as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -28,11 +30,18 @@ from core.models.architectures import ARCHITECTURES
 from core.models.describing import RANDOM_SEED, ModelInfo
 from core.models.files.opening import open_weights
 from core.models.files.safetensors import NUMBERS, Entry, Stored
-from core.models.loading.construction import maker, seeded
+from core.models.loading.construction import make_empty, seeded
 from core.models.loading.layers import body_of, module_at, stack_of
-from core.models.loading.reading import as_tensor, forget_quantisation, numbers_of, renamed
+from core.models.loading.reading import (
+    forget_quantisation,
+    loading_settings,
+    numbers_of,
+    put_tensors,
+    read_tensors,
+)
 from core.runs.process.memory import free_memory
 
+BLOCK = 2**22  # numbers of a last matrix that are held at once
 META = "meta"  # torch's device of tensors without memory
 Blank = tuple[nn.Module, str, Tensor]  # a module, the name of a weight in it, and its shape
 
@@ -46,6 +55,7 @@ class Layerwise:
         layers: Its stack.
         tensors: Stored tensors of each layer, by name; empty where weights are drawn.
         table: The stored token embedding; None where it is read as a whole.
+        head: The stored last matrix of a language model; None where it is read as a whole.
         settings: How transformers' loader puts tensors into the model.
         device: Where layers run.
         blanks: Weights of each layer without memory.
@@ -55,9 +65,10 @@ class Layerwise:
     model: Any
     layers: nn.ModuleList
     tensors: list[dict[str, Stored]]
-    table: Entry | None
     settings: Any
     device: str
+    table: Entry | None = None
+    head: Entry | None = None
     blanks: list[list[Blank]] = field(default_factory=list)
     held: set[int] = field(default_factory=set)
 
@@ -71,11 +82,42 @@ class Layerwise:
             names = [name for name, home in homes.items() if home.startswith(prefix)]
             self.tensors.append({name: entries[name] for name in names})
         inside = set().union(*self.tensors)
-        if table := _table(self.model, embedding, homes, entries):
-            entry = entries[table]
-            self.table = entry if isinstance(entry, Entry) else None
-            inside.add(table)
+        self.table = self._rows_of(embedding, homes, entries, inside)
+        last = last_matrix(self.model)
+        self.head = self._rows_of(last, homes, entries, inside)
+        if last is not None and self.head is None and last.weight is _weight_of(embedding):
+            self.head = self.table
         return {name: entry for name, entry in entries.items() if name not in inside}
+
+    def _rows_of(
+        self,
+        module: nn.Module | None,
+        homes: Mapping[str, str],
+        entries: Mapping[str, Stored],
+        inside: set[str],
+    ) -> Entry | None:
+        """Find the stored matrix of a module if its rows can be read singly; add it to `inside`."""
+        if not isinstance(module, nn.Embedding | nn.Linear):
+            return None
+        home = f"{_path(self.model, module)}.weight"
+        names = [name for name, place in homes.items() if place == home]
+        entry = entries[names[0]] if len(names) == 1 else None
+        if not isinstance(entry, Entry) or entry.dtype not in NUMBERS:
+            return None
+        if entry.shape != tuple(module.weight.shape):
+            return None
+        inside.add(names[0])
+        return entry
+
+    def head_rows(self, start: int, stop: int) -> Tensor:
+        """Read the rows from `start` up to `stop` of the last matrix, (token, width).
+
+        Raises:
+            ModelError: If they cannot be read.
+        """
+        assert self.head is not None
+        rows = torch.from_numpy(np.require(self.head.read_block(start, stop), requirements="W"))
+        return rows.to(device=self.device, dtype=self.settings.dtype)
 
     @contextmanager
     def holding(self, number: int) -> Iterator[nn.Module]:
@@ -97,7 +139,8 @@ class Layerwise:
         if number in self.held:
             return
         if self.tensors:
-            _put(self.model, _read(self.tensors[number], self.settings.dtype), self.settings)
+            tensors = read_tensors(self.tensors[number], self.settings.dtype)
+            put_tensors(self.model, tensors, self.settings)
         else:
             self._draw(number)
         self.layers[number].requires_grad_(False)
@@ -120,7 +163,8 @@ class Layerwise:
         layer.to(device=self.device, dtype=self.settings.dtype)
 
     def attach(self, embedding: nn.Module | None) -> None:
-        """Make each layer read its weights when it runs, and the embedding its rows."""
+        """Make each layer read its weights when it runs, and the embedding and the last matrix
+        their rows."""
         for number, layer in enumerate(self.layers):
             self.blanks.append(_blanks(layer))
             layer.register_forward_pre_hook(lambda *_, number=number: self.fill(number))
@@ -129,6 +173,8 @@ class Layerwise:
             )
         if self.table is not None and embedding is not None:
             _read_rows_for(embedding, self.table, self.settings.dtype, self.device)
+        if self.head is not None:
+            _read_blocks_for(last_matrix(self.model), self.head_rows)
 
 
 def open_layerwise(
@@ -159,25 +205,17 @@ def open_layerwise(
         ModelError: If a tensor cannot be read, or two layers do not fit the free memory.
         Exception: Whatever transformers raises for weights that do not fit.
     """
-    from transformers.conversion_mapping import get_model_conversion_mapping
-    from transformers.modeling_utils import LoadStateDictConfig
-
     forget_quantisation(config)
-    with torch.device(META):
-        model = maker(factory)(config, **options)
+    model = make_empty(factory, config, **options)
     body, architecture = body_of(model), ARCHITECTURES[info.model_type]
     stack, embedding = stack_of(body, architecture), module_at(body, architecture.embedding)
     _check_memory(info, stack)
-    settings: dict[str, Any] = {
-        "dtype": options["dtype"],
-        "dtype_plan": model._get_dtype_plan(options["dtype"]),
-        "weight_mapping": get_model_conversion_mapping(model, dict(renamed(folder)) or None),
-    }
-    here = LoadStateDictConfig(device_map={"": device}, **settings)
-    nowhere = LoadStateDictConfig(device_map={"": META}, **settings)
-    weights = Layerwise(model, stack, [], None, here, device)
+    here, nowhere = (
+        loading_settings(model, folder, options["dtype"], place) for place in (device, META)
+    )
+    weights = Layerwise(model, stack, [], here, device)
     if random:
-        report = _put(model, {}, nowhere)
+        report = put_tensors(model, {}, nowhere)
         inner = f"{_path(model, stack)}."  # what is outside the layers is drawn as if missing
         report.missing_keys = {key for key in report.missing_keys if not key.startswith(inner)}
     else:
@@ -188,8 +226,9 @@ def open_layerwise(
             for name, entry in entries.items()
             if name not in rest
         }
-        report = _put(model, absent, nowhere)
-        report.missing_keys &= _put(model, _read(rest, options["dtype"]), here).missing_keys
+        report = put_tensors(model, absent, nowhere)
+        present = read_tensors(rest, options["dtype"])
+        report.missing_keys &= put_tensors(model, present, here).missing_keys
     with seeded(RANDOM_SEED):
         report = type(model)._finalize_model_loading(model, here, report)
     weights.attach(embedding)
@@ -233,41 +272,21 @@ def _homes(model: Any, entries: Mapping[str, Stored], mapping: list[Any]) -> dic
     return homes
 
 
-def _table(
-    model: nn.Module,
-    embedding: nn.Module | None,
-    homes: Mapping[str, str],
-    entries: Mapping[str, Stored],
-) -> str:
-    """Find the stored token embedding if its rows can be read singly; "" if they cannot."""
-    if not isinstance(embedding, nn.Embedding):
-        return ""
-    home = f"{_path(model, embedding)}.weight"
-    names = [name for name, place in homes.items() if place == home]
-    if len(names) != 1:
-        return ""
-    entry = entries[names[0]]
-    single = isinstance(entry, Entry) and entry.dtype in NUMBERS
-    return names[0] if single and entry.shape == tuple(embedding.weight.shape) else ""
+def last_matrix(model: Any) -> nn.Linear | None:
+    """Return the matrix that gives a language model's logits; None if it has none."""
+    find = getattr(model, "get_output_embeddings", None)
+    last = find() if find is not None else None
+    return last if isinstance(last, nn.Linear) else None
 
 
-def _read(entries: Mapping[str, Stored], dtype: torch.dtype) -> dict[str, Tensor]:
-    return {name: as_tensor(entry, dtype) for name, entry in entries.items()}
+def blocks_of(last: nn.Linear) -> list[tuple[int, int]]:
+    """Cut the tokens of a last matrix into blocks, each with its first token and the one behind."""
+    tokens, block = last.out_features, max(1, BLOCK // last.in_features)
+    return [(start, min(start + block, tokens)) for start in range(0, tokens, block)]
 
 
-def _put(model: Any, tensors: dict[str, Tensor], settings: Any) -> Any:
-    """Put tensors into a model in the places that transformers' loader finds for them.
-
-    Raises:
-        ModelError: If tensors cannot be converted to the model's weights.
-    """
-    from transformers.core_model_loading import convert_and_load_state_dict_in_model
-
-    report, _ = convert_and_load_state_dict_in_model(model, tensors, settings)
-    if report.conversion_errors:
-        name, reason = next(iter(report.conversion_errors.items()))
-        raise ModelError(f"{name} cannot be made of the stored weights ({reason}): get them again.")
-    return report
+def _weight_of(module: nn.Module | None) -> object:
+    return None if module is None else getattr(module, "weight", None)
 
 
 def _blanks(layer: nn.Module) -> list[Blank]:
@@ -296,3 +315,16 @@ def _read_rows_for(embedding: Any, table: Entry, dtype: torch.dtype, device: str
 
     embedding.register_forward_pre_hook(fill)
     embedding.register_forward_hook(drop, always_call=True)
+
+
+def _read_blocks_for(head: Any, rows: Callable[[int, int], Tensor]) -> None:
+    """Make a last matrix read itself a block of tokens at a time when it runs."""
+
+    def forward(states: Tensor) -> Tensor:
+        parts = []
+        for start, stop in blocks_of(head):
+            bias = None if head.bias is None else head.bias[start:stop]
+            parts.append(nn.functional.linear(states, rows(start, stop), bias))
+        return torch.cat(parts, -1)
+
+    head.forward = forward

@@ -104,8 +104,13 @@ def load_model(
     return _load(parse_ref(ref), factory, device, attentions, dtype, layerwise=layerwise)
 
 
-def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedModel:
+def load_with_head(
+    ref: str | ModelRef, *, device: str | None = None, layerwise: bool = False
+) -> LoadedModel:
     """Load the task model that the configuration names, with its head.
+
+    Args:
+        ref, device, layerwise: As for `load_model`.
 
     Raises:
         ModelError: As `load_model`; also if the configuration names no task model or weights of its
@@ -118,7 +123,8 @@ def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedM
             f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of "
             f"{', '.join(HEADS)}."
         )
-    return _load(parse_ref(ref), getattr(transformers, name), device, False, "float32")
+    factory = getattr(transformers, name)
+    return _load(parse_ref(ref), factory, device, False, "float32", layerwise=layerwise)
 
 
 def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 import core.models.files.checkpoints as checkpoints
+from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
-from core.models.describing import LARGE
+from core.models.describing import LARGE, RANDOM_SEED
 from core.models.files.opening import ROUNDING, is_quantised, open_weights
 from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
+from core.models.loading.construction import make_empty, seeded
 from core.runs.process.memory import free_memory
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 WHOLE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
 HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
+PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
 
 
 def is_layerwise(
@@ -70,7 +73,11 @@ def read_model(
         ModelError: If a weight cannot be read.
         Exception: Whatever transformers raises for weights that do not fit.
     """
+    import torch
+
     settings = checkpoints.read_config(folder)
+    if options["dtype"] != torch.float32:
+        return _read_into_empty(factory, folder, config, options)
     options = {**options, "config": config, "output_loading_info": True}
     if names := renamed(folder):
         options["key_mapping"] = names
@@ -91,10 +98,75 @@ def read_model(
     return cast("tuple[Any, dict[str, Any]]", read)
 
 
+def _read_into_empty(
+    factory: Any, folder: Path, config: Any, options: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Read a model in another type than single precision, see `construction.make_empty`."""
+    forget_quantisation(config)
+    model = make_empty(factory, config, **options)
+    settings = loading_settings(model, folder, options["dtype"], "cpu")
+    entries = numbers_of(open_weights(folder, checkpoints.read_config(folder)))
+    report = put_tensors(model, read_tensors(entries, options["dtype"]), settings)
+    with seeded(RANDOM_SEED):
+        report = type(model)._finalize_model_loading(model, settings, report)
+    return model, report.to_dict()
+
+
+def loading_settings(model: Any, folder: Path, dtype: Any, device: str) -> Any:
+    """Say how transformers' loader puts a folder's tensors into a model.
+
+    Args:
+        dtype: Of the weights.
+        device: Where they are put.
+    """
+    from transformers.conversion_mapping import get_model_conversion_mapping
+    from transformers.modeling_utils import LoadStateDictConfig
+
+    mapping: Any = get_model_conversion_mapping(model, dict(renamed(folder)) or None)
+    return LoadStateDictConfig(
+        device_map={"": device},
+        dtype=dtype,
+        dtype_plan=model._get_dtype_plan(dtype),
+        weight_mapping=mapping,
+    )
+
+
+def put_tensors(model: Any, tensors: dict[str, Any], settings: Any) -> Any:
+    """Put tensors into a model in the places that transformers' loader finds for them.
+
+    Raises:
+        ModelError: If tensors cannot be converted to the model's weights.
+    """
+    from transformers.core_model_loading import convert_and_load_state_dict_in_model
+
+    report, _ = convert_and_load_state_dict_in_model(model, tensors, settings)
+    if report.conversion_errors:
+        name, reason = next(iter(report.conversion_errors.items()))
+        raise ModelError(f"{name} cannot be made of the stored weights ({reason}): get them again.")
+    return report
+
+
+def read_tensors(entries: Mapping[str, Stored], dtype: Any) -> dict[str, Any]:
+    """Read stored tensors as torch's, in numbers of one type.
+
+    Vectors are at least in single precision, as some of them are tables of frequencies, which stay
+    so; the loader gives the others the type of the weight that they become.
+
+    Raises:
+        ModelError: If one cannot be read.
+    """
+    import torch
+
+    of_vectors = torch.promote_types(dtype, torch.float32)
+    return {
+        name: as_tensor(entry, dtype if len(entry.shape) > 1 else of_vectors)
+        for name, entry in entries.items()
+    }
+
+
 def _dequantise(folder: Path, settings: dict[str, Any], dtype: Any) -> dict[str, Any]:
     """Read all weights of a folder as tensors of one type."""
-    entries = numbers_of(open_weights(folder, settings))
-    return {name: as_tensor(entry, dtype) for name, entry in entries.items()}
+    return read_tensors(numbers_of(open_weights(folder, settings)), dtype)
 
 
 def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:

@@ -63,7 +63,7 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
     from core.probes.minimal_pairs.scoring import score_sentences
 
     made = make_pairs(kind, pairs)
-    scores = score_sentences(load_with_head(model), head, _sentences(made))
+    scores = score_sentences(load_with_head(model, layerwise=True), head, _sentences(made))
     if not np.isfinite(scores).all():
         raise ModelError(
             f"{model} gives sentences probabilities that are not numbers: choose another model."

@@ -31,7 +31,9 @@ from core.models.loading.layers import body_of
 from core.models.loading.model import LoadedModel
 from core.probes.minimal_pairs.heads import Kind
 from core.runs.tasks import tick
-from core.vectors.forward import Subwords, cut_sentences, token_budget
+from core.vectors.forward import Subwords, cut_sentences, pass_budget
+
+LOGITS = 2**27  # numbers that are held at once, of a model that is read layer by layer
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,12 @@ def _causal(loaded: LoadedModel, cut: Sequence[Subwords]) -> NDArray[np.float64]
 
 
 def _batches(loaded: LoadedModel, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Rows of equal length, so that nothing is padded, as many as fit into the caches."""
+    """Rows of equal length, so that nothing is padded, as many as fit into the caches; of a model
+    whose layers are on the disk, as many as have room for their logits."""
     lengths = np.array([len(row) for row in ids])
-    budget, done = token_budget(loaded.device, loaded.info.d_model), 0
+    budget, done = pass_budget(loaded), 0
+    if loaded.layerwise:
+        budget = min(budget, LOGITS // loaded.info.vocabulary)
     for length in np.unique(lengths):
         rows = np.flatnonzero(lengths == length)
         each = max(1, budget // int(length))

@@ -13,8 +13,8 @@ from core.rsa.divergence.reading import COLUMNS, NAMED, Inputs, batches, make_qu
 from core.rsa.measures.divergence import Divergences, divergences
 from core.runs.store import Value
 from core.runs.tasks import pure, tick
-from core.vectors.forward import cut_sentences, token_budget
-from core.vectors.notices import too_long
+from core.vectors.forward import cut_sentences, pass_budget
+from core.vectors.notices import read_by_layer, too_long
 from core.vectors.pairs import Items, Words, extract_pair
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def compare_predictions(
         raise ShapeError(
             f"{base} and {other} can read no sentence of this text: use shorter sentences."
         )
-    width = max(first.loaded.info.d_model, second.loaded.info.d_model)
-    budget = token_budget(first.loaded.device, width)
+    budget = pass_budget(first.loaded, second.loaded)
     read: list[tuple[Inputs, Divergences]] = []
     made = batches(
         cut, queries, mask_token=tokenizer.mask or 0, pad=tokenizer.pad or 0, tokens=budget
@@ -92,7 +91,14 @@ def compare_predictions(
     for name in ("top", "base_top"):
         tops = value.pop(f"{name}_token")
         value[name] = tokenizer.tokens([int(tops[at]) for at in shown])
-    value["notices"] = _notices(base, sentences, long, longest)
+    value["notices"] = [
+        *_notices(base, sentences, long, longest),
+        *(
+            read_by_layer(model.ref, model.loaded.info.parameters)
+            for model in (first, second)
+            if model.loaded.layerwise
+        ),
+    ]
     return value
 
 

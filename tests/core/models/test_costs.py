@@ -7,7 +7,7 @@ import pytest
 from core.errors import ModelError
 from core.models import costs
 from core.models.describing import describe
-from core.models.loading.reading import HELD, WHOLE
+from core.models.loading.reading import HELD, PASSED, WHOLE
 from core.models.sizes import Size, size_of
 from core.models.zoo import zoo_folder
 
@@ -53,3 +53,15 @@ def test_a_large_model_is_read_again_for_every_part_of_a_long_text(size: Size, m
     part = HELD / (4 * (size.layers + 1) * size.d_model * costs.WORDS)  # sentences
     assert readings(part / 2) == pytest.approx(1 if most == 1 else 3)  # two to check its layers
     assert readings(100 * part) == pytest.approx(most)
+
+
+def test_a_large_model_with_its_head_is_read_again_for_every_batch() -> None:
+    def readings(size: Size, sentences: float, **how: float) -> float:
+        rest = costs.passing(size, sentences, how.get("each", 1.0))
+        return (costs.passes(size, sentences, **how) - rest) / costs.opening(size)
+
+    batch = PASSED / (costs.SUBWORDS * LARGE.d_model)  # sentences
+    assert readings(SMALL, 100 * batch) == pytest.approx(1)
+    assert readings(LARGE, batch / 2) == pytest.approx(2 + 1)  # two to check its layers
+    assert readings(LARGE, batch, each=10.0) == pytest.approx(2 + 10)
+    assert readings(LARGE, batch / 2, least=6.0) == pytest.approx(2 + 6)

@@ -48,28 +48,29 @@ def cells_of(folder: Path, models: int, seeds: int) -> list[Cell]:
     return list(read_sweep(path).cells)
 
 
-def drain(waiting: Waiting, places: int) -> list[tuple[Cell, range]]:
+def drain(waiting: Waiting, places: int, count: int) -> list[tuple[Cell, range]]:
     """Take all cells, each place having as many running as it was given."""
     busy, taken = [0.0] * places, list[tuple[Cell, range]]()
+    for _ in range(count):
+        cell, home = waiting.take(busy)
+        taken.append((cell, home))
+        for place in home:
+            busy[place] += 1 / len(home)
     with pytest.raises(IndexError, match="no cell is left"):
-        while True:
-            cell, home = waiting.take(busy)
-            taken.append((cell, home))
-            for place in home:
-                busy[place] += 1 / len(home)
+        waiting.take(busy)
     return taken
 
 
 @pytest.mark.usefixtures("napping")
 def test_the_first_cells_are_of_different_places_and_none_is_lost(tmp_path: Path) -> None:
     cells = cells_of(tmp_path, 4, 3)
-    taken = drain(Waiting(cells, {}, 2), 2)
+    taken = drain(Waiting(cells, {}, 2), 2, 12)
     assert sorted(cell.key for cell, _ in taken) == sorted(cell.key for cell in cells)
     assert [list(home) for _, home in taken] == [[0], [1]] * 6
     homes = {cell.models: home for cell, home in taken}
     assert all(homes[cell.models] == home for cell, home in taken)
     seconds = {cell.key: 9.0 for cell in cells if cell.spec.model == "zoo:m0"}
-    heavy = drain(Waiting(cells, seconds, 2), 2)
+    heavy = drain(Waiting(cells, seconds, 2), 2, 12)
     assert {cell.spec.model for cell, home in heavy[:2]} == {"zoo:m0"}, "36 seconds, 27 of them"
 
 
@@ -77,7 +78,7 @@ def test_the_first_cells_are_of_different_places_and_none_is_lost(tmp_path: Path
 def test_places_have_as_much_to_do_although_models_do_not_divide_among_them(
     tmp_path: Path,
 ) -> None:
-    taken = drain(Waiting(cells_of(tmp_path, 10, 50), {}, 4), 4)
+    taken = drain(Waiting(cells_of(tmp_path, 10, 50), {}, 4), 4, 500)
     assert Counter(home.start for _, home in taken) == dict.fromkeys(range(4), 125)
     pairs = {(cell.models, home) for cell, home in taken}
     assert len(pairs) == 10 + 2, "two models lie on a border of places"

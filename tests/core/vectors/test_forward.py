@@ -4,6 +4,7 @@ architecture."""
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -172,6 +173,12 @@ def test_batches_are_sorted_and_within_budget() -> None:
     assert forward.plan_batches([900, 3], 256) == [[0], [1]]  # longer than the budget: alone
     assert forward.plan_batches([], 256) == []
     assert forward.token_budget("cpu", 768) == 256
+    models = [
+        SimpleNamespace(device="cpu", layerwise=layers, info=SimpleNamespace(d_model=width))
+        for layers, width in ((None, 512), (None, 768), ("on the disk", 768))
+    ]
+    assert forward.pass_budget(*models[:2]) == 256
+    assert forward.pass_budget(*models) == forward.PASSED // 768 > 1000
     assert forward.token_budget("cuda", 768) > forward.token_budget("cpu", 32) > 256
 
 

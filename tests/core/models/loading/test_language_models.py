@@ -9,7 +9,12 @@ import pytest
 import torch
 
 from core.errors import ModelError
-from core.models.loading.language_models import load_language_model, prediction_kind
+from core.models.loading import layerwise, reading
+from core.models.loading.language_models import (
+    LanguageModel,
+    load_language_model,
+    prediction_kind,
+)
 from tests.core.tiny_models import save_tiny
 
 KINDS = {
@@ -34,6 +39,33 @@ def test_blocks_of_logits_are_the_models_own(model_type: str, tmp_path: Path) ->
     half = model.vocabulary // 2
     joined = torch.cat([predictions.logits(0, half), predictions.logits(half, model.vocabulary)], 1)
     assert torch.allclose(joined, own[rows, places], atol=1e-5)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("model_type", ["bert", "llama", "gemma2", "olmo"])
+def test_a_model_that_is_read_by_layer_predicts_the_same(
+    model_type: str, tied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = f"path:{save_tiny(tmp_path / 'm', model_type, head=True, tie_word_embeddings=tied)}"
+    ids = torch.tensor([[5, 6, 7, 8], [9, 8, 7, 0]])
+    mask, rows, places = (ids > 0).long(), [0, 0, 1], [1, 3, 2]
+
+    def predictions() -> tuple[LanguageModel, torch.Tensor]:
+        model = load_language_model(ref, "cpu")
+        predicted = model.predict(ids, mask, rows, places)
+        return model, torch.cat([predicted.logits(0, 7), predicted.logits(7, model.vocabulary)], 1)
+
+    whole, expected = predictions()
+    assert whole.loaded.layerwise is None
+    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(layerwise, "BLOCK", 3 * 32)
+    model, given = predictions()
+    torch.testing.assert_close(given, expected, rtol=0, atol=1e-6)
+    weights = model.loaded.layerwise
+    assert weights is not None
+    assert weights.head is not None
+    assert model.head.weight.is_meta
+    assert all(weight.is_meta for layer in weights.layers for weight in layer.parameters())
 
 
 @pytest.mark.parametrize("changes", [{"final_logit_softcapping": 0.05}, {"logits_scaling": 7.0}])

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,55 @@ def test_double_precision_is_the_models_and_not_that_of_other_threads(folder, mo
     assert all(
         two.dtype == torch.float64 and torch.equal(one.double(), two) for one, two in weights
     )
+
+
+def test_networks_of_other_threads_stay_in_single_precision_while_a_model_is_read(
+    tmp_path,
+) -> None:
+    import torch
+
+    path = save_tiny(tmp_path / "llama", "llama")
+    edit(path / "config.json", dtype="bfloat16")
+    made: set[torch.dtype] = set()
+    finished = threading.Event()
+
+    def make_networks() -> None:
+        while not finished.is_set():
+            made.add(torch.nn.Linear(2, 2).weight.dtype)
+
+    thread = threading.Thread(target=make_networks)
+    thread.start()
+    try:
+        for dtype in ("bfloat16", "float64", "float32"):
+            weights = load_model(f"path:{path}", dtype=dtype, device="cpu").model.parameters()
+            assert {weight.dtype for weight in weights} == {getattr(torch, dtype)}
+    finally:
+        finished.set()
+        thread.join()
+    assert made == {torch.float32}
+
+
+@pytest.mark.parametrize("model_type", ["bert", "esm", "llama", "gemma3_text", "mbart"])
+def test_bfloat16_gives_the_numbers_of_transformers(tmp_path, monkeypatch, model_type) -> None:
+    import torch
+    from transformers import AutoModel
+
+    path = save_tiny(tmp_path / model_type, model_type)
+    ids = torch.tensor([[1, 7, 9, 30, 31, 2], [1, 8, 9, 2, 0, 0]])
+    asked = {"input_ids": ids, "attention_mask": (ids > 0).long()}
+    if model_type == "mbart":
+        asked["decoder_input_ids"] = ids
+    with torch.inference_mode():
+        expected = AutoModel.from_pretrained(path, dtype=torch.bfloat16).eval()(**asked)[0]
+        types: list[torch.dtype] = []
+        setter = torch.set_default_dtype
+        monkeypatch.setattr(
+            torch, "set_default_dtype", lambda kind: types.append(kind) or setter(kind)
+        )
+        given = load_model(f"path:{path}", dtype="bfloat16", device="cpu").model(**asked)[0]
+    assert given.dtype == torch.bfloat16
+    assert torch.equal(given, expected)
+    assert {*types} <= {torch.float32}
 
 
 def test_attentions_come_from_eager_attention(folder) -> None:

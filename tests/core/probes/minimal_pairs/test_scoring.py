@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from core.errors import ModelError
+from core.models.loading import reading
 from core.models.loading.model import load_with_head
-from core.probes.minimal_pairs.heads import head_of
+from core.probes.minimal_pairs import scoring
+from core.probes.minimal_pairs.heads import Kind, head_of
 from core.probes.minimal_pairs.scoring import masked_predictions, score_sentences
 from core.vectors.forward import cut_sentences
 from tests.core.tiny_models import SENTENCES, save_tiny
@@ -102,3 +104,17 @@ def test_what_cannot_be_scored_is_refused(tmp_path: Path, monkeypatch: Any) -> N
     with pytest.raises(ModelError, match="no mask token"):
         score_sentences(loaded, "masked", SENTENCES)
     assert np.isfinite(score_sentences(loaded, "causal", SENTENCES)).all()
+
+
+@pytest.mark.parametrize(("model_type", "kind"), [("bert", "masked"), ("llama", "causal")])
+def test_a_model_that_is_read_by_layer_scores_the_same(
+    model_type: str, kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = f"path:{save_tiny(tmp_path, model_type, head=True)}"
+    expected = score_sentences(load_with_head(ref, device="cpu"), kind, SENTENCES)
+    monkeypatch.setattr(reading, "WHOLE", 10)
+    by_layer = load_with_head(ref, device="cpu", layerwise=True)
+    assert by_layer.layerwise is not None
+    assert score_sentences(by_layer, kind, SENTENCES) == pytest.approx(expected, abs=1e-5)
+    monkeypatch.setattr(scoring, "LOGITS", 1)
+    assert score_sentences(by_layer, kind, SENTENCES) == pytest.approx(expected, abs=1e-5)

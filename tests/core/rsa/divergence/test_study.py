@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import ModelError
 from core.models.identity import content_of
+from core.models.loading import reading
 from core.models.loading.language_models import LanguageModel, load_language_model
 from core.results.columns import meaning
 from core.results.estimates import Estimate, estimate_of
@@ -76,6 +77,26 @@ def test_causal_models_predict_the_next_token(tmp_path: Path) -> None:
     predicted = set(zip(value["sentence"].tolist(), value["word"].tolist(), strict=True))
     assert len(predicted) >= sum(len(words) - 1 for words in SENTENCES)
     assert (value["js"] > 0).all()
+
+
+@pytest.mark.parametrize("model_type", ["bert", "llama"])
+def test_models_that_are_read_by_layer_differ_as_much(
+    model_type: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = [
+        f"path:{save_tiny(tmp_path / str(seed), model_type, head=True, seed=seed)}"
+        for seed in (0, 1)
+    ]
+    asked = (*pair, *map(content_of, pair), SENTENCES, "unmasked")
+    whole = compare_predictions(*asked)
+    monkeypatch.setattr(reading, "WHOLE", 10)
+    by_layer = compare_predictions(*asked)
+    assert whole.keys() == by_layer.keys()
+    assert by_layer["top"] == whole["top"]
+    assert whole["notices"] == []
+    assert [notice.split()[0] for notice in by_layer["notices"]] == pair
+    for name in ("js", "kl", "surprisal", "base_surprisal", "sentence", "word"):
+        assert by_layer[name] == pytest.approx(whole[name], abs=1e-5), name
 
 
 def test_models_of_different_kinds_or_vocabularies_are_refused(tmp_path: Path) -> None:
