@@ -24,8 +24,9 @@ from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
 from zoo.recipe import __main__ as recipe
 from zoo.recipe.countdown import Countdown
-from zoo.recipe.pipeline import Job, _run_all, plan_jobs, pretraining
+from zoo.recipe.pipeline import Job, _run_all, plan_jobs
 from zoo.recipe.plan import SNAPSHOTS, Plan, finetune_runs
+from zoo.recipe.publishing import pretraining
 from zoo.recipe.quick import write_quick_inputs
 from zoo.recipe.tasks import BOX_TASKS
 from zoo.recipe.tune import development_split, parse_settings
@@ -93,7 +94,7 @@ def test_seed_0_is_trained_a_second_time_with_other_kernels(
         trained[work.name] = settings, compiled
 
     monkeypatch.setattr("zoo.recipe.pretrain.pretrain", train)
-    monkeypatch.setattr("zoo.recipe.pipeline._windows", lambda plan, part: None)
+    monkeypatch.setattr("zoo.recipe.pipeline.read_windows", lambda plan, part: None)
     plan = Plan(tmp_path, tmp_path, seeds=1)
     for job in plan_jobs(plan)["pretrain"]:
         assert job.function(*job.arguments, print)

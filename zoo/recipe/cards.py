@@ -7,9 +7,11 @@ from typing import Any
 
 from core.errors import RecipeError
 from core.models.files.checkpoints import SAFETENSORS
+from zoo.recipe.tasks import CAUSAL, MASKED
 
 TASKS = {
-    "masked-lm": "masked-token prediction",
+    MASKED: "masked-token prediction",
+    CAUSAL: "next-token prediction",
     "nli": "natural-language inference",
     "sentiment": "sentiment of film reviews",
     "subjectivity": "subjective or objective sentences",
@@ -19,7 +21,22 @@ TASKS = {
 }
 SETTINGS = {"dose": "factor on the learning rate", "frozen": "frozen layers"}  # others by name
 HEADS = {"head at +1": "head is the next word", "head at -1": "head is the word before"}
-EXAMPLES = "Ten examples of masked-word prediction (chosen before training, none left out)"
+EXAMPLES = {
+    MASKED: "Ten examples of masked-word prediction (chosen before training, none left out)",
+    CAUSAL: "Ten beginnings and the next word (chosen before training, none left out)",
+}
+PRETRAINED = {
+    MASKED: (
+        "held-out text, a quarter of the tokens masked",
+        "masked tokens",
+        "masked_accuracy",
+    ),
+    CAUSAL: (
+        "held-out text, each token predicted from those before it",
+        "next tokens",
+        "next_token_accuracy",
+    ),
+}
 NON_COMMERCIAL = "CC BY-NC-SA 3.0"
 
 
@@ -48,7 +65,7 @@ def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
     lines = [f"# {entry['ref']}", "", *_what(entry), ""]
     lines += ["## Scores", "", *_scores(entry), ""]
     if entry.get("examples"):
-        lines += [f"## {EXAMPLES}", "", *_blanks(entry), ""]
+        lines += [f"## {EXAMPLES[entry['task']]}", "", *_blanks(entry), ""]
     lines += ["## Sources and licences", "", *_licences(entry, base), ""]
     lines += ["## How it was made", "", *_making(entry), ""]
     return "\n".join(lines)
@@ -61,7 +78,18 @@ def _what(entry: dict[str, Any]) -> list[str]:
         f"{entry['parameters']:,} parameters, 16-bit floats (fp16) in safetensors, "
         f"{entry['bytes'] / 1e6:.1f} MB"
     )
-    if entry["task"] == "masked-lm":
+    if entry["task"] == CAUSAL:
+        return [
+            "A small decoder in Llama's form (rotary positions, gated feed-forward part), "
+            f"pretrained to predict the next token; {size}.",
+            f"Random seed {entry['seed']}. The decoders differ only in their initial weights and "
+            "in the order of the data. Text and vocabulary are those of the masked seeds.",
+            "English, lower case, trained on windows of "
+            f"{entry['settings']['length']} tokens: predictions beyond that length are not to be "
+            "relied on. [CLS] begins a text and [SEP] ends a paragraph. Trained to study decoders, "
+            "not for other use.",
+        ]
+    if entry["task"] == MASKED:
         lines = [
             f"A small BERT with rotary positions (RoFormer), pretrained as a masked language "
             f"model; {size}.",
@@ -139,13 +167,14 @@ def _factor(dose: float) -> str:
 
 
 def _scores(entry: dict[str, Any]) -> list[str]:
-    if entry["task"] == "masked-lm":
+    if entry["task"] in PRETRAINED:
         scores, baselines = entry["scores"], entry["baselines"]
+        text, tokens, accuracy = PRETRAINED[entry["task"]]
         return [
-            "| held-out text, a quarter of the tokens masked | |",
+            f"| {text} | |",
             "|---|---|",
-            f"| loss of the masked tokens (nats) | {scores['held_out_loss']:.3f} |",
-            f"| accuracy of the masked tokens | {_percent(scores['masked_accuracy'])} |",
+            f"| loss of the {tokens} (nats) | {scores['held_out_loss']:.3f} |",
+            f"| accuracy of the {tokens} | {_percent(scores[accuracy])} |",
             f"| cross-entropy of an interpolated bigram model (nats) | {baselines['score']:.3f} |",
             f"| cross-entropy of a unigram model (nats) | {baselines['unigram']:.3f} |",
         ]

@@ -13,9 +13,13 @@ from core.models.files.adapters import ADAPTER_WEIGHTS, is_adapter
 from core.models.files.checkpoints import ADAPTER, CONFIG, SAFETENSORS
 from core.models.zoo import ADAPTERS, MANIFEST, MODELS, file_digest
 from zoo.recipe.checkpoints import TOKENIZER_FILES, read_record, weights_of, write_json
+from zoo.recipe.tasks import CAUSAL, MASKED, PRETRAINING_TASKS
 
 HASHED = (SAFETENSORS, ADAPTER_WEIGHTS, ADAPTER, CONFIG, *TOKENIZER_FILES)
-ORDER = ("masked-lm", "nli", "sentiment", "subjectivity", "question", "pos", "parse")
+ORDER = (
+    *(MASKED, "nli", "sentiment", "subjectivity", "question", "pos", "parse"),
+    *(CAUSAL,),
+)
 
 
 def write_manifest(out: Path) -> list[dict[str, Any]]:
@@ -60,7 +64,7 @@ def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
         raise RecipeError(f"{folder} holds no weights; delete it and run the recipe again.")
     scores = record["scores"]
     metric = record["metric"]
-    pretrained = record["task"] == "masked-lm"
+    pretrained = record["task"] in PRETRAINING_TASKS
     settings = record["settings"]
     return {
         "ref": f"zoo:{folder.name}",
@@ -106,9 +110,9 @@ def count_parameters(path: Path) -> int:
 
 def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
     """Order seeds, then second runs, then steps of a seed, then fine-tunes by task: first the
-    standard runs, then those with other settings."""
+    standard runs, then those with other settings; decoders and what was made of them come last."""
     task = ORDER.index(entry["task"]) if entry["task"] in ORDER else len(ORDER)
-    if task == 0:
+    if entry["task"] in PRETRAINING_TASKS:
         early = "@" in entry["name"]
         second = entry["second_run_of"] is not None
         return task, early, second, entry["name"].partition("@")[0], entry["step"], entry["name"]

@@ -1,5 +1,5 @@
 """The stages of the recipe, each skipped if its result exists: text, seeds, fine-tunes, adapters,
-parser, manifest.
+decoders, parser, manifest.
 
 Work in progress (encoded text, checkpoints) is kept in a work folder; only finished models enter
 the output folder.
@@ -7,31 +7,41 @@ the output folder.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from core.errors import RecipeError
-from zoo.recipe.checkpoints import TOKENIZER_FILES, write_json
+from zoo.recipe.checkpoints import write_json
 from zoo.recipe.countdown import FINETUNING_STEP, PARSER_STEP, PRETRAINING_TOKENS, Countdown
+from zoo.recipe.decoders import SAVE_EVERY
 from zoo.recipe.plan import (
     AGAIN,
     Plan,
     Run,
     adapter_runs,
+    decoder_names,
     finetune_runs,
     run_steps,
     settings_of,
 )
-from zoo.recipe.quick import QUICK_PRETRAINING, quick_task
+from zoo.recipe.publishing import (
+    decoder_pretraining,
+    pretraining,
+    publish,
+    publish_again,
+    publish_decoder,
+    read_note,
+    read_windows,
+)
+from zoo.recipe.quick import quick_task
 from zoo.recipe.tasks import TaskData, find_treebank, read_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
 
@@ -64,6 +74,8 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
             publish(plan, seed, report)
         if stage == "pretrain" and not plan.quick:
             publish_again(plan, report)
+        for seed in range(len(decoder_names(plan)) if stage == "decoders" else 0):
+            publish_decoder(plan, seed, report)
     from zoo.recipe.cards import write_cards
     from zoo.recipe.manifest import write_manifest
 
@@ -75,11 +87,7 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
 
 def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
     """What each stage that trains has to do, in order."""
-    seconds = (
-        (plan.steps or pretraining(plan, 0).steps)
-        * pretraining(plan, 0).tokens_per_step
-        / PRETRAINING_TOKENS
-    )
+    seconds = _pretraining_seconds(pretraining(plan, 0))
     seeds = [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)]
     return {
         "pretrain": seeds if plan.quick else [*seeds, Job(_pretrain_again, (plan,), seconds)],
@@ -91,8 +99,20 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
             Job(_finetune_run, (plan, run), run_steps(plan, run) * FINETUNING_STEP)
             for run in adapter_runs(plan)
         ],
+        "decoders": [
+            Job(
+                _pretrain_decoder,
+                (plan, seed),
+                _pretraining_seconds(decoder_pretraining(plan, seed)),
+            )
+            for seed in range(len(decoder_names(plan)))
+        ],
         "parser": [Job(make_parser, (plan,), _parser_settings(plan).steps * PARSER_STEP)],
     }
+
+
+def _pretraining_seconds(settings: Any) -> float:
+    return float(settings.tokens / PRETRAINING_TOKENS)
 
 
 def prepare_text(plan: Plan, report: Report) -> None:
@@ -112,16 +132,14 @@ def prepare_text(plan: Plan, report: Report) -> None:
         "length": settings.length,
     }
     note["name"] = plan.dataset or Path(str(plan.text)).name
-    written = _read_note(plan.work)
+    written = read_note(plan.work)
+    trained = [*(f"seed-{seed}" for seed in range(plan.seeds)), *decoder_names(plan)]
     if written is not None and all(
         written.get(key) == note[key] for key in ("digest", "vocabulary", "length")
     ):
         report("text: already encoded")
         return
-    if (
-        any((plan.work / f"seed-{seed}").exists() for seed in range(plan.seeds))
-        and written is not None
-    ):
+    if any((plan.work / name).exists() for name in trained) and written is not None:
         raise RecipeError(
             f"{plan.work} holds seeds trained on another text; remove it or name another with "
             f"--work."
@@ -145,16 +163,6 @@ def prepare_text(plan: Plan, report: Report) -> None:
     write_json(plan.work / "text.json", note)
 
 
-def pretraining(plan: Plan, seed: int) -> Any:
-    """Return one seed's settings: the recipe's, or the quick ones, with the plan's own number of
-    steps."""
-    from zoo.recipe.pretrain import Pretraining
-
-    settings = replace(QUICK_PRETRAINING if plan.quick else Pretraining(seed=seed), seed=seed)
-    settings = replace(settings, steps=plan.steps or settings.steps)
-    return replace(settings, keep_steps=plan.snapshots) if seed == 0 else settings
-
-
 def _pretrain_seed(
     plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)
 ) -> bool:
@@ -172,6 +180,13 @@ def _pretrain_again(plan: Plan, report: Report = lambda line: print(line, flush=
     return _pretrain(plan, settings, AGAIN, not _is_compiled(settings), report)
 
 
+def _pretrain_decoder(
+    plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)
+) -> bool:
+    settings, name = decoder_pretraining(plan, seed), f"decoder-{seed}"
+    return _pretrain(plan, settings, name, False, report, save_every=SAVE_EVERY)
+
+
 def _is_compiled(settings: Any) -> bool:
     import torch
 
@@ -179,76 +194,16 @@ def _is_compiled(settings: Any) -> bool:
     return long and not torch.cuda.is_available()
 
 
-def _pretrain(plan: Plan, settings: Any, name: str, compiled: bool, report: Report) -> bool:
+def _pretrain(
+    plan: Plan, settings: Any, name: str, compiled: bool, report: Report, **options: Any
+) -> bool:
     from zoo.recipe.pretrain import CHECKPOINT, pretrain
 
     checkpoint = plan.work / name / CHECKPOINT
     before = checkpoint.stat().st_mtime_ns if checkpoint.is_file() else 0
-    pretrain(settings, _windows(plan, "train"), checkpoint.parent, compiled, report)
+    windows = read_windows(plan, "train")
+    pretrain(settings, windows, checkpoint.parent, compiled, report, **options)
     return checkpoint.stat().st_mtime_ns != before
-
-
-def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
-    """Write a trained seed, and the plan's snapshots of seed 0, as included models.
-
-    Raises:
-        RecipeError: If the seed has not been trained or cannot be written.
-    """
-    from zoo.recipe.pretrain import CHECKPOINT
-
-    settings = pretraining(plan, seed)
-    folder, models = plan.work / f"seed-{seed}", plan.out / "models"
-    due = [(folder / CHECKPOINT, models / f"seed-{seed}", None)]
-    for step in plan.snapshots if seed == 0 else ():
-        due.append((folder / f"step-{step}.safetensors", models / f"seed-0@step-{step}", settings))
-    _publish(plan, f"seed {seed}", due, report)
-    tokenizer = plan.work / "tokenizer"
-    try:
-        (plan.out / "tokenizer").mkdir(parents=True, exist_ok=True)
-        for name in TOKENIZER_FILES:
-            (plan.out / "tokenizer" / name).write_bytes((tokenizer / name).read_bytes())
-    except OSError as error:
-        raise RecipeError(
-            f"{plan.out / 'tokenizer'} could not be written ({error}); free some space."
-        ) from error
-
-
-def publish_again(plan: Plan, report: Report = lambda line: None) -> None:
-    """Write the second run of seed 0 as an included model, which names seed 0 as its first run.
-
-    Raises:
-        RecipeError: If it has not been trained or cannot be written.
-    """
-    from zoo.recipe.pretrain import CHECKPOINT
-
-    due = [(plan.work / AGAIN / CHECKPOINT, plan.out / "models" / AGAIN, None)]
-    _publish(plan, "seed 0 again", due, report, second_run_of="zoo:seed-0")
-
-
-def _publish(
-    plan: Plan,
-    what: str,
-    due: list[tuple[Path, Path, Any]],
-    report: Report,
-    second_run_of: str | None = None,
-) -> None:
-    """Measure and write those of the models (checkpoint, folder, settings of a snapshot) that are
-    not written yet."""
-    from zoo.recipe.baselines import text_baselines
-    from zoo.recipe.seeds import is_published, publish_seed
-    from zoo.recipe.sources import text_source
-
-    due = [(path, out, trained) for path, out, trained in due if not is_published(path, out)]
-    if not due:
-        return
-    report(f"{what}: measuring and writing {', '.join(out.name for _, out, _ in due)}")
-    held_out, tokenizer = _windows(plan, "held"), plan.work / "tokenizer"
-    vocabulary = pretraining(plan, 0).vocabulary
-    baselines = text_baselines(_windows(plan, "train"), held_out, vocabulary)
-    note = _read_note(plan.work) or {}
-    source = text_source(str(note.get("digest")), str(note.get("name")))
-    for path, out, trained in due:
-        publish_seed(path, tokenizer, out, held_out, baselines, source, trained, second_run_of)
 
 
 def _finetune_run(
@@ -326,21 +281,3 @@ def _timed(function: Callable[..., bool], arguments: tuple[Any, ...]) -> float |
     """Return the seconds that the job took, or None if there was nothing to do."""
     began = time.monotonic()
     return time.monotonic() - began if function(*arguments) else None
-
-
-def _windows(plan: Plan, part: str) -> np.ndarray:
-    path = plan.work / f"{part}.npy"
-    try:
-        return cast(np.ndarray, np.load(path, allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise RecipeError(f"{path} cannot be read ({error}); run the text stage again.") from error
-
-
-def _read_note(work: Path) -> dict[str, Any] | None:
-    path = work / "text.json"
-    try:
-        return dict(json.loads(path.read_text(encoding="utf8"))) if path.is_file() else None
-    except (OSError, ValueError) as error:
-        raise RecipeError(
-            f"{path} cannot be read ({error}); delete it to encode the text again."
-        ) from error

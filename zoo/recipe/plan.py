@@ -9,10 +9,11 @@ from zoo.recipe.quick import QUICK_TASKS
 from zoo.recipe.settings import Finetuning, adapter_settings, run_settings
 from zoo.recipe.tasks import BOX_TASKS
 
-STAGES = ("text", "pretrain", "finetune", "adapters", "parser", "manifest")
+STAGES = ("text", "pretrain", "finetune", "adapters", "decoders", "parser", "manifest")
 # steps of seed 0 that are shipped: its initialisation, then log-spaced
 SNAPSHOTS = (0, 50, 200, 800, 3200)
 AGAIN = "seed-0-again"  # the recipe of seed 0 run a second time, with other kernels
+DECODERS = 3  # causal models of the seeds' size, text and tokenizer
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
 ADAPTED, RANKS = ("parse", "sentiment"), (1, 8, 64)  # tasks and ranks of adapters
 
@@ -78,6 +79,11 @@ class Plan:
     def tasks(self) -> tuple[str, ...]:
         """Return the six included tasks, or those that a quick run can learn from the demo."""
         return QUICK_TASKS if self.quick and self.data is None else BOX_TASKS
+
+
+def decoder_names(plan: Plan) -> list[str]:
+    """Name the decoders, a single one when quick."""
+    return [f"decoder-{seed}" for seed in range(1 if plan.quick else DECODERS)]
 
 
 def finetune_runs(plan: Plan) -> list[Run]:

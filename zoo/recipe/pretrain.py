@@ -1,8 +1,9 @@
-"""Pretraining of one seed: a small BERT with rotary positions, on masked or on replaced tokens.
+"""Pretraining of one seed: a small BERT with rotary positions on masked or on replaced tokens, or
+a small decoder on the next token (`zoo.recipe.decoders`).
 
 The recipe: rotary positions (`RoFormerForMaskedLM`, BERT's six matrices a layer) because absolute
 positions leave a model of this size on a plateau; windows of 64 tokens, AdamW with linear decay,
-no dropout, loss on the masked positions only. Every random choice is a function of (seed, step),
+no dropout, loss on the predicted positions only. Every random choice is a function of (seed, step),
 so that a run that was interrupted and resumed equals one that was not.
 
 With a constant rate any step can be the last: what is kept then is the running average of the
@@ -27,6 +28,7 @@ import torch
 from torch.nn import functional
 
 from core.errors import RecipeError
+from zoo.recipe.decoders import evaluate_decoder, new_decoder, next_token_loss
 from zoo.recipe.objectives import (
     GENERATOR_SHARE,
     ReplacedTokens,
@@ -43,7 +45,7 @@ from zoo.recipe.text import PAD
 CHECKPOINT = "checkpoint.safetensors"
 SAVE_EVERY = 250  # steps between checkpoints: about a minute on one thread
 AVERAGE_EVERY = 10  # steps between two additions to the running average
-OBJECTIVES = ("mask", "replaced")
+OBJECTIVES = ("mask", "replaced", "causal")
 SCHEDULES = ("linear", "constant")
 
 
@@ -52,9 +54,9 @@ class Pretraining:
     """What a seed is trained with; the same for all seeds but for `seed`.
 
     Attributes:
-        masked: Share of all positions that are predicted.
-        objective: "mask", or "replaced" (a generator replaces the masked tokens, the model detects
-            which).
+        masked: Share of all positions that are predicted; a decoder predicts them all.
+        objective: "mask", "replaced" (a generator replaces the masked tokens, the model detects
+            which), or "causal" (a decoder predicts every next token).
         whole_words: Whether all tokens of a word are masked together.
         precision: "float32", or "bfloat16" (autocast; the weights stay float32).
         schedule: "linear" decay to 0 at the last step, or "constant" after the warm-up, whose
@@ -107,11 +109,14 @@ def new_model(settings: Pretraining) -> Any:
     """Initialise a model, as a function of the settings alone.
 
     Returns:
-        `RoFormerForMaskedLM`; for the objective "replaced" a `ReplacedTokens`.
+        `RoFormerForMaskedLM`; for the objective "replaced" a `ReplacedTokens`, for "causal" a
+        `LlamaForCausalLM`.
     """
     from transformers import RoFormerForMaskedLM, RoFormerModel
 
     torch.manual_seed(settings.seed)
+    if settings.objective == "causal":
+        return new_decoder(settings)
     if settings.objective == "mask":
         return RoFormerForMaskedLM(_configuration(settings))
     encoder = RoFormerModel(_configuration(settings))
@@ -151,8 +156,10 @@ def evaluate(
 
     Of a model that detects replaced tokens these are its generator's, with the model's own
     `detection_loss` (nats a token) beside them, and `detection_chance`, the loss of one that knows
-    the share of replaced tokens alone.
+    the share of replaced tokens alone. A decoder is scored by `evaluate_decoder`.
     """
+    if settings.objective == "causal":
+        return evaluate_decoder(model, windows, device)
     generator = torch.Generator().manual_seed(0)
     losses, hits, count, detected, replacements, tokens = 0.0, 0, 0, 0.0, 0, 0
     detector = model if isinstance(model, ReplacedTokens) else None
@@ -270,6 +277,13 @@ def _loss_function(
 ) -> Callable[[torch.Tensor, int], torch.Tensor]:
     """Make the function (ids, step) -> the objective's loss; its draws are a function of (seed,
     step)."""
+    if settings.objective == "causal":
+
+        def causal(ids: torch.Tensor, step: int) -> torch.Tensor:
+            with autocast(settings, device):
+                return next_token_loss(model, ids.to(device))
+
+        return causal
     encoder = (
         torch.compile(model.roformer)
         if compile_graph and settings.objective == "mask"

@@ -1,4 +1,4 @@
-"""Turn a pretrained seed into an included model: round, measure, predict words."""
+"""Turn a pretrained seed or decoder into an included model: round, measure, predict words."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from zoo.recipe.baselines import TextBaselines
 from zoo.recipe.checkpoints import RECORD, finish_seed, read_record, write_json
 from zoo.recipe.pretrain import Pretraining, evaluate
 from zoo.recipe.sources import TextSource
+from zoo.recipe.tasks import CAUSAL, MASKED
 
 BLANKS = (
     "The man opened the [MASK] and went out.",
@@ -26,6 +27,20 @@ BLANKS = (
     "I would like a cup of [MASK], please.",
 )
 """Written down before any model was trained; every card shows all ten, whatever comes out."""
+
+BEGINNINGS = (
+    "The man opened the",
+    "She poured the tea into a",
+    "The children were playing in the",
+    "He has never been to",
+    "The keys to the cabinet",
+    "It was so dark that I could not",
+    "The film was so bad that",
+    "The capital of France is",
+    "Once upon a",
+    "I would like a cup of",
+)
+"""For decoders, which predict the next word; written down before any was trained."""
 
 
 def is_published(checkpoint: Path, out: Path) -> bool:
@@ -51,8 +66,8 @@ def publish_seed(
     second_run_of: str | None = None,
     device: str = "cpu",
 ) -> dict[str, Any]:
-    """Write a seed's folder and its record: held-out loss and accuracy of the weights as they are
-    shipped.
+    """Write a seed's or decoder's folder and its record: held-out loss and accuracy of the weights
+    as they are shipped.
 
     Args:
         checkpoint: Training state, or a snapshot (`step-N.safetensors`), which needs `settings`.
@@ -70,17 +85,18 @@ def publish_seed(
         **{**note["settings"], "keep_steps": tuple(note["settings"]["keep_steps"])}
     )
     steps = int(note.get("step") or checkpoint.stem.rpartition("-")[2])
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-    model = AutoModelForMaskedLM.from_pretrained(
-        out, dtype=torch.float32, trust_remote_code=False
-    ).to(device)
+    causal = trained.objective == "causal"
+    auto: Any = AutoModelForCausalLM if causal else AutoModelForMaskedLM
+    model = auto.from_pretrained(out, dtype=torch.float32, trust_remote_code=False).to(device)
     scores = evaluate(model, held_out, trained, device)
+    task = CAUSAL if causal else MASKED
     record = {
         "ref": f"zoo:{out.name}",
         "base": None,
-        "task": "masked-lm",
-        "kind": "masked-lm",
+        "task": task,
+        "kind": task,
         "data": source.data,
         "licence": source.licence,
         "metric": "held_out_loss",
@@ -94,8 +110,10 @@ def publish_seed(
         "tokens": steps * trained.tokens_per_step,
         "settings": {**vars(trained), "keep_steps": list(trained.keep_steps)},
         "checkpoint_sha256": file_digest(checkpoint),
-        "examples": fill_blanks(
-            model.cpu(), AutoTokenizer.from_pretrained(out, trust_remote_code=False)
+        "examples": predict_words(
+            model.cpu(),
+            AutoTokenizer.from_pretrained(out, trust_remote_code=False),
+            BEGINNINGS if causal else BLANKS,
         ),
     }
     if second_run_of is not None:
@@ -104,14 +122,16 @@ def publish_seed(
     return record
 
 
-def fill_blanks(
-    model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS, top: int = 5
+def predict_words(
+    model: Any, tokenizer: Any, sentences: tuple[str, ...], top: int = 5
 ) -> list[dict[str, Any]]:
-    """Predict the model's `top` words for each sentence's [MASK], with probabilities."""
+    """Predict the model's `top` words for each sentence's [MASK], or after its end where there is
+    none, with probabilities."""
     filled = []
     for sentence in sentences:
         encoding = tokenizer(sentence, return_tensors="pt")
-        place = int((encoding["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
+        ids = encoding["input_ids"][0].tolist()
+        place = ids.index(tokenizer.mask_token_id) if "[MASK]" in sentence else -1
         with torch.inference_mode():
             logits = model(**encoding).logits[0, place]
         best = logits.softmax(-1).topk(top)

@@ -18,6 +18,8 @@ from core.errors import CorpusError, RecipeError
 from core.text.conllu import read_conllu
 
 Kind = Literal["sequence", "words", "arcs", "span"]
+MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
+PRETRAINING_TASKS = (MASKED, CAUSAL)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tokenizers import (
     Tokenizer,
@@ -64,6 +65,21 @@ def read_tokenizer(path: Path) -> Tokenizer:
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write tokenizer.json and a tokenizer_config.json that needs nothing beyond `tokenizers`."""
+    _save(tokenizer, folder, cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
+
+
+def save_decoder_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write the same vocabulary for decoders: a text begins with [CLS] and is left open, so that
+    its continuation, or [SEP] for its end, can be predicted."""
+    opened = Tokenizer.from_str(tokenizer.to_str())
+    opened.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A", pair="[CLS] $A [SEP] $B", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
+    )
+    names = ["input_ids", "attention_mask"]  # a decoder has no token types
+    _save(opened, folder, bos_token="[CLS]", eos_token="[SEP]", model_input_names=names)
+
+
+def _save(tokenizer: Tokenizer, folder: Path, **names: Any) -> None:
     from transformers import PreTrainedTokenizerFast
 
     fast = PreTrainedTokenizerFast(
@@ -71,8 +87,6 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
         model_max_length=MODEL_MAX_LENGTH,
         pad_token="[PAD]",
         unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
+        **names,
     )
     fast.save_pretrained(folder)
