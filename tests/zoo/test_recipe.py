@@ -173,10 +173,11 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
         "pos-0",
         "pos-0-from-seed-1",
         "parse-0",
+        "decoder-0",
         "genre-0",
     ]
     adapters = read_adapters(tmp_path / "box")
-    assert [entry["name"] for entry in adapters] == ["parse-0-lora-1"]
+    assert [entry["name"] for entry in adapters] == ["parse-0-lora-1", "qa-0", "review-0"]
     entries = [*read_manifest(tmp_path / "box"), *adapters]
     assert find_problems(tmp_path / "box", entries) == []
     # Of ten sentences that it did not learn from; 32 after ten of its eighty steps.

@@ -23,7 +23,7 @@ POOL = 40  # batches whose examples are sorted by length together, then shuffled
 class Encoded:
     """One example as ids. `extra` holds the kind's own fields, scalars or lists.
 
-    sequence: labels. words: labels a subword. arcs: word_starts, heads a word. span:
+    sequence: labels. words, text: labels a subword. arcs: word_starts, heads a word. span:
     start_positions, end_positions, and for scoring only (not batched) the context's character
     `offsets` a subword, None outside the context.
     """
@@ -44,6 +44,7 @@ def encode_task(
         "words": _encode_words,
         "arcs": _encode_arcs,
         "span": _encode_span,
+        "text": _encode_text,
     }
     return [encoders[task.kind](tokenizer, example, max_length) for example in examples]
 
@@ -113,6 +114,13 @@ def _encode_span(tokenizer: Any, example: Example, max_length: int) -> Encoded:
     return Encoded(
         encoding["input_ids"], {"start_positions": start, "end_positions": end}, offsets, example
     )
+
+
+def _encode_text(tokenizer: Any, example: Example, max_length: int) -> Encoded:
+    """Encode a text with its end, which is predicted too; its beginning is not."""
+    encoding = tokenizer(example.text, truncation=True, max_length=max_length - 1)
+    ids = [*encoding["input_ids"], tokenizer.eos_token_id]
+    return Encoded(ids, {"labels": [IGNORED, *ids[1:]]}, source=example)
 
 
 PADDING = {"word_starts": -1, "labels": IGNORED, "heads": IGNORED}

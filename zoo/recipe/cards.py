@@ -7,7 +7,7 @@ from typing import Any
 
 from core.errors import RecipeError
 from core.models.files.checkpoints import SAFETENSORS
-from zoo.recipe.tasks import CAUSAL, MASKED
+from zoo.recipe.tasks import CAUSAL, MASKED, READING, REVIEW
 
 TASKS = {
     MASKED: "masked-token prediction",
@@ -18,6 +18,8 @@ TASKS = {
     "question": "answer types of questions",
     "pos": "part-of-speech tags",
     "parse": "dependency heads",
+    READING: "extractive question answering",
+    REVIEW: "sentences of film reviews",
 }
 SETTINGS = {"dose": "factor on the learning rate", "frozen": "frozen layers"}  # others by name
 HEADS = {"head at +1": "head is the next word", "head at -1": "head is the word before"}
@@ -37,6 +39,11 @@ PRETRAINED = {
         "next_token_accuracy",
     ),
 }
+MADE_BY_RULE = (
+    "The questions that it learned were made by rule from parsed sentences (who, what, whom, "
+    "where, when), not asked by people, and the answer always stands in the passage. Its scores "
+    "say nothing about questions of another form."
+)
 NON_COMMERCIAL = "CC BY-NC-SA 3.0"
 
 
@@ -123,17 +130,24 @@ def _second(entry: dict[str, Any]) -> str:
 
 def _adapter(entry: dict[str, Any]) -> list[str]:
     rank, alpha = entry["settings"]["rank"], entry["settings"]["alpha"]
-    return [
+    head = (
+        "A decoder's adapter has no head of its own: it predicts the next token with the base's "
+        "embeddings."
+        if entry["task"] == REVIEW
+        else "The task head is saved with the factors, and its configuration beside them "
+        "(`config.json`)."
+    )
+    lines = [
         f"A LoRA adapter of rank {rank} of {entry['base']}, trained on "
         f"{TASKS.get(entry['task'], entry['task'])}; {entry['parameters']:,} parameters, 16-bit "
         f"floats (fp16) in PEFT's format, {entry['bytes'] / 1e6:.2g} MB.",
         "Every matrix of attention and of the feed-forward part has factors; its update is "
         f"{alpha / rank:g} times their product. Biases, layer norms and embeddings are the base's. "
-        "The task head is saved with the factors, and its configuration beside them "
-        "(`config.json`).",
+        + head,
         "The weights page compares an adapter with its base as it is; it is no model that other "
         "pages could run.",
     ]
+    return [*lines, MADE_BY_RULE] if entry["task"] == READING else lines
 
 
 def _early(entry: dict[str, Any]) -> str:
@@ -178,11 +192,33 @@ def _scores(entry: dict[str, Any]) -> list[str]:
             f"| cross-entropy of an interpolated bigram model (nats) | {baselines['score']:.3f} |",
             f"| cross-entropy of a unigram model (nats) | {baselines['unigram']:.3f} |",
         ]
+    if entry["task"] == REVIEW:
+        return [
+            f"| {entry['test_examples']:,} held-out sentences | |",
+            "|---|---|",
+            f"| loss of the next tokens (nats) | {entry['score']:.3f} |",
+            f"| accuracy of the next tokens | {_percent(entry['scores']['next_token_accuracy'])} |",
+            f"| loss of {entry['base']} on the same sentences (nats) | {entry['baseline']:.3f} |",
+        ]
+    if entry["task"] == READING:
+        return _answers(entry)
     rows = [f"| {entry['test_examples']:,} held-out sentences or pairs | |", "|---|---|"]
     rows += [f"| {name} | {_percent(value)} |" for name, value in entry["scores"].items()]
     answer = entry["baselines"]["answer"]
     majority = f"majority baseline ({HEADS.get(answer, answer)})"
     return [*rows, f"| {majority} | {_percent(entry['baseline'])} |"]
+
+
+def _answers(entry: dict[str, Any]) -> list[str]:
+    exact, f1 = (entry["scores"][name] for name in ("exact_match", "F1"))
+    guess = entry["baselines"]
+    return [
+        f"| {entry['test_examples']:,} held-out questions | F1 | exact match |",
+        "|---|---|---|",
+        f"| the model | {_percent(f1)} | {_percent(exact)} |",
+        f"| the name nearest to the question's words | {_percent(guess['score'])} | "
+        f"{_percent(guess['exact_match'])} |",
+    ]
 
 
 def _percent(share: float, decimals: int = 1) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 PRETRAINING_TOKENS = 7_500
 FINETUNING_STEP = 0.12  # seconds of one thread
 PARSER_STEP = 0.35
+QUESTION = 0.03  # seconds of one thread
 
 
 class Countdown:

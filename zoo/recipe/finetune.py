@@ -80,10 +80,15 @@ def finetune(
     began = time.monotonic()
     items = encode_task(tokenizer, task, task.train, settings.max_length)
     model, pad = model.to(device), tokenizer.pad_token_id
-    steps, tokens = train(model, task.kind, items, settings, pad, device, out.name, report)
-    _round_to_fp16(model)  # scored as it is saved
     longest = min(512, int(tokenizer.model_max_length))
     held_out = encode_task(tokenizer, task, task.test, longest)
+    if task.kind == "text":  # the base itself, before the first step
+        untuned = score_model(model, task, held_out, pad, device=device)
+        baseline: dict[str, Any] = {"score": untuned[METRICS["text"]], "answer": "base"}
+    else:
+        baseline = majority_baseline(task)
+    steps, tokens = train(model, task.kind, items, settings, pad, device, out.name, report)
+    _round_to_fp16(model)  # scored as it is saved
     scores = score_model(model, task, held_out, pad, device=device)
     record: dict[str, Any] = {
         **_run_key(base, base_ref, task.name, settings),
@@ -93,7 +98,7 @@ def finetune(
         "licence": task.licence,
         "metric": METRICS[task.kind],
         "scores": {name: round(value, 4) for name, value in scores.items()},
-        "baseline": majority_baseline(task),
+        "baseline": baseline,
         "train_examples": len(task.train),
         "test_examples": len(task.test),
         "steps": steps,
@@ -156,6 +161,7 @@ def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
         "sequence": "SequenceClassification",
         "words": "TokenClassification",
         "span": "QuestionAnswering",
+        "text": "CausalLM",
     }
     options: dict[str, Any] = {
         "dtype": torch.float32,
@@ -297,8 +303,8 @@ def train(
 
 
 def task_loss(model: Any, kind: Kind, tensors: dict[str, Tensor]) -> Tensor:
-    """Compute the cross-entropy of a batch: of labels, of heads, or the mean over a span's two
-    ends."""
+    """Compute the cross-entropy of a batch: of labels, of heads, of next tokens, or the mean over a
+    span's two ends."""
     output = forward(model, kind, tensors)
     if kind == "span":
         ends = ((output.start_logits, "start_positions"), (output.end_logits, "end_positions"))
@@ -309,6 +315,9 @@ def task_loss(model: Any, kind: Kind, tensors: dict[str, Tensor]) -> Tensor:
             )
             / 2
         )
+    if kind == "text":
+        logits, truth = output.logits[:, :-1].float(), tensors["labels"][:, 1:]
+        return functional.cross_entropy(logits.flatten(0, 1), truth.flatten(), ignore_index=IGNORED)
     logits, truth = (
         (output, tensors["heads"]) if kind == "arcs" else (output.logits, tensors["labels"])
     )

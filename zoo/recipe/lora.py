@@ -24,7 +24,10 @@ from core.models.weights.adapters import WRAPPER
 from zoo.recipe.checkpoints import RECORD, config_of, rounded, write_folder
 from zoo.recipe.settings import LowRank
 
-TARGETS = ("query", "key", "value", "output.dense", "intermediate.dense")  # ends of modules' names
+TARGETS = (
+    *("query", "key", "value", "output.dense", "intermediate.dense"),
+    *("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+)  # ends of modules' names: of a BERT-like encoder, of a Llama-like decoder
 FACTORS = ("lora_A", "lora_B")
 
 
@@ -65,7 +68,7 @@ def add_factors(model: Any, settings: LowRank) -> None:
     if not places:
         raise RecipeError(
             f"{type(body).__name__} has no matrices called {', '.join(TARGETS)}, which an adapter "
-            "changes; use a BERT-like base."
+            "changes; use a BERT-like or a Llama-like base."
         )
     for name, linear in places:
         above, _, last = name.rpartition(".")
@@ -104,7 +107,9 @@ def write_adapter(
         "fan_in_fan_out": False,
         "init_lora_weights": True,
         "inference_mode": True,
-        "target_modules": list(TARGETS),
+        "target_modules": [
+            end for end in TARGETS if any(f".{end}.lora_" in name for name in factors)
+        ],
         "modules_to_save": sorted({name.partition(".")[0] for name in heads}),
     }
     files = {ADAPTER: adapter, CONFIG: config_of(model, **config_extra), RECORD: record}

@@ -1,5 +1,5 @@
 """The stages of the recipe, each skipped if its result exists: text, seeds, fine-tunes, adapters,
-decoders, parser, manifest.
+decoders and what is made of them, parser, questions and readers, manifest.
 
 Work in progress (encoded text, checkpoints) is kept in a work folder; only finished models enter
 the output folder.
@@ -20,7 +20,13 @@ import numpy as np
 
 from core.errors import RecipeError
 from zoo.recipe.checkpoints import write_json
-from zoo.recipe.countdown import FINETUNING_STEP, PARSER_STEP, PRETRAINING_TOKENS, Countdown
+from zoo.recipe.countdown import (
+    FINETUNING_STEP,
+    PARSER_STEP,
+    PRETRAINING_TOKENS,
+    QUESTION,
+    Countdown,
+)
 from zoo.recipe.decoders import SAVE_EVERY
 from zoo.recipe.plan import (
     AGAIN,
@@ -29,6 +35,8 @@ from zoo.recipe.plan import (
     adapter_runs,
     decoder_names,
     finetune_runs,
+    reader_runs,
+    review_runs,
     run_steps,
     settings_of,
 )
@@ -41,11 +49,14 @@ from zoo.recipe.publishing import (
     read_note,
     read_windows,
 )
-from zoo.recipe.quick import quick_task
-from zoo.recipe.tasks import TaskData, find_treebank, read_task
+from zoo.recipe.questions.data import COUNTS, NOTE, read_questions, write_questions
+from zoo.recipe.quick import QUICK_COUNTS, quick_task
+from zoo.recipe.sources import text_source
+from zoo.recipe.tasks import READING, REVIEW, TaskData, find_treebank, read_task, review_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
 
 Report = Callable[[str], None]
+QUESTIONS = "questions"  # folder of the work folder
 
 
 @dataclass(frozen=True)
@@ -91,14 +102,8 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
     seeds = [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)]
     return {
         "pretrain": seeds if plan.quick else [*seeds, Job(_pretrain_again, (plan,), seconds)],
-        "finetune": [
-            Job(_finetune_run, (plan, run), run_steps(plan, run) * FINETUNING_STEP)
-            for run in finetune_runs(plan)
-        ],
-        "adapters": [
-            Job(_finetune_run, (plan, run), run_steps(plan, run) * FINETUNING_STEP)
-            for run in adapter_runs(plan)
-        ],
+        "finetune": [_finetuning(plan, run) for run in finetune_runs(plan)],
+        "adapters": [_finetuning(plan, run) for run in adapter_runs(plan)],
         "decoders": [
             Job(
                 _pretrain_decoder,
@@ -107,8 +112,15 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
             )
             for seed in range(len(decoder_names(plan)))
         ],
+        "reviews": [_finetuning(plan, run) for run in review_runs(plan)],
         "parser": [Job(make_parser, (plan,), _parser_settings(plan).steps * PARSER_STEP)],
+        "questions": [Job(make_questions, (plan,), sum(_counts(plan).values()) * QUESTION)],
+        "readers": [_finetuning(plan, run) for run in reader_runs(plan)],
     }
+
+
+def _finetuning(plan: Plan, run: Run) -> Job:
+    return Job(_finetune_run, (plan, run), run_steps(plan, run) * FINETUNING_STEP)
 
 
 def _pretraining_seconds(settings: Any) -> float:
@@ -211,7 +223,7 @@ def _finetune_run(
 ) -> bool:
     from zoo.recipe.finetune import finetune, finished_run
 
-    base, out = plan.out / "models" / f"seed-{run.base_seed}", plan.out / "models" / run.name
+    base, out = plan.out / "models" / run.base, plan.out / "models" / run.name
     settings = settings_of(plan, run)
     ref = f"zoo:{base.name}"
     if finished_run(base, ref, run.task, settings, out) is not None:
@@ -222,10 +234,18 @@ def _finetune_run(
 
 
 def load_task(plan: Plan, task: str) -> TaskData:
-    """Load the task's examples from the plan's folders, or from the demo sentences when quick."""
+    """Load the task's examples from the plan's folders, or from the demo sentences when quick.
+
+    Raises:
+        RecipeError: If they are missing or damaged.
+    """
+    if task == READING:
+        note = read_note(plan.work) or {}
+        source = text_source(str(note.get("digest")), str(note.get("name")))
+        return read_questions(plan.work / QUESTIONS, source.data, source.licence)
     if plan.quick and plan.data is None:
         return quick_task(task, Path(str(plan.text)), Path(str(plan.treebank)))
-    return read_task(task, plan.data, plan.treebank)
+    return review_task(plan.data) if task == REVIEW else read_task(task, plan.data, plan.treebank)
 
 
 def make_parser(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
@@ -244,6 +264,24 @@ def make_parser(plan: Plan, report: Report = lambda line: print(line, flush=True
         train, dev, plan.work / "parser", plan.out / "parser", _parser_settings(plan), report
     )
     return True
+
+
+def make_questions(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
+    """Make the readers' questions of treebank and text; skipped if they are there."""
+    if plan.treebank is None:
+        report("questions: no --treebank, left out")
+        return False
+    folder = plan.work / QUESTIONS
+    if (folder / NOTE).is_file():
+        report("questions: already there")
+        return False
+    paragraphs = read_paragraphs(plan.text, plan.dataset)
+    write_questions(plan.treebank, paragraphs, folder, _counts(plan), report)
+    return True
+
+
+def _counts(plan: Plan) -> dict[str, int]:
+    return QUICK_COUNTS if plan.quick else COUNTS
 
 
 def _parser_settings(plan: Plan) -> Any:

@@ -7,13 +7,17 @@ from pathlib import Path
 
 from zoo.recipe.quick import QUICK_TASKS
 from zoo.recipe.settings import Finetuning, adapter_settings, run_settings
-from zoo.recipe.tasks import BOX_TASKS
+from zoo.recipe.tasks import BOX_TASKS, READING, REVIEW
 
-STAGES = ("text", "pretrain", "finetune", "adapters", "decoders", "parser", "manifest")
+STAGES = (
+    *("text", "pretrain", "finetune", "adapters", "decoders", "reviews"),
+    *("parser", "questions", "readers", "manifest"),
+)
 # steps of seed 0 that are shipped: its initialisation, then log-spaced
 SNAPSHOTS = (0, 50, 200, 800, 3200)
 AGAIN = "seed-0-again"  # the recipe of seed 0 run a second time, with other kernels
 DECODERS = 3  # causal models of the seeds' size, text and tokenizer
+REVIEW_RANK, READER_RANK = 8, 32  # of adapters of decoders, and of the seeds' that answer questions
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
 ADAPTED, RANKS = ("parse", "sentiment"), (1, 8, 64)  # tasks and ranks of adapters
 
@@ -23,11 +27,12 @@ class Run:
     """One included fine-tune.
 
     Attributes:
-        base_seed: Number of the seed it starts from.
+        base_seed: Number of the seed, or decoder, that it starts from.
         run: Draws its head and the order of its data.
         frozen: Lowest layers that do not train, with the embeddings.
         dose: Factor on the common rate.
         rank: Of an adapter's factors; 0 for a fine-tune of all weights.
+        family: "seed", or "decoder": what it starts from.
     """
 
     name: str
@@ -37,6 +42,12 @@ class Run:
     frozen: int = 0
     dose: float = 1.0
     rank: int = 0
+    family: str = "seed"
+
+    @property
+    def base(self) -> str:
+        """Name of the included model that it starts from."""
+        return f"{self.family}-{self.base_seed}"
 
 
 KNOWN_TRUTHS = (
@@ -105,10 +116,23 @@ def adapter_runs(plan: Plan) -> list[Run]:
     return [Run(f"{task}-0-lora-{rank}", task, rank=rank) for task in tasks for rank in ranks]
 
 
+def review_runs(plan: Plan) -> list[Run]:
+    """List the adapters of decoders, one of each, that write film reviews."""
+    return [
+        Run(f"review-{seed}", REVIEW, base_seed=seed, run=seed, rank=REVIEW_RANK, family="decoder")
+        for seed in range(len(decoder_names(plan)))
+    ]
+
+
+def reader_runs(plan: Plan) -> list[Run]:
+    """List the adapters of seed 0 that answer questions."""
+    return [Run(f"qa-{run}", READING, run=run, rank=READER_RANK) for run in range(plan.runs)]
+
+
 def settings_of(plan: Plan, run: Run) -> Finetuning:
     """Return the settings of one fine-tune or adapter."""
     if run.rank:
-        return adapter_settings(run.task, run.rank, plan.quick)
+        return adapter_settings(run.task, run.rank, plan.quick, seed=run.run)
     return run_settings(run.task, run.run, plan.quick, frozen=run.frozen, dose=run.dose)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.errors import RecipeError
 from zoo.recipe.pretrain import Pretraining
-from zoo.recipe.tasks import Example, TaskData, read_task
+from zoo.recipe.tasks import REVIEW, Example, TaskData, read_task
 
 QUICK_PRETRAINING = Pretraining(
     seed=0,
@@ -26,6 +26,7 @@ QUICK_PRETRAINING = Pretraining(
     warmup=10,
 )
 QUICK_TASKS = ("genre", "pos", "parse")
+QUICK_COUNTS = {"train": 64, "test": 16}  # questions
 PARTS = {"train": range(0, 40), "dev": range(40, 50), "test": range(50, 60)}
 
 
@@ -65,9 +66,9 @@ def write_quick_inputs(demo: Path, gold: Path, work: Path) -> tuple[Path, Path]:
 
 
 def quick_task(name: str, text: Path, treebank: Path) -> TaskData:
-    """Make the task `genre`, the demo's first column predicted from its sentence, or `pos` or
-    `parse` from the demo's gold trees."""
-    if name != "genre":
+    """Make the task `genre`, the demo's first column predicted from its sentence, `review`, its
+    sentences to be written on, or `pos` or `parse` from the demo's gold trees."""
+    if name not in ("genre", REVIEW):
         return read_task(name, None, treebank)
     lines = (text.parent / "demo-genres.txt").read_text(encoding="utf8").splitlines()
     rows = [
@@ -78,12 +79,7 @@ def quick_task(name: str, text: Path, treebank: Path) -> TaskData:
     names = tuple(sorted({genre for _, genre in rows}))
     examples = [Example(sentence, label=names.index(genre)) for sentence, genre in rows]
     random.Random(0).shuffle(examples)
-    return TaskData(
-        "genre",
-        "sequence",
-        names,
-        tuple(examples[40:]),
-        tuple(examples[:40]),
-        "the demo corpus",
-        "CC0",
-    )
+    test, train, source = tuple(examples[:40]), tuple(examples[40:]), ("the demo corpus", "CC0")
+    if name == REVIEW:
+        return TaskData(REVIEW, "text", (), train, test, *source)
+    return TaskData("genre", "sequence", names, train, test, *source)

@@ -1,7 +1,8 @@
 """Scores of fine-tuned models on the held-out part, and their majority baselines.
 
 Shares in [0, 1]: accuracy of labels (sentences, or words for tags), UAS of arcs (all words,
-punctuation included, each word its highest-scoring head), exact match and token F1 of spans.
+punctuation included, each word its highest-scoring head), exact match and token F1 of spans. Texts
+are scored by the loss of each next token, in nats.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from zoo.recipe.batches import IGNORED, Encoded, scoring_batches
 from zoo.recipe.tasks import TaskData
 
-METRICS = {"sequence": "accuracy", "words": "accuracy", "arcs": "UAS", "span": "F1"}
+METRICS = {
+    **{"sequence": "accuracy", "words": "accuracy", "arcs": "UAS", "span": "F1"},
+    "text": "held_out_loss",
+}
 LONGEST_ANSWER = 30  # subwords
 
 
@@ -32,6 +37,8 @@ def score_model(
 ) -> dict[str, float]:
     """Score `model` on encoded examples; the first score is the kind's metric in `METRICS`."""
     model.eval()
+    if task.kind == "text":
+        return _score_texts(model, items, pad, batch, device)
     hits, count, overlap = 0.0, 0, 0.0
     with torch.inference_mode():
         for chosen, tensors in scoring_batches(items, batch, pad):
@@ -56,6 +63,24 @@ def score_model(
     return {METRICS[task.kind]: hits / max(1, count)}
 
 
+def _score_texts(
+    model: Any, items: Sequence[Encoded], pad: int, batch: int, device: str
+) -> dict[str, float]:
+    losses, hits, count = 0.0, 0, 0
+    with torch.inference_mode():
+        for _, tensors in scoring_batches(items, batch, pad):
+            moved = {name: value.to(device) for name, value in tensors.items()}
+            logits = forward(model, "text", moved).logits[:, :-1].float().flatten(0, 1)
+            truth = moved["labels"][:, 1:].flatten()
+            losses += float(
+                functional.cross_entropy(logits, truth, ignore_index=IGNORED, reduction="sum")
+            )
+            hits += int((logits.argmax(1) == truth).sum())
+            count += int((truth != IGNORED).sum())
+    count = max(1, count)
+    return {"held_out_loss": losses / count, "next_token_accuracy": hits / count}
+
+
 def forward(model: Any, kind: str, tensors: dict[str, Tensor]) -> Any:
     """Compute the model's output on a batch: arc scores, or transformers' output object."""
     inputs = {name: tensors[name] for name in ("input_ids", "attention_mask")}
@@ -68,8 +93,12 @@ def majority_baseline(task: TaskData) -> dict[str, Any]:
     """Score the most frequent answer of the training part on the test part (majority baseline).
 
     The commonest label; for arcs the commonest place of the head relative to the word (or the
-    root); for spans the empty answer.
+    root); for spans the task's own guess, or else the empty answer.
     """
+    if task.kind == "span" and task.guess is not None:
+        pairs = [score_answer(task.guess(example), example.answers) for example in task.test]
+        exact, f1 = (sum(scores) / len(pairs) for scores in zip(*pairs, strict=True))
+        return {"score": f1, "exact_match": exact, "answer": "nearest name"}
     if task.kind == "span":
         empty = sum(not example.answers for example in task.test) / max(1, len(task.test))
         return {"score": empty, "answer": "no answer"}
@@ -111,11 +140,17 @@ def _score_span(start: Tensor, end: Tensor, item: Encoded) -> tuple[float, float
         first, last = divmod(best, len(offsets))
         if float(pairs[first, last]) > float(start[0] + end[0]):
             text = source.pair[offsets[first][0] : offsets[last][1]]  # type: ignore[index]
-    answers = source.answers if source is not None and source.answers else ("",)
-    given = _normal(text)
-    return max(float(given == _normal(answer)) for answer in answers), max(
-        _f1(given, _normal(a)) for a in answers
-    )
+    return score_answer(text, source.answers if source is not None else ())
+
+
+def score_answer(text: str, answers: Sequence[str]) -> tuple[float, float]:
+    """Compute (exact match, token F1) of an answer against the best of the true ones; without any,
+    the empty answer is true.
+
+    Reference: Rajpurkar et al. 2016 (SQuAD). Deviations: none.
+    """
+    given, truths = _normal(text), [_normal(answer) for answer in answers or ("",)]
+    return max(float(given == truth) for truth in truths), max(_f1(given, t) for t in truths)
 
 
 def _normal(text: str) -> list[str]:

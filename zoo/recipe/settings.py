@@ -71,6 +71,10 @@ ADAPTER_TRAINING = {  # task, rank -> rate, steps
     ("parse", 8): (5e-3, 800),
     ("parse", 64): (3e-3, 700),
 }
+LATER_TRAINING = {  # as above; adapters that a page needs, not those of every rank
+    ("qa", 32): (3e-3, 2500),
+    ("review", 8): (2e-3, 600),
+}
 QUICK_RATE = 5e-3
 
 HUB_SETTINGS = {
@@ -92,8 +96,11 @@ def run_settings(
     )
 
 
-def adapter_settings(task: str, rank: int, quick: bool = False) -> LowRank:
+def adapter_settings(task: str, rank: int, quick: bool = False, seed: int = 0) -> LowRank:
     """Return the settings of an adapter of this rank; a few steps when quick."""
-    rate, steps = ADAPTER_TRAINING[task, rank] if not quick else (QUICK_RATE, None)
-    shared = LowRank(steps=steps, epochs=None, learning_rate=rate, rank=rank, alpha=2.0 * rank)
+    training = ADAPTER_TRAINING | LATER_TRAINING
+    rate, steps = training[task, rank] if not quick else (QUICK_RATE, None)
+    shared = LowRank(
+        seed=seed, steps=steps, epochs=None, learning_rate=rate, rank=rank, alpha=2.0 * rank
+    )
     return replace(shared, epochs=1.0, train_limit=64, test_limit=32) if quick else shared

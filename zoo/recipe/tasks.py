@@ -1,4 +1,4 @@
-"""The data of fine-tuning: examples of four kinds, from files or from Hub data sets.
+"""The data of fine-tuning: examples of five kinds, from files or from Hub data sets.
 
 A task is a name, a kind (what its head predicts) and labelled examples in a training and a test
 part. Files are JSON lines with `text`, `text_pair`, `label`, or CoNLL-U; hub data sets have the
@@ -17,9 +17,11 @@ from typing import Any, Literal
 from core.errors import CorpusError, RecipeError
 from core.text.conllu import read_conllu
 
-Kind = Literal["sequence", "words", "arcs", "span"]
+Kind = Literal["sequence", "words", "arcs", "span", "text"]
 MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
 PRETRAINING_TASKS = (MASKED, CAUSAL)
+READING = "qa"  # questions made by rule
+REVIEW = "review"  # film reviews, for decoders
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Example:
     sequence: `text` (and `pair`), `label`. words: `words`, `labels` a word. arcs: `words`, `labels`
     = 1-based heads,
     0 the root. span: `text` is the question, `pair` the context, `answers` with their character
-    `starts`.
+    `starts`. text: `text`, each of whose tokens is predicted.
     """
 
     text: str = ""
@@ -43,7 +45,11 @@ class Example:
 
 @dataclass(frozen=True)
 class TaskData:
-    """A task's examples; `label_names` is empty for arcs and spans."""
+    """A task's examples; `label_names` is empty for arcs and spans.
+
+    Attributes:
+        guess: The baseline's answer to a span example; None for the empty answer.
+    """
 
     name: str
     kind: Kind
@@ -52,6 +58,7 @@ class TaskData:
     test: tuple[Example, ...]
     data: str
     licence: str
+    guess: Callable[[Example], str] | None = None
 
     def limited(self, train: int | None, test: int | None) -> TaskData:
         """Return the first examples of both parts (files are already in random order)."""
@@ -114,14 +121,7 @@ def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
         )
         kind: Kind = "arcs" if name == "parse" else "words"
         return TaskData(name, kind, tags, training, held_out, source.data, source.licence)
-    if data is None:
-        raise RecipeError(
-            f"The task {name} needs --data FOLDER with {source.file}.train.jsonl and .test.jsonl."
-        )
-    rows = [
-        list(_read_json_lines(_find(data, f"{source.file}.{part}.jsonl")))
-        for part in ("train", "test")
-    ]
+    rows = _read_rows(name, source, data)
     labels = tuple(sorted({row["label"] for part in rows for row in part}))
     place = {label: index for index, label in enumerate(labels)}
     training, held_out = (
@@ -129,6 +129,32 @@ def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
         for part in rows
     )
     return TaskData(name, "sequence", labels, training, held_out, source.data, source.licence)
+
+
+def review_task(data: Path | None) -> TaskData:
+    """Read the sentences of film reviews without their labels, for decoders to write on.
+
+    Raises:
+        RecipeError: As `read_task`.
+    """
+    source = SOURCES["sentiment"]
+    train, test = (
+        tuple(Example(str(row["text"])) for row in part)
+        for part in _read_rows(REVIEW, source, data)
+    )
+    return TaskData(REVIEW, "text", (), train, test, source.data, source.licence)
+
+
+def _read_rows(name: str, source: Source, data: Path | None) -> list[list[dict[str, Any]]]:
+    """Read the training and the test rows of a task that lies in JSON lines."""
+    if data is None:
+        raise RecipeError(
+            f"The task {name} needs --data FOLDER with {source.file}.train.jsonl and .test.jsonl."
+        )
+    return [
+        list(_read_json_lines(_find(data, f"{source.file}.{part}.jsonl")))
+        for part in ("train", "test")
+    ]
 
 
 def mnli_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, Any]]) -> TaskData:

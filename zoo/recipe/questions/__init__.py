@@ -1,0 +1,1 @@
+"""Questions made by rule from parsed text, for the included readers."""
