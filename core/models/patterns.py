@@ -12,7 +12,7 @@ from core.models.files.adapters import is_adapter
 from core.models.files.checkpoints import ADAPTER, CONFIG
 from core.models.hub.revisions import MAIN, matching_revisions
 from core.models.references import PATTERN, is_of_revisions, parse_ref
-from core.models.zoo import zoo_folder
+from core.models.zoo import CAUSAL, zoo_folder
 
 MOST_REVISIONS = 100  # that a pattern may match where a study does not thin them
 
@@ -23,7 +23,8 @@ def matching_refs(
     """List the references that a reference or a pattern names.
 
     Included models come in the manifest's order, folders by name, revisions by the numbers in their
-    names. A pattern names no second run of a seed, which would count the seed twice.
+    names. A pattern names no second run of a seed, which would count the seed twice, and one that
+    begins with a wildcard names no decoder, which is of another architecture than the seeds.
 
     Args:
         text: The reference or pattern.
@@ -40,7 +41,12 @@ def matching_refs(
         return (str(parse_ref(text)),)
     kind, _, name = text.partition(":")
     if kind == "zoo":
-        included = [str(entry["ref"]) for entry in zoo_models() if not entry.get("second_run_of")]
+        begins = PATTERN.split(name, maxsplit=1)[0]
+        included = [
+            str(entry["ref"])
+            for entry in zoo_models()
+            if not entry.get("second_run_of") and (begins or entry.get("task") != CAUSAL)
+        ]
         included = included or [
             f"zoo:{folder.name}"
             for folder in sorted((zoo_folder() / "models").glob("*"))

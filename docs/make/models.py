@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.models.zoo import CAUSAL, MASKED, read_adapters, read_manifest, zoo_folder
 from docs.make.studies import plain
 from zoo.recipe.cards import TASKS
+from zoo.recipe.tasks import REVIEW
 
-METRICS = {"held_out_loss": "masked-token loss", "accuracy": "accuracy", "UAS": "UAS"}
+METRICS = {"accuracy": "accuracy", "UAS": "UAS", "F1": "F1"}
+LOSSES = {MASKED: "masked-token loss", CAUSAL: "next-token loss", REVIEW: "next-token loss"}
 
 
 def models_table() -> str:
@@ -42,10 +44,9 @@ def _training(entry: dict[str, Any]) -> str:
 
 
 def _score(entry: dict[str, Any], score: float) -> str:
-    metric = METRICS[entry["metric"]]
     if entry["metric"] == "held_out_loss":
-        return f"{metric} {score:.2f}"
-    return f"{metric} {100 * score:.1f} %"
+        return f"{LOSSES[entry['task']]} {score:.2f}"
+    return f"{METRICS[entry['metric']]} {100 * score:.1f} %"
 
 
 def cards_page() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +13,34 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
 from core.models import describe
+from core.models.files.adapters import read_adapter
 from core.models.verifying import find_problems
+from core.models.weights.sources import identify
 from core.models.zoo import read_manifest
-from tests.zoo.made_up import SETTINGS
+from core.weights.clusters.members import find_members
+from core.weights.clusters.tasks import deltas_of, open_pair
+from tests.zoo.made_up import SETTINGS, write_task
 from zoo.recipe.baselines import TextBaselines
+from zoo.recipe.batches import collate, encode_task
 from zoo.recipe.cards import write_cards
 from zoo.recipe.decoders import evaluate_decoder, next_token_logits, next_token_loss
+from zoo.recipe.finetune import finetune, task_loss
 from zoo.recipe.manifest import write_manifest
-from zoo.recipe.plan import SNAPSHOTS, Plan, decoder_names
+from zoo.recipe.plan import (
+    SNAPSHOTS,
+    Plan,
+    decoder_names,
+    reader_runs,
+    review_runs,
+    settings_of,
+)
 from zoo.recipe.pretrain import CHECKPOINT, evaluate, new_model, pretrain
 from zoo.recipe.publishing import decoder_pretraining, pretraining
+from zoo.recipe.scores import score_model
 from zoo.recipe.seeds import BEGINNINGS, publish_seed
+from zoo.recipe.settings import LowRank
 from zoo.recipe.sources import BOX_TEXT
+from zoo.recipe.tasks import TaskData, review_task
 from zoo.recipe.text import CLS, SEP
 from zoo.recipe.tokenizer import read_tokenizer, save_decoder_tokenizer
 
@@ -166,3 +183,75 @@ def test_the_manifest_and_the_card_of_a_decoder(box: Path) -> None:
         *BEGINNINGS,
     ):
         assert part in card
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> TaskData:
+    """Two sentences of film reviews, again and again."""
+    return review_task(write_task(tmp_path_factory.mktemp("tasks")))
+
+
+def test_a_text_is_scored_to_its_end_token_by_token(box: Path, reviews: TaskData) -> None:
+    folder = box / "models/decoder-0"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    task = reviews.limited(4, 2)
+    items = encode_task(tokenizer, task, task.test, 64)
+    losses = []
+    for item in items:
+        assert (item.ids[0], item.ids[-1]) == (CLS, SEP)
+        with torch.no_grad():
+            chances = model(torch.tensor([item.ids])).logits[0].log_softmax(-1)
+        losses += [-float(chances[place - 1, item.ids[place]]) for place in range(1, len(item.ids))]
+    expected = sum(losses) / len(losses)
+    for batch in (1, 2):  # the second is padded
+        scores = score_model(model, task, items, tokenizer.pad_token_id, batch=batch)
+        assert scores["held_out_loss"] == pytest.approx(expected, abs=1e-5)
+    tensors = collate(items, tokenizer.pad_token_id)
+    assert float(task_loss(model, "text", tensors).detach()) == pytest.approx(expected, abs=1e-5)
+
+
+def test_an_adapter_of_a_decoder_writes_reviews_better_than_its_base(
+    box: Path, reviews: TaskData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "box"
+    shutil.copytree(box, folder)
+    base, out = folder / "models/decoder-0", folder / "models/review-0"
+    settings = LowRank(epochs=5, learning_rate=1e-2, batch=4, rank=2, alpha=4.0)
+    record = finetune(base, "zoo:decoder-0", reviews, settings, out)
+    assert record["scores"]["held_out_loss"] < record["baseline"]["score"] - 0.5
+    config = read_adapter(out)
+    assert (config.rank, config.saved) == (2, ())
+    entries = write_manifest(folder)
+    assert [entry["name"] for entry in entries] == ["decoder-0", "review-0"]
+    assert find_problems(folder, entries) == []
+    card = write_cards(folder, entries)[1].read_text(encoding="utf8")
+    for part in (
+        "LoRA adapter of rank 2 of zoo:decoder-0",
+        "no head of its own",
+        "Pang & Lee 2005",
+    ):
+        assert part in card
+    assert (
+        f"loss of zoo:decoder-0 on the same sentences (nats) | {entries[1]['baseline']:.3f}" in card
+    )
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(folder))
+    (member,) = find_members("zoo:decoder-0", ["zoo:review-*"]).members
+    assert (member.task, member.base) == ("review", "zoo:decoder-0")
+    pair = open_pair("zoo:decoder-0", member.ref, *map(identify, ("zoo:decoder-0", member.ref)))
+    assert len(list(deltas_of(pair))) == 7  # matrices of one layer
+
+
+def test_decoders_are_adapted_once_each_and_readers_start_from_one_seed(tmp_path: Path) -> None:
+    plan = Plan(tmp_path, tmp_path)
+    writers, readers = review_runs(plan), reader_runs(plan)
+    assert [(run.name, run.base) for run in writers] == [
+        (f"review-{seed}", f"decoder-{seed}") for seed in range(3)
+    ]
+    assert [(run.name, run.base, run.run) for run in readers] == [
+        (f"qa-{run}", "seed-0", run) for run in range(3)
+    ]
+    for run in (*writers, *readers):
+        settings = settings_of(plan, run)
+        assert settings.seed == run.run
+        assert settings.steps

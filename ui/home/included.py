@@ -18,8 +18,11 @@ TASKS = {
     "subjectivity": "Subjectivity",
     "question": "Question type",
     "nli": "Natural language inference",
+    "causal-lm": "Causal language model (decoder)",
+    "review": "Film reviews, written on",
+    "qa": "Question answering",
 }
-METRICS = {"held_out_loss": "held-out loss", "UAS": "UAS", "accuracy": "accuracy"}
+METRICS = {"held_out_loss": "held-out loss", "UAS": "UAS", "accuracy": "accuracy", "F1": "F1"}
 LOSSES = frozenset({"held_out_loss"})
 COLUMNS = ("models", "trained for", "started from", "score")
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from core.errors import RecipeError
 from core.models.files.checkpoints import SAFETENSORS
-from zoo.recipe.tasks import CAUSAL, MASKED, READING, REVIEW
+from core.models.zoo import CAUSAL, MASKED
+from zoo.recipe.tasks import READING, REVIEW
 
 TASKS = {
     MASKED: "masked-token prediction",
@@ -252,10 +253,9 @@ def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
 
 
 def _making(entry: dict[str, Any]) -> list[str]:
+    unused = {"keep_steps"} | ({"masked", "whole_words"} if entry["task"] == CAUSAL else set())
     told = sorted(
-        pair
-        for pair in entry["settings"].items()
-        if pair[1] is not None and pair[0] != "keep_steps"
+        pair for pair in entry["settings"].items() if pair[1] is not None and pair[0] not in unused
     )
     settings = ", ".join(
         f"{SETTINGS.get(name, name.replace('_', ' '))} "

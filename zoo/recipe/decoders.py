@@ -11,7 +11,7 @@ none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -21,17 +21,18 @@ from torch.nn import functional
 from zoo.recipe.objectives import scored_places
 from zoo.recipe.text import CLS, PAD, SEP
 
-if TYPE_CHECKING:
-    from zoo.recipe.pretrain import Pretraining
-
 FEED_FORWARD = 344  # inner width of a gated part with about the parameters of a plain one of 512
 STEPS, LEARNING_RATE = 4_500, 4e-3  # 9.2 million tokens; every one is predicted
 SAVE_EVERY = 50  # steps between checkpoints: a busy machine may take minutes for them
 EVALUATED = 128  # windows at once
 
 
-def new_decoder(settings: Pretraining) -> Any:
-    """Initialise a `LlamaForCausalLM` from torch's random state."""
+def new_decoder(settings: Any) -> Any:
+    """Initialise a `LlamaForCausalLM` from torch's random state.
+
+    Args:
+        settings: A `Pretraining`.
+    """
     from transformers import LlamaConfig, LlamaForCausalLM
 
     return LlamaForCausalLM(

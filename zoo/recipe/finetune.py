@@ -28,7 +28,7 @@ from core.models.zoo import file_digest
 from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
 from zoo.recipe.checkpoints import read_record, write_model
 from zoo.recipe.lora import add_factors, write_adapter
-from zoo.recipe.scores import METRICS, forward, majority_baseline, score_model
+from zoo.recipe.scores import METRICS, baseline_of, forward, score_model
 from zoo.recipe.settings import Finetuning, LowRank
 from zoo.recipe.tasks import Kind, TaskData
 
@@ -82,11 +82,7 @@ def finetune(
     model, pad = model.to(device), tokenizer.pad_token_id
     longest = min(512, int(tokenizer.model_max_length))
     held_out = encode_task(tokenizer, task, task.test, longest)
-    if task.kind == "text":  # the base itself, before the first step
-        untuned = score_model(model, task, held_out, pad, device=device)
-        baseline: dict[str, Any] = {"score": untuned[METRICS["text"]], "answer": "base"}
-    else:
-        baseline = majority_baseline(task)
+    baseline = baseline_of(model, task, held_out, pad, device)
     steps, tokens = train(model, task.kind, items, settings, pad, device, out.name, report)
     _round_to_fp16(model)  # scored as it is saved
     scores = score_model(model, task, held_out, pad, device=device)

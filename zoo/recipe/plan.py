@@ -17,7 +17,7 @@ STAGES = (
 SNAPSHOTS = (0, 50, 200, 800, 3200)
 AGAIN = "seed-0-again"  # the recipe of seed 0 run a second time, with other kernels
 DECODERS = 3  # causal models of the seeds' size, text and tokenizer
-REVIEW_RANK, READER_RANK = 8, 32  # of adapters of decoders, and of the seeds' that answer questions
+REVIEW_RANK, READER_RANK = 8, 16  # of adapters of decoders, and of the seeds' that answer questions
 ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
 ADAPTED, RANKS = ("parse", "sentiment"), (1, 8, 64)  # tasks and ranks of adapters
 

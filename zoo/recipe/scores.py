@@ -89,6 +89,17 @@ def forward(model: Any, kind: str, tensors: dict[str, Tensor]) -> Any:
     return model(**inputs)
 
 
+def baseline_of(
+    model: Any, task: TaskData, items: Sequence[Encoded], pad: int, device: str = "cpu"
+) -> dict[str, Any]:
+    """Score what needs no training: the majority's answer, or, on texts, the model as it is before
+    training."""
+    if task.kind != "text":
+        return majority_baseline(task)
+    scores = score_model(model, task, items, pad, device=device)
+    return {"score": scores[METRICS[task.kind]], "answer": "base"}
+
+
 def majority_baseline(task: TaskData) -> dict[str, Any]:
     """Score the most frequent answer of the training part on the test part (majority baseline).
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from core.models.zoo import CAUSAL, MASKED
 from zoo.recipe.baselines import TextBaselines
 from zoo.recipe.checkpoints import RECORD, finish_seed, read_record, write_json
 from zoo.recipe.pretrain import Pretraining, evaluate
 from zoo.recipe.sources import TextSource
-from zoo.recipe.tasks import CAUSAL, MASKED
 
 BLANKS = (
     "The man opened the [MASK] and went out.",

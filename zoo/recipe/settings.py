@@ -72,7 +72,7 @@ ADAPTER_TRAINING = {  # task, rank -> rate, steps
     ("parse", 64): (3e-3, 700),
 }
 LATER_TRAINING = {  # as above; adapters that a page needs, not those of every rank
-    ("qa", 32): (3e-3, 2500),
+    ("qa", 16): (4e-3, 2000),
     ("review", 8): (2e-3, 600),
 }
 QUICK_RATE = 5e-3

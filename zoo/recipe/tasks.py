@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.errors import CorpusError, RecipeError
+from core.models.zoo import CAUSAL, MASKED
 from core.text.conllu import read_conllu
 
 Kind = Literal["sequence", "words", "arcs", "span", "text"]
-MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
 PRETRAINING_TASKS = (MASKED, CAUSAL)
 READING = "qa"  # questions made by rule
 REVIEW = "review"  # film reviews, for decoders

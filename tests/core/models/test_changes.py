@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,18 @@ def test_patterns(models: Path) -> None:
         matching_refs(f"path:{models}/nothing*")
     with pytest.raises(SpecError, match="one by one"):
         matching_refs("hub:bert-*")
+
+
+def test_a_pattern_that_begins_with_a_wildcard_names_no_decoder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = {"seed-0": "masked-lm", "pos-0": "pos", "decoder-0": "causal-lm"}
+    entries = [{"ref": f"zoo:{name}", "name": name, "task": task} for name, task in tasks.items()]
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "models": entries}))
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path))
+    assert matching_refs("zoo:*") == matching_refs("zoo:*-0") == ("zoo:seed-0", "zoo:pos-0")
+    assert matching_refs("zoo:seed-*") == ("zoo:seed-0",)
+    assert matching_refs("zoo:decoder-*") == ("zoo:decoder-0",)
 
 
 def test_one_threshold_tells_models_that_share_no_start() -> None:

@@ -126,10 +126,13 @@ def test_the_table_of_included_models_takes_whatever_the_manifest_lacks() -> Non
             {"ref": "zoo:nli-1", **accuracy, "score": 0.67},
             {"ref": "zoo:new-0", "task": "question-answering"},
             {"ref": "zoo:bare"},
+            {**loss, "ref": "zoo:decoder-0", "task": "causal-lm"},
+            {"ref": "zoo:qa-0", "task": "qa", "metric": "F1", "score": 0.6, "baseline": 0.3},
         ]
     )
     assert table["models"].tolist() == [
         *("zoo:seed-0", "zoo:seed-0@step-200", "zoo:nli-0, nli-1", "zoo:new-0", "zoo:bare"),
+        *("zoo:decoder-0", "zoo:qa-0"),
     ]
     assert table["score"].tolist() == [
         *(
@@ -138,14 +141,18 @@ def test_the_table_of_included_models_takes_whatever_the_manifest_lacks() -> Non
             "accuracy .62 to .67",
             "",
             "",
+            "held-out loss 4.10 nats (baseline 5.40)",
+            "F1 .60 (baseline .30)",
         ),
     ]
     assert table["trained for"].tolist() == [
         *("Masked language model", "Masked language model, intermediate checkpoint"),
         *("Natural language inference", "Question answering", ""),
+        *("Causal language model (decoder)", "Question answering"),
     ]
     assert table["started from"].tolist() == [
         *("random weights", "random weights", "seed-0", "random weights", "random weights"),
+        *("random weights", "random weights"),
     ]
     assert len(included_table([])) == 0
 

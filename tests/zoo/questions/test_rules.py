@@ -76,6 +76,16 @@ def test_a_verb_without_auxiliary_asks_with_do_and_a_fronted_time_is_left_out() 
     }
 
 
+def test_an_answer_does_not_end_in_a_comma() -> None:
+    rows = OPENED.replace("Yesterday NOUN NN 4", "Yesterday NOUN NN 5")
+    shifted = [row.split() for row in rows.strip().splitlines()]
+    for row in shifted[1:]:
+        row[3] = str(int(row[3]) + (int(row[3]) > 0))
+    lines = [" ".join(row) for row in shifted]
+    with_comma = "\n".join([lines[0], ", PUNCT , 1 punct", *lines[1:]])
+    assert asked(with_comma) == asked(OPENED)
+
+
 def test_the_first_auxiliary_comes_before_the_subject_and_no_pronoun_is_an_answer() -> None:
     assert asked(WILL_SEE) == {
         "object": ("whom will she see in 1914", "Ann"),

@@ -59,7 +59,7 @@ def ask(sentence: Sentence, lemmas: Lemmas) -> Iterator[Question]:
             asked.append((kind, part, _of_part(sentence, clause, part, word, lemmas)))
     for kind, part, words in asked:
         if words and len(words) <= LONGEST_QUESTION and part.stop - part.start <= LONGEST_ANSWER:
-            yield Question(words, kind, part.start, part.stop)
+            yield Question(words, kind, *_without_marks(sentence, part))
 
 
 def _kind(sentence: Sentence, part: Part) -> tuple[str, str]:
@@ -113,6 +113,12 @@ def _of_part(
     if first.startswith("'"):
         return None  # a short form cannot stand before the subject
     return (word, first, *subject, *(rest[place] for place in left))
+
+
+def _without_marks(sentence: Sentence, part: Part) -> tuple[int, int]:
+    """Return the run of a part's words without punctuation at either end."""
+    inside = [place for place in range(part.start, part.stop) if _tag(sentence, place) != "PUNCT"]
+    return inside[0], inside[-1] + 1
 
 
 def _places(parts: tuple[Part, ...]) -> list[int]:
