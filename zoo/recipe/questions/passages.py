@@ -120,11 +120,11 @@ def documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     group: list[Sentence] = []
     name = None
     for sentence in sentences:
-        own = sentence.identifier.rpartition("-")[0]
-        if group and own != name:
+        title = sentence.identifier.rpartition("-")[0]
+        if group and title != name:
             yield group
             group = []
         group.append(sentence)
-        name = own
+        name = title
     if group:
         yield group
