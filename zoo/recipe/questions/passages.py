@@ -71,19 +71,19 @@ def nearest_name(question: str, passage: str) -> str:
     other is left, the nearest word that is not in the question answers. Function words never count.
     """
     asked = {word.lower() for word in WORD.findall(question)} - FUNCTION_WORDS
-    found = list(WORD.finditer(passage))
-    words = [match.group().lower() for match in found]
+    matches = list(WORD.finditer(passage))
+    words = [match.group().lower() for match in matches]
     shared = [place for place, word in enumerate(words) if word in asked]
-    if not found:
+    if not matches:
         return ""
-    runs = [run for run in _names(passage, found) if not asked & set(words[run[0] : run[1]])]
+    runs = [run for run in _names(passage, matches) if not asked & set(words[run[0] : run[1]])]
     if not runs:
         free = asked | FUNCTION_WORDS
         runs = [(place, place + 1) for place, word in enumerate(words) if word not in free]
     if not runs:
         return ""
     first, stop = min(runs, key=lambda run: sum(_distance(run, place) for place in shared))
-    return passage[found[first].start() : found[stop - 1].end()]
+    return passage[matches[first].start() : matches[stop - 1].end()]
 
 
 def _distance(run: tuple[int, int], place: int) -> float:
@@ -92,25 +92,25 @@ def _distance(run: tuple[int, int], place: int) -> float:
     return -1.0 / away
 
 
-def _names(passage: str, found: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
+def _names(passage: str, matches: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
     """List runs of capitalised words and numbers (start, stop), in words."""
     runs: list[tuple[int, int]] = []
-    for place, match in enumerate(found):
+    for place, match in enumerate(matches):
         word = match.group()
         if not (word[0].isupper() or word[0].isdigit()) or word.lower() in FUNCTION_WORDS:
             continue
-        joined = place and passage[found[place - 1].end() : match.start()] == " "
+        joined = place and passage[matches[place - 1].end() : match.start()] == " "
         if joined and runs and runs[-1][1] == place:
             runs[-1] = (runs[-1][0], place + 1)
         else:
             runs.append((place, place + 1))
-    return [run for run in runs if not _begins(passage, found, run)]
+    return [run for run in runs if not _begins(passage, matches, run)]
 
 
-def _begins(passage: str, found: Sequence[re.Match[str]], run: tuple[int, int]) -> bool:
+def _begins(passage: str, matches: Sequence[re.Match[str]], run: tuple[int, int]) -> bool:
     """Whether a run is a single word that begins a sentence, which says nothing of names."""
-    before = passage[: found[run[0]].start()].rstrip()
-    single = run[1] - run[0] == 1 and not found[run[0]].group()[0].isdigit()
+    before = passage[: matches[run[0]].start()].rstrip()
+    single = run[1] - run[0] == 1 and not matches[run[0]].group()[0].isdigit()
     return single and (not before or before[-1] in ".?!")
 
 
