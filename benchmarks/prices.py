@@ -31,6 +31,7 @@ SHAPES = {"6x128": (6, 128, 4), "6x384": (6, 384, 6), "12x768": (12, 768, 12)}
 LINEAR = ("identity", "lookup", "procrustes", "ols", "ridge", "cca")
 LIMIT = 600  # seconds of a study; one that takes longer has no row
 WITHIN = 1.5
+FEW = 20  # labelled sentences for models of the widest shape
 Case = tuple[str, dict[str, Any]]
 
 
@@ -55,7 +56,8 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
             **({"plants": 2} if wide else {}),
         },
     )
-    yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **of(20)}
+    few = {"labelled": str(few_labelled(Path(a.removeprefix("path:")).parent))} if wide else {}
+    yield "swap", {"base": a, "compare": heads[:1], "frozen": False, **few}
     yield "divergence", {"base": a, "compare": (b,), "others": (), **of(20)}
     yield "weights", {"base": a, "models": (tuned, other)}
     yield "weights intruders", {"base": a, "models": (tuned,)}
@@ -63,6 +65,10 @@ def cases(models: dict[str, str], wide: bool) -> Iterator[Case]:
     yield "weights lineage", {"models": (a, tuned, other)}
     less: dict[str, Any] = {"seeds": 1, "controls": 1, "epochs": 5} if wide else {}
     yield "probe", {"models": (a,), "untrained": False, **of(200), **less}
+    yield (
+        "probe training",
+        {"end": a, "steps": (tuned,), **of(200), **({"seeds": 1, "controls": 1} if wide else {})},
+    )
     yield "probe edges", {"models": (a,), "untrained": False, **of(100)}
     yield "probe behaviour", {"models": (a,), "pairs": 20 if wide else 100, **of(60)}
     yield "probe removal", {"models": (a,), **of(60), **({"layers": (2,)} if wide else {})}
@@ -98,6 +104,16 @@ def models_of(shape: str, folder: Path) -> dict[str, str]:
         if not (folder / shape).is_dir():
             make_models(folder / shape, *SHAPES[shape])
     return dict(zip(("a", "b", "tuned-0", "tuned-1", "cls-0", "cls-1"), refs, strict=True))
+
+
+def few_labelled(folder: Path) -> Path:
+    """Write the first of the included labelled sentences to a file, in place of all."""
+    from core.text.labelled import read_labelled
+
+    file = folder / "labelled.tsv"
+    rows = read_labelled()[:FEW]
+    file.write_text("".join(f"{label}\t{text}\n" for text, label in rows), encoding="utf-8")
+    return file
 
 
 def make_models(folder: Path, layers: int, width: int, heads: int) -> None:

@@ -18,6 +18,7 @@ from core.alignment.published.spec import OURS_OF
 from core.models import costs
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
+from core.text.labelled import count_labelled
 from core.vectors.window import REACH
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ SEARCHED, MOST_ROWS = 800.0, 4_000.0
 # processor without units for bfloat16, and the power of the width with which they grow.
 NETWORKS = {"inn": (4.7, 1.1), "mlp": (4.4, 0.75)}
 BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
-LABELLED = 300.0  # included labelled sentences
 STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double
 KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
@@ -127,16 +127,16 @@ def stitching_price(spec: StitchSpec) -> Price:
     """Price stitching: every map at every layer, and the layers above it for every labelled
     sentence."""
     sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
-    rows = sentences * costs.SUBWORDS
+    rows, labelled = sentences * costs.SUBWORDS, count_labelled(spec.labelled)
     tasks, memory = [costs.STARTING], 0.0
     for upper in sizes.values():
         for lower in sizes.values():
             width, states = max(upper.d_model, lower.d_model), upper.layers + 1
             work = sum(
-                costs.opening(size) + costs.passing(size, sentences + LABELLED)
+                costs.opening(size) + costs.passing(size, sentences + labelled)
                 for size in (upper, lower)
             )
-            work += costs.passing(upper, LABELLED, len(spec.methods) * states / 2)
+            work += costs.passing(upper, labelled, len(spec.methods) * states / 2)
             tasks.append(work + sum(fitting(spec.methods, width, rows, states)))
             held = 2 * states * rows * width * 3 * costs.DOUBLE + costs.SINGLE * (
                 upper.parameters + lower.parameters

@@ -31,6 +31,7 @@ class Size:
         layers, d_model: Blocks, and width of a hidden state.
         download: Bytes that are not on this machine yet.
         asked: Whether files said so, rather than what is known of models of its kind.
+        architecture: Class that the configuration names; "" where it is not known.
     """
 
     parameters: int
@@ -38,6 +39,7 @@ class Size:
     d_model: int
     download: int
     asked: bool = True
+    architecture: str = ""
 
 
 MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
@@ -95,7 +97,7 @@ def size_of(ref: str) -> Size:
         return _of(count_parameters(where, checkpoints.read_config(where)), where, 0)
     if parsed.kind != "hub":
         info = describe(ref)
-        return Size(info.parameters, info.layers, info.d_model, 0)
+        return Size(info.parameters, info.layers, info.d_model, 0, architecture=info.architecture)
     name, revision = parsed.name, parsed.revision
     folder = hub.earlier_download(name, revision or "main")
     if folder is not None:
@@ -117,9 +119,11 @@ def size_of(ref: str) -> Size:
 
 def _of(parameters: int, folder: Path, download: int) -> Size:
     try:
-        layers, width, _ = checkpoints.sizes(checkpoints.read_config(folder))
+        config = checkpoints.read_config(folder)
+        layers, width, _ = checkpoints.sizes(config)
     except KeyError as error:
         raise ModelError(
             f"{folder} has a model type that is not supported ({error}): choose another model."
         ) from error
-    return Size(parameters, layers, width, download)
+    named = (config.get("architectures") or [""])[0]
+    return Size(parameters, layers, width, download, architecture=named)

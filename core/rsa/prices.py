@@ -6,14 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.models import costs
+from core.models.loading.task_models import kind_of
 from core.models.patterns import matching_refs
 from core.models.sizes import Size
 from core.rsa.layers.runs import find_compared, find_references
 from core.rsa.measures.registry import MEASURES, Options, get_measure
 from core.rsa.measures.scoring import JACKKNIFE_GROUPS, null_draws
-from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
+from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS, MOST_KEPT
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
+from core.text.labelled import count_labelled
 
 if TYPE_CHECKING:
     from core.rsa.divergence.spec import DivergenceSpec
@@ -41,7 +43,6 @@ SORTED, COSINES = 6e-8, 6.5e-11  # nearest neighbours: of a pair of items; of it
 STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and draw
 WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
 COPIES = 4  # of the vectors of two models
-LABELLED = 300  # included sentences with a label
 TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
 # tokens of a vocabulary where it is not known; processor seconds per prediction and token of it;
 # numbers of a block of logits and what is computed from it
@@ -207,13 +208,14 @@ def swap_price(spec: SwapSpec) -> Price:
     """Estimate the price of layer swaps: every swap runs the layers above it again."""
     compared = find_compared(spec.base, spec.compare).refs
     sizes = costs.sizes_of((spec.base, *compared))
-    sentences = min(costs.sentences_of(spec), LABELLED)
+    labelled = count_labelled(spec.labelled)
     ways = len(BASE_WAYS) + len(DONOR_WAYS) * (spec.noises + spec.random)
     donors = 1 + spec.random + spec.noises
     tasks = [costs.STARTING]
     for ref in compared:
         if ref in sizes:
             size = sizes[ref]
+            sentences = _scored(spec, size, labelled)
             passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
             tested = (
                 min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)
@@ -226,10 +228,23 @@ def swap_price(spec: SwapSpec) -> Price:
     at_once = min(TASKS_AT_ONCE, len(compared))
     largest = max((size.parameters for size in sizes.values()), default=0)
     states = max(
-        (min(2.0**28, costs.stored(size, sentences) * 3) for size in sizes.values()), default=0.0
+        (
+            min(float(MOST_KEPT), costs.stored(size, _scored(spec, size, labelled)) * 3)
+            for size in sizes.values()
+        ),
+        default=0.0,
     )
     memory = at_once * (4 * largest * costs.SINGLE + states)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(compared), "fine-tune"))
+
+
+def _scored(spec: SwapSpec, size: Size, labelled: int) -> float:
+    """Count the sentences that a fine-tune is scored on: all labelled ones, or those of the text
+    whose words its head labels; the more where its head is not known."""
+    if kind_of(size.architecture) == "sentence":
+        return float(labelled)
+    words = costs.sentences_of(spec)
+    return words if size.architecture else max(words, float(labelled))
 
 
 def _turning(size: Size, spec: SwapSpec) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from pathlib import Path
 
 from core.errors import CorpusError
@@ -49,3 +50,10 @@ def read_labelled(path: str = "") -> Labelled:
     if not pairs:
         raise CorpusError(f"{file.name} is empty: add lines `label<TAB>sentence`.")
     return tuple(pairs)
+
+
+def count_labelled(path: str = "") -> int:
+    """Count the sentences that `read_labelled` would read; those included where it cannot."""
+    with suppress(CorpusError):
+        return len(read_labelled(path))
+    return len(read_labelled())

@@ -74,12 +74,17 @@ def describe_head(ref: str) -> Head:
     return _head_in(read_json(folder / CONFIG), ref)
 
 
+def kind_of(architecture: str) -> Kind | None:
+    """Tell what the head of a class of transformers labels; None where it is no such head."""
+    return next((kind for ending, kind in ENDINGS.items() if architecture.endswith(ending)), None)
+
+
 def _head_in(config: Mapping[str, Any], ref: str) -> Head:
     """Describe the head that a configuration names; `ref` names the model in messages."""
     if config.get(HEAD_KEY) is not None:
         return Head("arcs", ())
     architecture = str((config.get("architectures") or [UNNAMED])[0])
-    kind = next((kind for ending, kind in ENDINGS.items() if architecture.endswith(ending)), None)
+    kind = kind_of(architecture)
     if kind is None:
         raise ModelError(
             f"{ref} has no head that labels sentences or words ({architecture}): choose a model "

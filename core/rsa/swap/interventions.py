@@ -1,9 +1,10 @@
-"""The kinds of layer swap, and their names in tables and charts."""
+"""The kinds of layer swap, their names in tables and charts, and what is kept between them."""
 
 from __future__ import annotations
 
 BASE_WAYS = ("below", "above", "layer", "only", "truncated", "removed")
 DONOR_WAYS = ("below", "layer")
+MOST_KEPT = 2**28  # bytes of the fine-tune's states that are kept for the next donor
 WAYS = {
     "below": "layers 0 to l are the base's",
     "above": "layers above l are the base's",

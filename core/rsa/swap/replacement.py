@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.models.loading.layers import Batch, layer_list, run_seen, state_list
+from core.rsa.swap.interventions import MOST_KEPT
 from core.rsa.swap.layer_changes import Pair
 from core.runs.tasks import tick
 from core.vectors.examples import Encoded, hits
@@ -32,7 +33,6 @@ Layers = list["nn.Module | None"]
 Hits = NDArray[np.int64]
 Look = Callable[[int, str, int, Any], None]
 SAME = {("layer", 0): "below", ("only", 0): "above"}  # the kind that this one equals at this layer
-MOST_KEPT = 2**28  # bytes of the fine-tune's states that are kept for the next donor
 
 
 class Work:
