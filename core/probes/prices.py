@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PARSING = 4e-3  # processor seconds per sentence
 EPOCHS = 18  # until most probes have converged
+EARLY = 1.5  # of probes on the steps of a run, over those on trained models
 PROJECTED = 1.7e-10  # processor seconds per word, rank and dimension, in double precision
 MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
@@ -51,7 +52,7 @@ def probe_price(spec: ProbeSpec) -> Price:
 def training_price(spec: ProbeTrainingSpec) -> Price:
     """The price of probes on the steps of a run and its final model."""
     refs = (*spec.checkpoints, spec.end)
-    return _priced(spec.as_probes, refs, controlled=refs)
+    return _priced(spec.as_probes, refs, controlled=refs, longer=EARLY)
 
 
 def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
@@ -198,6 +199,7 @@ def _priced(
     controlled: Sequence[str],
     sweep: bool = False,
     windows: Sequence[str] = (),
+    longer: float = 1.0,
 ) -> Price:
     sizes, sentences = costs.sizes_of(refs), costs.sentences_of(spec)
     words = costs.WORDS * sentences
@@ -206,7 +208,7 @@ def _priced(
         states = len(spec.layers) or size.layers + 1
         tasks.append(costs.vectors(size, sentences))
         for draws in (spec.seeds, spec.controls if ref in controlled else 0):
-            once = sum(
+            once = longer * sum(
                 _bank(spec, kind, min(spec.rank, size.d_model), size.d_model, words)
                 for kind in spec.probes
             )
