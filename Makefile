@@ -14,11 +14,10 @@ NAMES = $(if $(filter localhost,$(ADDRESS)),$(foreach name,localhost 127.0.0.1 $
 app: $(VENV)/app.stamp
 	$(BIN)/python -m ui.frame.start deploy/server.py $(NAMES) --server.address=$(ADDRESS)
 
-# Every test, a browser's included: 20 to 26 minutes on two quiet cores. Two workers, each with whole folders of tests
-# (tests/conftest.py). WORKERS=0 is one after another.
-WORKERS ?= 2
+# Every test, a browser's included. Three workers, for two cores: those who wait for a browser or a server leave theirs to
+# the others. Each has whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(or $(WORKERS),3) --dist loadfile $(PYTEST_ARGS)
 
 # Before each commit: lint, types and the unit tests side by side, a minute and a half on two quiet cores.
 check: $(VENV)/dev.stamp
@@ -27,7 +26,7 @@ check: $(VENV)/dev.stamp
 # Tests of core and ui that run no whole study, open no browser, and take less than about half a second of a processor.
 UNIT := not slow and not study and not browser
 unit: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(or $(WORKERS),2) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)
 
 # The documentation into site/, strictly, with figures of the precomputed results; then the notebooks, each in a fresh
 # kernel and with an empty store. Nothing is fetched. Half a minute each on two quiet cores.

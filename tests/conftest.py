@@ -22,16 +22,13 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # or all later tests of the process would have no Hub.
 import huggingface_hub.constants  # noqa: E402, F401
 
-LONGEST = (
-    "browser",
-    "zoo",
-    "pages",
-    "docs",
-    "load",
-    "core/alignment",
-    "core/weights",
-    "core/probes",
-    "core/rsa",
+LONGEST = (  # folders whose tests take ten seconds or more, by what they took
+    *("browser", "pages", "load", "core/models/loading", "zoo", "docs", "", "core/results/drawing"),
+    *("core", "core/commands", "core/rsa/layers", "core/runs", "ui/study", "core/weights/vectors"),
+    *("core/weights/clusters", "core/results", "core/probes/structural", "core/probes/trees"),
+    *("core/probes/edges", "core/rsa/swap", "core/rsa/truth", "core/text", "core/vectors"),
+    *("core/alignment/maps", "core/alignment/seeds", "core/models/weights", "core/sweep"),
+    "ui/frame",
 )
 WHOLE = (  # where tests run whole studies or commands, beside the studies' own test_study.py
     *(

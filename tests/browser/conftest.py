@@ -50,6 +50,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sync_api.Brow
             executable_path=CHROMIUM,
             args=list(ARGUMENTS),
             viewport={"width": 1280, "height": 900},
+            reduced_motion="reduce",  # what turns while a study runs takes a share of a processor
         )
         context.add_init_script(GUIDED)
         context.set_default_timeout(PATIENCE)

@@ -31,8 +31,7 @@ def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{app_url}/probe_trees?{urlencode(query)}"
 
 
-@pytest.mark.parametrize("width", [1280, 420])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
 def test_a_sentence_is_drawn_at_every_width(
     chromium: BrowserContext, address: str, width: int, scheme: str
 ) -> None:

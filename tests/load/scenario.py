@@ -14,9 +14,10 @@ import json
 import math
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -83,16 +84,19 @@ def _spread(seconds: Sequence[float]) -> str:
     )
 
 
-def run_class(python: str, folder: Path, sessions: int) -> Report:
+def run_class(
+    python: str, folder: Path, sessions: int, trained: Mapping[str, object] = TRAINED
+) -> Report:
     """The whole lesson on a server in shared mode that keeps its store and log in `folder`.
 
     Args:
         python: The interpreter that has the app.
         folder: Empty.
         sessions: How many at once; four or more.
+        trained: Options of the maps between seeds.
     """
     report, logs = Report(sessions), []
-    for lesson in (_first_lesson, _second_lesson):
+    for lesson in (partial(_first_lesson, trained), _second_lesson):
         with started([python, *COMMAND], folder, PALIMPSEST_MODE="shared") as (server, address):
             run_alone(_held(lesson(address, report), report))
             report.peak_megabytes = max(report.peak_megabytes, _peak_megabytes(server.pid))
@@ -116,7 +120,7 @@ async def _held(lesson: Awaitable[None], report: Report) -> None:
         report.errors.append(str(error))
 
 
-async def _first_lesson(address: str, report: Report) -> None:
+async def _first_lesson(trained: Mapping[str, object], address: str, report: Report) -> None:
     async with AsyncExitStack() as stack:
         tabs = [await stack.enter_async_context(Tab(address)) for _ in range(report.sessions)]
         await _all(tabs, lambda tab, _: tab.open("rsa", **STUDY))
@@ -136,9 +140,8 @@ async def _first_lesson(address: str, report: Report) -> None:
         ) in VIEWS:  # the second is the one that is measured: the first may have to be computed
             await _all(staying[:1], lambda tab, _, view=view: _change(tab, view))
             report.same_view = await _all(staying, lambda tab, _, view=view: _change(tab, view))
-        await staying[0].open(
-            "seed_alignment", **TRAINED
-        )  # last: what it takes comes on top of everything before
+        # last: what it takes comes on top of everything before
+        await staying[0].open("seed_alignment", **trained)
         await staying[0].until(_figure)
         report.errors += [error for tab in staying for error in tab.errors()]
 

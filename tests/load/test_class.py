@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.load.scenario import DOWNLOADS, quantile, run_class
+from tests.load.scenario import DOWNLOADS, TRAINED, quantile, run_class
 
 SESSIONS = 6
 
 
 @pytest.mark.slow
 def test_a_class_meets_no_error_and_computes_one_study_once(tmp_path: Path) -> None:
-    report = run_class(sys.executable, tmp_path, SESSIONS)
+    trained = {**TRAINED, "sentences": 40, "layers": [2]}
+    report = run_class(sys.executable, tmp_path, SESSIONS, trained)
     assert report.errors == []
     assert report.computed == 1
     assert report.downloads == len(DOWNLOADS) * (SESSIONS - 1)  # one of the six vanished

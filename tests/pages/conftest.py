@@ -8,7 +8,7 @@ import re
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
@@ -73,6 +74,16 @@ def by_navigation(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
     monkeypatch.setattr(app_test, "PagesManager", type("Remembering", (PagesManager,), {}))
+
+
+INSTALLED = cache(manifest_scanner.scan_component_manifests)
+
+
+@pytest.fixture(autouse=True)
+def packages_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest reads the metadata of all installed packages for each app that it runs; they stay the
+    same."""
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", INSTALLED)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,11 @@ from core.rsa.layers.study import STUDY
 from core.rsa.layers.text import too_few_items, unequal_sizes
 from core.rsa.swap.text import GUESSES
 from core.rsa.tokens.study import MOST_WORDS
+from core.rsa.truth.spec import TruthSpec
 from core.text.reading import fewer_sentences
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
+from tests.core.rsa.truth.test_study import SMALL as FEW
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
 from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, SWAP, TRAINING, TRUTH
@@ -216,7 +219,8 @@ def start(app: AppTest) -> AppTest:
 
 
 def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everything) -> None:
-    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view=SWAP)
+    link = {**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"], "view": SWAP, "swap_noises": "2"}
+    app = open_page(PAGE, **link, swap_frozen="false")
     assert not app.exception
     assert not charts(app)  # it waits for its button
     app = start(app)
@@ -225,12 +229,14 @@ def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everythin
     assert GUESSES in sentences(app)  # among the notes
     assert "contradiction" in sentences(app)  # a label of the model that cannot be scored
     everything.check(app)
-    assert charts(
-        open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view=SWAP)
-    )  # stored by now
+    assert charts(open_page(PAGE, **link, swap_frozen="false"))  # stored by now
 
 
-def test_known_truth_has_a_header_and_options_of_its_own() -> None:
+def test_known_truth_has_a_header_and_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    # the page has no options for the models and the text of this study
+    few = replace(FEW, planted=("zoo:parse-0", "zoo:pos-0"))
+    values = tuple(getattr(few, option.name) for option in fields(TruthSpec))
+    monkeypatch.setattr(TruthSpec.__init__, "__defaults__", values)
     app = open_page(PAGE, **SMALL, view=TRUTH, plants="2", truth_measures="rsa")
     assert not app.exception
     assert app.title[0].value == EXPERIMENTS[TRUTH].study.title

@@ -7,15 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from core.catalogue import STUDIES
-from core.commands.precomputed import Request, requests
-from core.errors import NotStoredError
 from core.probes.trees.tables import NAMES
 from core.probes.trees.text import scores_sentence
 from core.results.statements import TWO_LINES, lead_of
-from core.runs.tasks import Signal
+from tests.core.shipped import walked
 
 # 0.47 for .47, 47% for 47 %; differences of percentages have their zero: 0.6 points
 ODD = re.compile(r"(?<![\d.,])0\.\d+(?!\d| points)|\d%")
@@ -25,7 +21,7 @@ OF_POINTS = re.compile(
 FEWEST = 20
 
 
-def shown(request: Request, result: Any) -> Iterator[str]:
+def shown(result: Any) -> Iterator[str]:
     """What stands above the figures of a result."""
     study = STUDIES.get(getattr(result, "study", ""))
     for view in study.views if study is not None else ():
@@ -34,15 +30,9 @@ def shown(request: Request, result: Any) -> Iterator[str]:
         yield from (scores_sentence(result, metric) for metric in NAMES)
 
 
-@pytest.mark.usefixtures("precomputed_results")
 def test_headlines_in_the_box_are_short_and_their_numbers_are_written_alike() -> None:
-    said: list[str] = []
-    for request in requests():
-        try:
-            result = request.run(signal=Signal(look_only=True, patience=60.0))
-        except NotStoredError:  # which test_precomputed tells of
-            continue
-        said += filter(None, shown(request, result))
+    results = walked().results.values()  # test_precomputed tells of those that are missing
+    said = [text for result in results for text in shown(result) if text]
     assert len(set(said)) >= FEWEST
     assert [text for text in said if len(text) > TWO_LINES] == []
     assert [text for text in said if ODD.search(OF_POINTS.sub("", text))] == []

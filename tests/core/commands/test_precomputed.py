@@ -19,17 +19,17 @@ from core.catalogue import STUDIES
 from core.commands import precomputed
 from core.commands.examples import EXAMPLES
 from core.errors import NotStoredError
-from core.models import zoo_folder
 from core.results.columns import describe
 from core.runs.precomputed import FILE, Precomputed, write_precomputed
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
 from core.weights.clusters.distances import condensed_keys, lighten
 from tests import ROOT
+from tests.core import shipped
 from tests.core.results.statements import false_statements
 from tests.core.results.test_columns import undescribed
+from tests.core.shipped import BOX
 
-BOX = Precomputed(zoo_folder() / FILE)
 MADE_BY = "make them anew with `make precomputed`"
 needs_precomputed = pytest.mark.skipif(
     not BOX.path.is_file(), reason="nothing is precomputed yet: make precomputed"
@@ -48,10 +48,10 @@ print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def walked() -> precomputed.Walk:
     """What comes of asking for everything, from the file alone."""
-    return precomputed.walk(BOX.get_many)
+    return shipped.walked()
 
 
 @needs_precomputed
@@ -191,8 +191,8 @@ def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path
     )
     *counts, loaded = done.stdout.splitlines()[-4:]
     assert json.loads(loaded) == []
-    for shipped, total in (line.split() for line in counts):
-        assert shipped == total
+    for ready, total in (line.split() for line in counts):
+        assert ready == total
         assert int(total) > 0
     assert re.search(r"(\d+) of \1 tasks were stored \(\1 precomputed\)", done.stderr)
 

@@ -121,7 +121,7 @@ def test_every_figure_is_vega_lite_and_has_words(result: Result) -> None:
     """What production does not check is checked here, by altair's copy of the schema."""
     for name, chart in STUDIES[result.study].figures(result).items():
         spec = chart.to_dict()
-        alt.Chart.from_dict(spec, validate=True)
+        alt.TopLevelSpec.validate(spec)
         panels = [inner for way in ("concat", "vconcat") for inner in spec.get(way, ())]
         assert all(panel.get("description") or "concat" in panel for panel in panels or [spec]), (
             name
