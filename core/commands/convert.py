@@ -1,4 +1,5 @@
-"""`python -m core convert FOLDER`: write weights of another format as safetensors."""
+"""`python -m core convert MODEL`: write weights of another format as safetensors, or an adapter
+merged into its base."""
 
 from __future__ import annotations
 
@@ -8,20 +9,57 @@ from pathlib import Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("folder", type=Path, help="the model's folder")
+    parser.add_argument(
+        "folder",
+        metavar="MODEL",
+        help="the model's folder, or an adapter: its folder, or an included one such as "
+        "zoo:parse-0-lora-8",
+    )
+    parser.add_argument(
+        "--base",
+        metavar="MODEL",
+        help="the model that an adapter in a folder was trained on; included adapters name theirs",
+    )
     parser.add_argument(
         "--out",
         type=Path,
-        help="folder to write, which must not exist yet (default FOLDER-safetensors)",
+        help="folder to write, which must not exist yet (default FOLDER-safetensors; for an "
+        "adapter, its name here)",
     )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Convert the model; return the exit status."""
+    """Convert the model, or merge the adapter; return the exit status."""
+    from core.models.files.adapters import is_adapter
     from core.models.loading.conversion import convert
 
-    folder = arguments.folder.expanduser().resolve()
-    target = arguments.out or folder.with_name(f"{folder.name}-safetensors")
-    count = convert(folder, target)
+    included = arguments.folder.startswith("zoo:")
+    folder = Path(arguments.folder).expanduser().resolve()
+    if included or is_adapter(folder):
+        ref = arguments.folder if included else f"path:{folder}"
+        target = arguments.out or Path(f"{ref.rpartition(':')[2].rpartition('/')[2]}-merged")
+        count = _merge(ref, arguments.base, target)
+    else:
+        target = arguments.out or folder.with_name(f"{folder.name}-safetensors")
+        count = convert(folder, target)
     print(f"{count:,} tensors written to {target}; choose it as path:{target}.")
     return 0
+
+
+def _merge(ref: str, base: str | None, target: Path) -> int:
+    """Merge an adapter into the named base, or into the one that the manifest names.
+
+    Raises:
+        ModelError: If no base is known, and as `merge_adapter`.
+    """
+    from core.errors import ModelError
+    from core.models.loading.adapters import merge_adapter
+    from core.models.zoo import read_adapters
+
+    listed = {str(entry["ref"]): str(entry["base"]) for entry in read_adapters()}
+    origin = base or listed.get(ref)
+    if origin is None:
+        raise ModelError(
+            f"{ref} is not an included adapter, so its base is not known: name it with --base."
+        )
+    return merge_adapter(ref, origin, target)

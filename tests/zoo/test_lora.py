@@ -13,11 +13,12 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoTokenizer
 
+from core.commands.main import main
 from core.errors import ModelError, RecipeError
 from core.models import describe
 from core.models.files.adapters import read_adapter
 from core.models.loading.adapters import load_adapted
-from core.models.loading.task_models import describe_head
+from core.models.loading.task_models import describe_head, load_task
 from core.models.verifying import find_problems
 from core.models.weights.sources import identify
 from core.models.zoo import read_adapters, read_manifest
@@ -232,3 +233,52 @@ def test_the_box_has_three_ranks_of_two_tasks(tmp_path: Path) -> None:
         settings = adapter_settings(run.task, run.rank)
         assert settings.alpha / settings.rank == 2.0
         assert settings.learning_rate > Finetuning.learning_rate
+
+
+def test_a_merged_adapter_is_a_model_that_scores_as_the_adapter(
+    box: Path,
+    made_tasks: dict[str, TaskData],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
+    name, target = "sentiment-0-lora-2", tmp_path / "merged"
+    assert main(["convert", f"zoo:{name}", "--out", str(target)]) == 0
+    assert f"choose it as path:{target}" in capsys.readouterr().out
+    assert describe(f"path:{target}").architecture == "RoFormerForSequenceClassification"
+    merged, task = load_task(f"path:{target}"), made_tasks["sentiment"]
+    tokenizer = AutoTokenizer.from_pretrained(target)
+    items = encode_task(tokenizer, task, task.test, 512)
+    record = json.loads((box / "models" / name / "training.json").read_text())
+    scores = score_model(merged.model, task, items, tokenizer.pad_token_id)
+    assert scores == pytest.approx(record["scores"], abs=1e-4)
+    alike = load_adapted(f"zoo:{name}", "zoo:seed-0").model.state_dict()
+    for key, weight in merged.model.state_dict().items():
+        assert torch.equal(weight, alike[key]), key
+
+
+def test_what_cannot_be_merged_is_one_sentence_and_leaves_nothing(
+    box: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
+    adapter = tmp_path / "bare"
+    shutil.copytree(box / "models" / "parse-0-lora-2", adapter)
+    out = ["--out", str(tmp_path / "new")]
+    (adapter / "config.json").unlink()
+    for arguments, said in (
+        ([str(adapter)], "name it with --base"),
+        ([str(adapter), "--base", "zoo:seed-0"], "put the config.json of the merged model"),
+        (["zoo:seed-0"], "not an included adapter"),
+        (["zoo:seed-0", "--base", "zoo:seed-0"], "no adapter in a folder"),
+        (["zoo:parse-0-lora-2", "--base", f"path:{tmp_path}"], "config.json"),
+    ):
+        assert main(["convert", *arguments, *out]) == 2
+        assert said in capsys.readouterr().err
+        assert [path.name for path in tmp_path.iterdir()] == ["bare"]
+    (tmp_path / "new").mkdir()
+    assert main(["convert", "zoo:parse-0-lora-2", *out]) == 2
+    assert "is there already" in capsys.readouterr().err

@@ -146,7 +146,8 @@ def _adapter(entry: dict[str, Any]) -> list[str]:
         f"{alpha / rank:g} times their product. Biases, layer norms and embeddings are the base's. "
         + head,
         "The weights page compares an adapter with its base as it is; it is no model that other "
-        "pages could run.",
+        f"pages could run. `python -m core convert {entry['ref']}` merges it into its base: a "
+        "model that they read.",
     ]
     return [*lines, MADE_BY_RULE] if entry["task"] == READING else lines
 

@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 from core.errors import ModelError
 from core.models.describing import adapter_folder, locate
 from core.models.files.adapters import ADAPTER_WEIGHTS
-from core.models.files.checkpoints import CONFIG, SAFETENSORS, read_config
+from core.models.files.checkpoints import CONFIG, SAFETENSORS, TOKENIZER_FILES, read_config
 from core.models.loading.heads import load_task_model
 from core.models.loading.model import load_tokenizer
 from core.models.loading.task_models import TaskModel, describe_head
@@ -40,15 +40,59 @@ def load_adapted(ref: str, base: str) -> TaskModel:
     Raises:
         ModelError: If either cannot be read, or the adapter does not fit the base or has no head.
     """
-    head, folder, adapter = describe_head(ref), adapter_folder(ref), open_adapter(ref, "")
+    head = describe_head(ref)
+    with tempfile.TemporaryDirectory() as place:
+        _write_merged(ref, base, Path(place))
+        model = load_task_model(Path(place))
+    return TaskModel(ref, head, model, load_tokenizer(base))
+
+
+def merge_adapter(ref: str, base: str, target: Path) -> int:
+    """Write an adapter merged into its base as a model that every page reads, with the base's
+    tokenizer.
+
+    Args:
+        ref: An adapter in a folder.
+        base: The model that it was trained on.
+        target: A folder that does not exist yet.
+
+    Returns:
+        Tensors written, in float32.
+
+    Raises:
+        ModelError: If either cannot be read, the adapter does not fit the base or has no
+            configuration of the merged model beside it, or the target is there.
+    """
+    if target.exists():
+        raise ModelError(f"{target} is there already: name another folder with --out.")
+    partial = target.with_name(f"{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        count = _write_merged(ref, base, partial)
+        for name in TOKENIZER_FILES:
+            if (locate(base) / name).is_file():
+                shutil.copyfile(locate(base) / name, partial / name)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return count
+
+
+def _write_merged(ref: str, base: str, target: Path) -> int:
+    """Write configuration and weights of the merged model; return the number of tensors."""
+    folder, adapter = adapter_folder(ref), open_adapter(ref, "")
     if folder is None or adapter is None:
         raise ModelError(f"{ref} is no adapter in a folder; choose one.")
-    with tempfile.TemporaryDirectory() as place:
-        merged = Path(place)
-        shutil.copyfile(folder / CONFIG, merged / CONFIG)
-        save_file(_merged(adapter, folder, base), merged / SAFETENSORS)
-        model = load_task_model(merged)
-    return TaskModel(ref, head, model, load_tokenizer(base))
+    if not (folder / CONFIG).is_file():
+        raise ModelError(
+            f"{ref} does not say what model it makes: put the config.json of the merged model "
+            "beside it."
+        )
+    tensors = _merged(adapter, folder, base)
+    shutil.copyfile(folder / CONFIG, target / CONFIG)
+    save_file(tensors, target / SAFETENSORS, metadata={"format": "pt"})
+    return len(tensors)
 
 
 def _merged(adapter: Adapter, folder: Path, base: str) -> dict[str, Any]:
