@@ -1,7 +1,8 @@
-"""Processor time of figures: of a command whose results are stored, and of a page's first figure.
+"""Processor time of figures: of a command whose results are stored, and of the figures alone.
 
 `python -m benchmarks.figures [CHECKOUT ...]` measures this checkout, or several in turn, so that
-other load slows all of them alike. Seconds are user and system time, the minimum of several rounds.
+other load slows all of them alike. Seconds are user and system time. A command that draws its
+figures for the first time is run once; the others are the minimum of several rounds.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from pathlib import Path
 
 COMMANDS = ("rsa", "weights", "probe", "align")
 ROUNDS = 2
+COLUMNS = ("figures new", "all stored", "figures alone")
 FIRST = """
 import sys, time
 from core.catalogue import STUDIES
 study = STUDIES[sys.argv[1]]
 result = study.run(study.Spec())
 began = time.process_time()
-next(iter(study.figures(result).values())).to_dict()
+[chart.to_dict() for chart in study.figures(result).values()]
 print(time.process_time() - began)
 """
 
@@ -55,26 +57,25 @@ def main() -> None:
     checkouts = [Path(name).resolve() for name in sys.argv[1:]] or [Path.cwd()]
     cores, load = os.cpu_count(), os.getloadavg()[0]
     print(f"{cores} cores, load {load:.1f}\n")
-    names = [
-        f"{what}, {checkout.name}"
-        for what in ("whole command", "all figures")
-        for checkout in checkouts
-    ]
+    names = [f"{what}, {checkout.name}" for what in COLUMNS for checkout in checkouts]
     print(f"| processor seconds | {' | '.join(names)} |")
     print(f"|---|{'---:|' * len(names)}")
     with tempfile.TemporaryDirectory(prefix="palimpsest-figures-") as name:
-        folder = Path(name)
+        folders = [Path(name) / str(place) for place in range(len(checkouts))]
         for command in COMMANDS:
-            cells: dict[tuple[int, int], float] = {}
-            for _ in range(ROUNDS):
-                for place, checkout in enumerate(checkouts):
-                    for kind, measured in enumerate((command_seconds, figures_seconds)):
-                        seconds = measured(checkout, command, folder)
-                        cells[kind, place] = min(seconds, cells.get((kind, place), seconds))
+            cells = [measured(*each, command) for each in zip(checkouts, folders, strict=True)]
             written = (
-                f"{cells[kind, place]:.2f}" for kind in (0, 1) for place in range(len(checkouts))
+                f"{seconds:.2f}" for column in zip(*cells, strict=True) for seconds in column
             )
             print(f"| {command} | {' | '.join(written)} |", flush=True)
+
+
+def measured(checkout: Path, folder: Path, command: str) -> tuple[float, float, float]:
+    """Processor seconds of a command in each of COLUMNS, from precomputed results."""
+    folder.mkdir(exist_ok=True)
+    first = command_seconds(checkout, command, folder)
+    warm = min(command_seconds(checkout, command, folder) for _ in range(ROUNDS))
+    return first, warm, min(figures_seconds(checkout, command, folder) for _ in range(ROUNDS))
 
 
 if __name__ == "__main__":

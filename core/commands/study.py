@@ -12,7 +12,7 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of, refs_of
 
 if TYPE_CHECKING:
+    from core.results.export import Result
     from core.runs.price import Price
     from core.runs.runner import Progress
     from core.runs.store import Store
@@ -81,17 +82,20 @@ def agree(price: Price, yes: bool) -> None:
         raise SpecError("Nothing was started.")
 
 
-def is_stored(study: Study, spec: Spec, store: Store) -> bool:
-    """Whether a study's results are all stored; nothing is computed or downloaded to find out."""
+def stored_result(
+    study: Study, spec: Spec, store: Store, progress: Callable[[Progress], None]
+) -> Result | None:
+    """Return a study's result if all of it is stored; nothing is computed or downloaded."""
     from core.runs.tasks import Signal
 
     if any("hub:" in ref for ref in refs_of(spec)):
-        return False
+        return None
+    signal = Signal(look_only=True, patience=PATIENCE)
     try:
-        study.run(spec, store=store, signal=Signal(look_only=True, patience=PATIENCE))
+        result: Result = study.run(spec, store=store, progress=progress, signal=signal)
     except PalimpsestError:
-        return False  # running the study gives the error message
-    return True
+        return None  # running the study gives the error message
+    return result
 
 
 def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -147,22 +151,27 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     from core.results.export import write_result
     from core.results.numbers import text_of
     from core.runs.runner import open_executor
-    from core.runs.store import default_store
+    from core.runs.store import default_store, using
 
     study, spec = STUDIES[command], spec_of(command, arguments)
     store = default_store().without_precomputed() if arguments.fresh else default_store()
     price = study.price(spec)
-    if (price.asks or price.excess) and not is_stored(study, spec, store):
-        agree(check_price(study.price, spec), arguments.yes)
-    began, seen = time.monotonic(), _Seen()
-    with open_executor(arguments.scheduler) as executor:
-        result = study.run(spec, store=store, executor=executor, progress=seen)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+    began, seen, result = time.monotonic(), _Seen(quiet=True), None
+    if price.asks or price.excess:
+        result = stored_result(study, spec, store, seen)
+        if result is None:
+            agree(check_price(study.price, spec), arguments.yes)
+    if result is None:
+        began, seen = time.monotonic(), _Seen()
+        with open_executor(arguments.scheduler) as executor:
+            result = study.run(spec, store=store, executor=executor, progress=seen)
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
     print(result.headline, flush=True)  # before writing: a full disk does not lose the headline
     for sentence in (*result.notices, *result.failures.values()):
         print(f"note: {sentence}", file=sys.stderr)
-    files = write_result(result, study.figures(result), arguments.out, study.files(result))
+    with using(store):
+        files = write_result(result, study.figures(result), arguments.out, study.files(result))
     precomputed = f" ({seen.shipped} precomputed)" if seen.shipped else ""
     seconds = time.monotonic() - began
     took = text_of(seconds, "seconds")
@@ -189,13 +198,16 @@ def command_line(command: str, spec: Spec) -> str:
 
 
 class _Seen:
-    """The last progress of a run, and a progress bar on a terminal."""
+    """The last progress of a run, and a progress bar on a terminal unless it is quiet."""
 
     stored = total = shipped = 0
 
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+
     def __call__(self, progress: Progress) -> None:
         self.stored, self.total, self.shipped = progress.stored, progress.total, progress.shipped
-        if not sys.stderr.isatty():
+        if self.quiet or not sys.stderr.isatty():
             return
         filled = round(progress.fraction * WIDTH)
         left = f", {progress.remaining:.0f} s left" if progress.remaining else ""

@@ -23,6 +23,7 @@ Value: TypeAlias = dict[str, Any]
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = (*INTEGERS, "float16", "float32", "float64", "complex64")
 METADATA = "palimpsest"
+LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 def key_of(*parts: object) -> str:
@@ -36,7 +37,8 @@ def key_of(*parts: object) -> str:
     Raises:
         TypeError: For anything else, whose text might change from process to process.
     """
-    text = json.dumps(_plain(parts), sort_keys=True, separators=(",", ":"))
+    _check(parts)
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -78,7 +80,8 @@ def encode(value: Value) -> bytes:
                 )
             arrays[name] = np.asarray(item, dtype=item.dtype.newbyteorder("="), order="C")
         else:
-            plain[name] = _plain(item.item() if isinstance(item, np.generic) else item)
+            plain[name] = item.item() if isinstance(item, np.generic) else item
+            _check(plain[name])
     header = json.dumps({"order": list(value), "json": plain}, separators=(",", ":"))
     return save(arrays, metadata={METADATA: header})
 
@@ -117,18 +120,19 @@ def decode_sound(payloads: Mapping[str, bytes]) -> dict[str, Value]:
     return values
 
 
-def _plain(item: Any) -> Any:
-    """Turn tuples into lists, and check that the item is JSON."""
-    if item is None or isinstance(item, (str, bool, int, float)):
-        return item
+def _check(item: Any) -> None:
+    """Check that the item is JSON, as `json.dumps` writes it: tuples are lists."""
     if isinstance(item, (tuple, list)):
-        return [_plain(part) for part in item]
-    if isinstance(item, dict):
+        for part in item:
+            if type(part) not in LEAVES:  # long texts are words: no call for each of them
+                _check(part)
+    elif isinstance(item, dict):
         wrong = [name for name in item if not isinstance(name, str)]
         if wrong:
             raise TypeError(f"names in a dictionary are strings, not {wrong[0]!r}")
-        return {name: _plain(part) for name, part in item.items()}
-    raise TypeError(
-        f"{type(item).__name__} is neither str, int, float, bool, None nor a tuple, list or dict "
-        f"of them"
-    )
+        _check(list(item.values()))
+    elif item is not None and not isinstance(item, (str, bool, int, float)):
+        raise TypeError(
+            f"{type(item).__name__} is neither str, int, float, bool, None nor a tuple, list or "
+            f"dict of them"
+        )

@@ -104,7 +104,8 @@ class Task:
         **arguments: Any,
     ) -> Task:
         """Make a task from arguments by name; their order does not matter, lists become tuples."""
-        return cls(name, function, _plain(arguments), role, group, fleeting)
+        plain = tuple((key, _frozen(arguments[key])) for key in sorted(arguments))
+        return cls(name, function, plain, role, group, fleeting)
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class Task:
         for name, value in self.values.items():
             if name.endswith(IDENTITY):
                 identified(value)
-        return key_of("task", *getattr(self.function, _MARK), _plain(self.values))
+        return key_of("task", *getattr(self.function, _MARK), sorted(self.values.items()))
 
     def compute(self) -> Any:
         """Call the function under its guard."""
@@ -148,7 +149,7 @@ def given_task(role: Hashable, value: Any) -> Task:
 
 def key_for(function: Callable[..., Any], **arguments: Any) -> str:
     """Make the key of a function's output for these arguments."""
-    return key_of("task", *getattr(function, _MARK), _plain(_unfolded(arguments)))
+    return key_of("task", *getattr(function, _MARK), sorted(_unfolded(arguments).items()))
 
 
 @dataclass(frozen=True)
@@ -342,9 +343,7 @@ def _unfolded(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _plain(arguments: Mapping[str, Any]) -> tuple[tuple[str, Hashable], ...]:
-    return tuple((name, _frozen(arguments[name])) for name in sorted(arguments))
-
-
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, (list, tuple)) else value
+    if not isinstance(value, (list, tuple)):
+        return value
+    return tuple(_frozen(item) if isinstance(item, (list, tuple)) else item for item in value)

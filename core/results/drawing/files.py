@@ -8,9 +8,12 @@ import re
 import textwrap
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib import metadata
 from typing import Any
 
 from core.results.drawing.vega import Chart, settled
+from core.runs.encoding import key_of
+from core.runs.store import current_store
 
 WIDTH = 640.0  # default width of a figure
 PADDING = 12
@@ -89,10 +92,30 @@ def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
     return text.encode("utf8")
 
 
-@lru_cache(maxsize=4)
 def _svg_text(spec: str) -> str:
-    """Draw a specification as SVG; cached, because a sheet of panels is drawn once before to be
-    measured."""
+    """Return a specification's drawing as SVG from the store; draw it if it is not there."""
+    value, _ = current_store().get_or_compute(_key("svg", spec), lambda: {"svg": _draw(spec)})
+    return str(value["svg"])
+
+
+def _measure(spec: str) -> tuple[float, float]:
+    """Return the width and height of a specification's drawing, in the same way."""
+
+    def measured() -> dict[str, float]:
+        width, height = _size(_draw(spec))
+        return {"width": width, "height": height}
+
+    value, _ = current_store().get_or_compute(_key("size", spec), measured)
+    return value["width"], value["height"]
+
+
+def _key(part: str, spec: str) -> str:
+    return key_of("drawing", part, metadata.version("vl-convert-python"), spec)
+
+
+@lru_cache(maxsize=4)
+def _draw(spec: str) -> str:
+    """Draw a specification as SVG; cached, because a sheet of panels is measured before."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(spec))
@@ -223,7 +246,7 @@ def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]
     more = 0.0
     for _ in range(TRIES):
         drawn = _at_widths(spec, more / across, more, letter)
-        off = width - _size(_svg_text(json.dumps(drawn)))[0]
+        off = width - _measure(json.dumps(drawn))[0]
         if abs(off) < CLOSE * width:
             break
         more += off

@@ -34,7 +34,7 @@ MADE_BY = "make them anew with `make precomputed`"
 needs_precomputed = pytest.mark.skipif(
     not BOX.path.is_file(), reason="nothing is precomputed yet: make precomputed"
 )
-HEAVY = ("torch", "transformers", "spacy")
+HEAVY = ("torch", "transformers", "spacy", "altair")
 SHOWN = f"""
 import json, sys
 from core.commands.main import main

@@ -9,18 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.naps import NAP, NapSpec
 from core.catalogue import STUDIES
 from core.commands import study as command
 from core.commands.precomputed import requests
 from core.commands.pricing import check_price
-from core.errors import SpecError
+from core.errors import NotStoredError, SpecError
 from core.limits import LOCAL, MODE, SHARED
 from core.models import costs, zoo_models
 from core.models.sizes import Size
 from core.options import Spec
+from core.results.export import Result
 from core.rsa.layers.spec import RsaSpec
 from core.runs.price import LONG, Price, combined, wall_seconds
 from core.runs.process import memory
+from core.runs.runner import Outputs
+from core.runs.tasks import Signal
 from core.weights.clusters.spec import WeightsSpec
 
 BASE = Size(110_000_000, 12, 768, 440_000_000)  # a BERT-base that is still to be downloaded
@@ -183,8 +187,10 @@ class Study:
         """Long."""
         return Price(LONG + 60, 0.1)
 
-    def run(self, spec: Spec, **options: object) -> None:
+    def run(self, spec: Spec, *, signal: Signal | None = None, **options: object) -> None:
         """That it was started is all there is to see."""
+        if signal is not None and signal.look_only and not self.stored:
+            raise NotStoredError("One of the tasks is not stored.")
         self.ran = True
         raise KeyboardInterrupt
 
@@ -202,7 +208,6 @@ def test_the_command_starts_what_is_large_with_yes_or_where_it_is_stored(
     study = Study(stored)
     monkeypatch.setitem(command.STUDIES, "weights", study)
     monkeypatch.setattr(command, "spec_of", lambda name, arguments: WeightsSpec())
-    monkeypatch.setattr(command, "is_stored", lambda study, spec, store: study.stored)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
 
     arguments = argparse.Namespace(fresh=False, scheduler=None, yes=yes)
@@ -210,3 +215,26 @@ def test_the_command_starts_what_is_large_with_yes_or_where_it_is_stored(
         command.main("weights", arguments)
     assert study.ran is starts
     assert ("Expected: about 2 minutes" in capsys.readouterr().err) is not stored
+
+
+def test_a_large_study_that_is_stored_is_collected_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collected: list[NapSpec] = []
+
+    def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Result:
+        collected.append(spec)
+        return NAP.collect(spec, ready, outputs)
+
+    def long(spec: NapSpec) -> Price:
+        return Price(LONG + 60, 0.1)
+
+    monkeypatch.setitem(command.STUDIES, "nap", replace(NAP, collect=collect, price=long))
+    monkeypatch.setattr(command, "spec_of", lambda name, arguments: NapSpec(seconds=0.0))
+    for times in (1, 2):
+        arguments = argparse.Namespace(
+            fresh=False, scheduler=None, yes=True, out=tmp_path / str(times)
+        )
+        assert command.main("nap", arguments) == 0
+        assert len(collected) == times
+        assert f"{times - 1} of 1 tasks were stored" in capsys.readouterr().err

@@ -616,11 +616,12 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert header == ",".join(CURVES)
     assert "<svg" in (tmp_path / "one" / "figure.svg").read_text()
 
-    # A second run, in a process of its own: the same table, nothing computed, nothing heavy
-    # imported.
+    # A second run, in a process of its own: the same table, nothing computed or drawn, nothing
+    # heavy imported.
     probe = (
         "import sys; from core.commands.main import main; status = main(sys.argv[1:]); "
-        "print({'torch', 'transformers', 'spacy', 'sklearn', 'scipy.stats'} & set(sys.modules)); "
+        "print({'torch', 'transformers', 'spacy', 'sklearn', 'scipy.stats', 'altair', "
+        "'vl_convert'} & set(sys.modules)); "
         "sys.exit(status)"
     )
     again = subprocess.run(
