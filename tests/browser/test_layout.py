@@ -4,7 +4,7 @@ all may read it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -26,6 +26,7 @@ DESK, TELEPHONE = {"width": 1280, "height": 720}, {"width": 420, "height": 900}
 ROW = 60  # height that one row of controls does not reach
 STRIP = 70  # height that a legend above several panels does not reach
 GRAVE = ("serious", "critical")
+COLOUR = ("color-contrast", "link-in-text-block")  # axe's rules that a dark scheme has a part in
 
 
 def open_study(page: Page, app_url: str, name: str) -> None:
@@ -59,26 +60,37 @@ def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["", "teaching", *PAGES])
-def test_no_view_has_anything_grave_for_axe_or_a_chart_below_the_fold(
+def test_no_view_has_anything_grave_for_axe_or_a_chart_below_the_fold_and_each_is_one_entry(
     page: Page, app_url: str, name: str, scheme: str
 ) -> None:
+    """One walk through the views for all that is asked of each: every view is drawn once a walk."""
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
     page.goto(f"{app_url}/{name}")
     expect(page.locator(".headline" if name in PAGES else "h1")).to_be_visible()
     settle(page)
     page.evaluate(Axe().axe_script)
-    grave, low = {}, {}
+    whole = name in PAGES and scheme == "light"
+    grave, low, made = {}, {}, {}
+    before, first = entries(page) if whole else 0, page.url
     for view in views_of(page, several=name in PAGES):
-        grave[view] = grave_findings(page)
-        if name in PAGES and scheme == "light":
+        grave[view] = grave_findings(page, COLOUR if scheme == "dark" else ())
+        if whole:
             low[view] = lowest_of_first_row(page)
+            made[view] = (entries(page) - before, page.url)
+            before += made[view][0]
     assert len(grave) > 4 or name not in PAGES  # every view was there
     assert not any(grave.values()), "\n".join(
         f"{view}: {one}" for view, found in grave.items() for one in found
     )
     assert {view: end for view, end in low.items() if end > DESK["height"]} == {}
     assert sum(end > 0 for end in low.values()) >= (3 if low else 0)
+    if whole:
+        assert {count for count, address in made.values() if address != first} == {1}, made
+        for _, address in reversed(list(made.values())[:-1]):
+            page.go_back()
+            expect(page).to_have_url(address)
+        settle(page)
     if "Rank by depth" in low:  # its six panels are one figure
         page.get_by_role("radio", name="Rank by depth").click()
         expect(page.locator(CHART)).to_have_count(7)
@@ -134,8 +146,9 @@ def lowest_of_first_row(page: Page) -> float:
 
 def choose(button: Locator, page: Page) -> None:
     if button.get_attribute("aria-checked") != "true":
+        before = page.url
         button.click()
-        page.wait_for_timeout(100)
+        expect(page).not_to_have_url(before)  # the run that draws the view has begun
     expect(button).to_have_attribute("aria-checked", "true")
     settle(page)
     page.mouse.move(0, 0)
@@ -147,10 +160,20 @@ def settle(page: Page) -> None:
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
 
 
-def grave_findings(page: Page) -> list[str]:
-    """What axe, which is in the page already, finds serious or critical."""
+def entries(page: Page) -> int:
+    """How many entries the tab's history has, once the page has said all that it has to say."""
+    page.wait_for_timeout(250)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(250)
+    return int(page.evaluate("history.length"))
+
+
+def grave_findings(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """What axe, which is in the page already, finds serious or critical; by these rules alone where
+    some are named."""
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
     found = page.evaluate(
-        "axe.run({resultTypes: ['violations']}).then(results => results.violations)"
+        "options => axe.run(options).then(results => results.violations)", options
     )
     return [
         f"{one['id']}: {[node['html'][:160] for node in one['nodes']]}"
