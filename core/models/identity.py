@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.models.describing import describe, fingerprint, tokenizer_fingerprint
+from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
 from core.runs.runner import Outputs
 from core.runs.tasks import IDENTITY, Task, pure
 
@@ -18,7 +19,7 @@ class Identity:
     """A model's content and shape.
 
     Attributes:
-        content: Fingerprints of weights and tokenizer, for keys.
+        content: See `content_of`.
         layers: Blocks; hidden states are one more.
         d_model: Width of a hidden state.
         model_type: As the configuration says it, such as "roformer".
@@ -43,12 +44,15 @@ def identify(ref: str) -> Identity:
 
 
 def content_of(ref: str) -> str:
-    """Join the fingerprints of a model's weights and tokenizer, for keys.
+    """Join the fingerprints of a model's weights and tokenizer, for keys; between them is the
+    precision of its forward passes where that is half, see `precision_of`.
 
     Raises:
-        ModelError: As `describe`.
+        ModelError, SpecError: As `precision_of`.
     """
-    return f"{fingerprint(ref)} {tokenizer_fingerprint(ref)}"
+    precision = precision_of(ref)
+    half = [precision] if precision != SINGLE else []
+    return " ".join([fingerprint(ref), *half, tokenizer_fingerprint(ref)])
 
 
 @contextmanager
@@ -68,11 +72,22 @@ def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
         for name in arguments:
             if name.endswith(IDENTITY):
                 ref = arguments[name.removesuffix(IDENTITY).rstrip("_") or "model"]
-                if content_of(ref) != arguments[name]:
+                content, asked = content_of(ref), arguments[name]
+                if content != asked and _files(content) == _files(asked):
+                    raise ModelError(
+                        f"{ref} is computed in another precision on this machine than where the "
+                        f"study began: set {VARIABLE}={SINGLE} on both."
+                    )
+                if content != asked:
                     raise ModelError(
                         f"{ref} has changed since this study began: run the study again."
                     )
         yield
+
+
+def _files(content: str) -> list[str]:
+    """Split a content into its fingerprints, without the precision."""
+    return [part for part in content.split() if part != HALF]
 
 
 def identity_tasks(refs: Iterable[str]) -> list[Task]:

@@ -21,7 +21,8 @@ import numpy as np
 from core.errors import ModelError, ShapeError
 from core.models import ModelRef, load_tokenizer, tokenizer_fingerprint
 from core.models.architectures import ARCHITECTURES
-from core.vectors.notices import blank_items, read_by_layer, too_long
+from core.models.precision import HALF
+from core.vectors.notices import blank_items, half_precision, read_by_layer, too_long
 from core.vectors.stored import (
     VERSION,
     Reading,
@@ -63,7 +64,7 @@ def extract(
     layers: Sequence[int] | None = None,
     side: str = "encoder",
     device: str | None = None,
-    dtype: str = "float32",
+    dtype: str | None = None,
     between: tuple[str, float] | None = None,
     functions: tuple[str, float] | None = None,
     store: Store | None = None,
@@ -81,7 +82,7 @@ def extract(
         side: "encoder" or "decoder", for models that have both.
         device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to
             rounding.
-        dtype: "float32"; "float64" is the same on any processor, "bfloat16" faster on some.
+        dtype: "float32"; "float64" is the same on any processor; None: see `precision_of`.
         between: (base, share) to interpolate the weights: base + share * (ref - base).
         functions: (model, share): the vectors are then the outputs of this model's layers on the
             states of `ref`, its base, with that share of its weight change; layer 0 is its
@@ -141,7 +142,7 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
     """
     from core.runs.store import key_of
 
-    reading = read_with(ref, "encoder", None, "float32", store)
+    reading = read_with(ref, "encoder", None, None, store)
     texts = tuple(tuple(words) for words in sentences)
 
     def count() -> Value:
@@ -246,6 +247,8 @@ def _notices(
     notices = [*ARCHITECTURES[reading.info.model_type].caveats]
     if is_by_layer(reading):
         notices.append(read_by_layer(str(reading.ref), reading.info.parameters))
+    if reading.dtype == HALF:
+        notices.append(half_precision(str(reading.ref)))
     if long:
         first = " ".join(sentences[long[0]][:6])
         notices.append(

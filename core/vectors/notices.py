@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.models.precision import SINGLE, VARIABLE
 from core.results.names import short_names
 
 
@@ -43,6 +44,14 @@ def read_by_layer(model: str, parameters: int) -> str:
     return (
         f"{model} has {parameters / 1e9:,.1f} billion parameters, so its layers were read from the "
         "disk one at a time; the numbers are those of the whole model."
+    )
+
+
+def half_precision(model: str) -> str:
+    """Say that hidden states were computed in half precision, and how to get them in single."""
+    return (
+        f"{model} was run in bfloat16, in which it is stored and this machine is fast; "
+        f"{VARIABLE}={SINGLE} in the environment computes its states in single precision."
     )
 
 

@@ -140,7 +140,7 @@ def find_sinks(
     """
     from core.runs.store import key_of
 
-    reading = read_with(ref, "encoder", None, "float32", store, between, functions)
+    reading = read_with(ref, "encoder", None, None, store, between, functions)
     entries: list[Entry] = []
     read = 0
 

@@ -13,6 +13,7 @@ from core.errors import ModelError
 from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokenizer_fingerprint
 from core.models.files import checkpoints
 from core.models.loading.reading import HELD, is_layerwise
+from core.models.precision import SINGLE, precision_of
 from core.runs.tasks import span, tick
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def read_with(
     ref: str | ModelRef,
     side: str,
     device: str | None,
-    dtype: str,
+    dtype: str | None,
     store: Store | None,
     between: tuple[str, float] | None = None,
     functions: tuple[str, float] | None = None,
@@ -77,6 +78,9 @@ def read_with(
         raise ModelError(f"side must be encoder or decoder, not {side!r}.")
     if info.family != "encoder-decoder":
         side = info.family
+    # a share of a small change would be lost in half precision
+    shared = any(how is not None and how[1] < 1.0 for how in (between, functions))
+    dtype = dtype or (SINGLE if shared else precision_of(ref))
     config = checkpoints.read_config(locate(ref))
     identity = key_of(
         "activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype

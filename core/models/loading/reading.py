@@ -50,7 +50,7 @@ def is_layerwise(
         import torch
 
         return bool(size > torch.cuda.mem_get_info()[0] / 2)
-    return size > WHOLE or (size > free_memory() and not random)
+    return 4 * info.parameters > WHOLE or (size > free_memory() and not random)
 
 
 def read_model(

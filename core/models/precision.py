@@ -1,0 +1,76 @@
+"""Precision of forward passes: half where a large model is stored so and the machine is fast.
+
+bfloat16 has 8 bits of precision instead of 24. A model that is stored in it loses nothing when its
+weights are read so, but each layer's output is rounded. Multiplications take a third of the time on
+a processor with instructions for it. Results have the precision in their key, so that those of two
+machines are never mixed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import cache
+from pathlib import Path
+
+import core.models.files.checkpoints as checkpoints
+from core.errors import SpecError
+from core.models.describing import LARGE, describe, locate
+from core.models.files.opening import open_weights
+from core.models.references import ModelRef, parse_ref
+
+SINGLE, HALF = "float32", "bfloat16"
+VARIABLE = "PALIMPSEST_PRECISION"
+PROCESSOR = Path("/proc/cpuinfo")  # of Linux
+INSTRUCTIONS = ("avx512_bf16", "amx_bf16")
+
+
+def precision_of(ref: str | ModelRef) -> str:
+    """Choose the type of numbers in which a model's hidden states are computed.
+
+    Returns:
+        "bfloat16" for a large model that is stored in it, where this machine has instructions for
+        it and `PALIMPSEST_PRECISION` does not say "float32"; else "float32".
+
+    Raises:
+        ModelError: If the model cannot be found or read.
+        SpecError: If the environment variable is neither empty nor "float32".
+    """
+    said = os.environ.get(VARIABLE, "").strip()
+    if said not in ("", SINGLE):
+        raise SpecError(f"{VARIABLE} is {said!r}: set it to {SINGLE}, or leave it out.")
+    ref = parse_ref(ref)
+    if said or describe(ref).parameters <= LARGE or not _stored_in_half(locate(ref)):
+        return SINGLE
+    return HALF if fast_half() else SINGLE
+
+
+def _stored_in_half(folder: Path) -> bool:
+    """Whether nearly all numbers of a folder's weights are bfloat16."""
+    entries = open_weights(folder, checkpoints.read_config(folder)).values()
+    sizes = dict.fromkeys((True, False), 0)
+    for entry in entries:
+        sizes[entry.dtype == "BF16"] += math.prod(entry.shape)
+    return sizes[True] > 9 * sizes[False]
+
+
+@cache
+def fast_half() -> bool:
+    """Whether this machine's device has instructions for bfloat16.
+
+    Example:
+        >>> isinstance(fast_half(), bool)
+        True
+    """
+    from core.models.loading.model import choose_device
+
+    device = choose_device()
+    if device == "cuda":
+        import torch
+
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    try:
+        flags = PROCESSOR.read_text()
+    except OSError:  # not Linux
+        return False
+    return device == "cpu" and any(name in flags for name in INSTRUCTIONS)
