@@ -189,11 +189,19 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
     yield case("align attention", FAMILY[:2], {**both, "methods": ("identity", "ridge"), **read})
     yield case("align stitch", FAMILY[1:], {"models": (ft, tuned), **read}, refused=True)
     published = {"tuned": (), "steps": 2, "length": 16}
-    yield case("align protocol", FAMILY[:2], {**both, **published, **read, "sentences": 60})
+    yield case("align protocol", FAMILY[:2], {**both, **published, **read, "sentences": 100})
     yield Case(
         "probe training",
         PAIR,
-        {"end": tuned, "steps": (base,), "seeds": 1, "controls": 0, "epochs": 5, **FEW},
+        {
+            "end": tuned,
+            "steps": (base,),
+            "seeds": 1,
+            "controls": 0,
+            "epochs": 5,
+            **FEW,
+            "sentences": 100,
+        },
         "demo",
     )
 
