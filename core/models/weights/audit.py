@@ -19,7 +19,6 @@ FINE, IDENTICAL, FOREIGN = "fine", "identical", "not of this run"
 SWAPPED, MISPLACED, RELATED = "swapped", "out of order", "related"
 INCOMPLETE, BROKEN, UNREADABLE = "missing weights", "not finite", "missing"
 FINAL = "final model"  # no fault: where a run's last step is published as a step, too
-SOUND = (FINE, FINAL)
 WITH_OTHER = {
     IDENTICAL: "has the same weights as {}",
     FINAL: "is the final model itself, {}",

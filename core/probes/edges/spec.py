@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.options import Spec
 from core.probes.edges.items import TARGETS
 from core.probes.trees.spec import (
     HEADS,
-    ProbeSpec,
+    SameTrees,
     conditional_option,
     models_option,
     parsers,
+    scored_option,
     train_option,
     untrained_option,
 )
 
 
 @dataclass(frozen=True)
-class EdgeSpec(Spec):
+class EdgeSpec(SameTrees):
     """One study: linear classifiers of tags and edges on several models, layer by layer."""
 
     models: tuple[str, ...] = models_option()
@@ -33,9 +33,7 @@ class EdgeSpec(Spec):
     dev: str = options.corpus(
         "", label="Development text", help="Sentences that choose the best layers.", shown=False
     )
-    test: str = options.corpus(
-        "", label="Test text", help="Sentences on which the classifiers are scored.", shown=False
-    )
+    test: str = scored_option("classifiers")
     heads: str = options.choice(
         "Trees", "auto", HEADS, help="Parses and tags used to train and score the classifiers."
     )
@@ -64,35 +62,3 @@ class EdgeSpec(Spec):
     seed: int = options.seed(
         "Seed of the order of sentences, the control labels and the bootstrap."
     )
-
-    def check(self) -> None:
-        object.__setattr__(
-            self, "layers", self.as_probes.layers
-        )  # the probes' own rules on splits and layers
-
-    @property
-    def as_probes(self) -> ProbeSpec:
-        """The structural-probe study of the same models, text, trees and split."""
-        shared = (
-            "models",
-            "corpus",
-            "genres",
-            "sentences",
-            "train",
-            "dev",
-            "test",
-            "heads",
-            "pipeline",
-            "layers",
-            "sinks",
-        )
-        return ProbeSpec(
-            **{name: getattr(self, name) for name in shared},
-            untrained=self.untrained,
-            seed=self.seed,
-        )
-
-    @property
-    def probed(self) -> tuple[str, ...]:
-        """The models listed, with the first one untrained where asked for and not listed."""
-        return self.as_probes.probed

@@ -10,6 +10,7 @@ from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
 from core.probes.structural.bands import TWO_DRAWS
+from core.probes.trees.spec import which_layers
 from core.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
 from core.probes.trees.tables import TAGS
 from core.probes.trees.text import too_few
@@ -142,19 +143,14 @@ def baseline_name(baseline: str) -> str:
 
 def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
     """A methods paragraph, ready to paste."""
-    counts = {part: len(rows) for part, rows in treebank.parts.items()}
-    split = "as given" if spec.train else "80/10/10 by a hash of the sentence"
-    source = f"predicted by the parser {spec.pipeline}" if treebank.parsed else "from the treebank"
-    layers = f"layers {', '.join(map(str, spec.layers))}" if spec.layers else "every layer"
     parts = [
         f"Edge probes (Tenney et al. 2019) of {listed([PLURALS[name] for name in spec.targets])} "
-        f"were fitted to {layers} of {', '.join(spec.probed)}: multinomial logistic regression "
-        f"with a ridge penalty of {spec.penalty:g}, on vectors whose dimensions were centred and "
-        "divided by their standard deviation. A word's vector is the mean of its subwords' "
-        "vectors.",
-        f"Trees and tags were {source} ({treebank.corpus.ref}; {counts['train']:,} training, "
-        f"{counts['dev']:,} development and {counts['test']:,} test sentences, split {split}; the "
-        "same for all models). Punctuation and edges to it were left out.",
+        f"were fitted to {which_layers(spec.layers)} of {', '.join(spec.probed)}: multinomial "
+        f"logistic regression with a ridge penalty of {spec.penalty:g}, on vectors whose "
+        "dimensions were centred and divided by their standard deviation. A word's vector is the "
+        "mean of its subwords' vectors.",
+        treebank.in_words("Trees and tags", spec.as_probes),
+        "Punctuation and edges to it were left out.",
     ]
     if "label" in spec.targets:
         parts.append(

@@ -14,12 +14,12 @@ from core.probes.polar.tables import LAS, best_row
 from core.probes.structural.positions import beside_positions
 from core.probes.structural.predict import predicted_tree, project_sentences, view_sentence
 from core.probes.structural.scores import candidates
-from core.probes.trees.data import Tree
-from core.results.export import Result
+from core.probes.trees.result import TrainedResult
 from core.text.trees import spanning_tree
 
 if TYPE_CHECKING:
     from core.probes.structural.predict import SentenceView
+    from core.probes.trees.data import Tree
     from core.runs.store import Value
 
 
@@ -49,20 +49,10 @@ class PolarProbes:
 
 
 @dataclass(frozen=True)
-class PolarResult(Result):
-    """A result whose probes can be applied to sentences.
-
-    Attributes:
-        probes: Trained probes by model reference.
-        test: The test sentences, in the order of `PolarProbes.uuas`.
-        parsed: Whether their trees are a parser's.
-        pipeline: The parser for typed sentences.
-    """
+class PolarResult(TrainedResult):
+    """A result with its trained polar probes by model reference."""
 
     probes: Mapping[str, PolarProbes] = field(default_factory=dict)
-    test: tuple[Tree, ...] = ()
-    parsed: bool = False
-    pipeline: str = "box"
 
     def best_layer(self, model: str, metric: str = LAS) -> int:
         """The layer at which a model scores highest on the development sentences."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import options
-from core.options import Spec
 from core.probes.trees.spec import (
+    SHARED,
     ProbeSpec,
+    SameTrees,
+    dev_option,
     draws_option,
     epochs_option,
     heads_option,
     models_option,
     pipeline_option,
     rank_option,
+    scored_option,
     seed_option,
     seeds_option,
     train_option,
@@ -22,7 +25,7 @@ from core.probes.trees.spec import (
 
 
 @dataclass(frozen=True)
-class PolarSpec(Spec):
+class PolarSpec(SameTrees):
     """One study: polar probes of several models, layer by layer."""
 
     models: tuple[str, ...] = models_option()
@@ -39,15 +42,8 @@ class PolarSpec(Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
     train: str = train_option()
-    dev: str = options.corpus(
-        "",
-        label="Development text",
-        help="Sentences that choose layers and decide when training stops.",
-        shown=False,
-    )
-    test: str = options.corpus(
-        "", label="Test text", help="Sentences on which the probes are scored.", shown=False
-    )
+    dev: str = dev_option()
+    test: str = scored_option()
     heads: str = heads_option()
     pipeline: str = pipeline_option()
     layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
@@ -66,22 +62,9 @@ class PolarSpec(Spec):
     draws: int = draws_option()
     seed: int = seed_option()
 
-    def check(self) -> None:
-        object.__setattr__(
-            self, "layers", self.as_probes.layers
-        )  # the probes' own rules on splits and layers
+    shared = (*SHARED, "rank", "seeds", "controls", "epochs", "draws")
 
     @property
     def as_probes(self) -> ProbeSpec:
         """The study of distance probes on the same models, text, trees and split."""
-        shared = (
-            *("models", "rank", "corpus", "genres", "sentences", "train", "dev", "test", "heads"),
-            *("pipeline", "layers", "seeds", "controls", "untrained", "sinks", "epochs", "draws"),
-            "seed",
-        )
-        return ProbeSpec(**{name: getattr(self, name) for name in shared}, probes=("distance",))
-
-    @property
-    def probed(self) -> tuple[str, ...]:
-        """The models listed, with the first one untrained where asked for and not listed."""
-        return self.as_probes.probed
+        return replace(super().as_probes, probes=("distance",))

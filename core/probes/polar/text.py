@@ -10,6 +10,7 @@ from core.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
 from core.probes.structural.bands import TWO_DRAWS
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
+from core.probes.trees.spec import which_layers
 from core.probes.trees.statements import BEST, SIMILAR, TIED
 from core.probes.trees.tables import CHAIN
 from core.probes.trees.text import MOST_NAMED, NOTHING, baseline_name, best_in_words, compared_with
@@ -105,17 +106,12 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> s
         treebank: Its sentences.
         coded: Models whose vectors have a position code appended.
     """
-    counts = {part: len(rows) for part, rows in treebank.parts.items()}
-    split = "as given" if spec.train else "80/10/10 by a hash of the sentence"
-    source = f"predicted by the parser {spec.pipeline}" if treebank.parsed else "from the treebank"
-    layers = f"layers {', '.join(map(str, spec.layers))}" if spec.layers else "every layer"
     parts = [
-        f"Polar probes (Diego-Simón et al. 2024) of rank {spec.rank} were trained on {layers} of "
-        f"{', '.join(spec.probed)}. A word's vector is the mean of its subwords' vectors.",
-        f"Labelled dependency trees were {source} ({treebank.corpus.ref}; {counts['train']:,} "
-        f"training, {counts['dev']:,} development and {counts['test']:,} test sentences, split "
-        f"{split}; the same for all models). Subtypes of labels, punctuation and edges to it were "
-        "left out.",
+        f"Polar probes (Diego-Simón et al. 2024) of rank {spec.rank} were trained on "
+        f"{which_layers(spec.layers)} of {', '.join(spec.probed)}. A word's vector is the "
+        "mean of its subwords' vectors.",
+        treebank.in_words("Labelled dependency trees", spec.as_probes),
+        "Subtypes of labels, punctuation and edges to it were left out.",
         "The loss is that of the structural probe (Hewitt & Manning 2019) plus "
         f"{text_of(spec.weight, 'amount')} times the mean squared error, over pairs of a batch's "
         "edges, of the cosine of their directions after the map, which is to be 1 for edges of one "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.probes.removal.statements import COST, metric_and_model
 from core.probes.removal.tables import ACCURACY, LOSS, UAS
+from core.probes.trees.spec import which_layers
 from core.probes.trees.statements import SIMILAR
 from core.results.names import listed, short_name
 from core.results.statements import TWO_LINES, Statement, leading
@@ -65,7 +66,7 @@ def make_methods(spec: RemovalSpec, treebank: Treebank, heads: dict[str, str]) -
         treebank: Its sentences.
         heads: The head of each model that was scored.
     """
-    layers = f"layers {', '.join(map(str, spec.layers))}" if spec.layers else "every layer"
+    layers = which_layers(spec.layers)
     counts = {part: len(rows) for part, rows in treebank.parts.items()}
     return " ".join(
         [

@@ -120,6 +120,16 @@ class Treebank:
         """The words of each sentence."""
         return self.corpus.words
 
+    def in_words(self, trees: str, spec: ProbeSpec) -> str:
+        """Say where a study's trees, as it calls them, come from, for a methods paragraph."""
+        source = f"predicted by the parser {spec.pipeline}" if self.parsed else "from the treebank"
+        train, dev, test = (len(self.parts[part]) for part in ("train", "dev", "test"))
+        split = "as given" if spec.given_splits else "80/10/10 by a hash of the sentence"
+        return (
+            f"{trees} were {source} ({self.corpus.ref}; {train:,} training, {dev:,} development "
+            f"and {test:,} test sentences, split {split}; the same for all models)."
+        )
+
 
 @pure("probes.treebank")
 def read_treebank(

@@ -49,20 +49,25 @@ class ModelProbes:
 
 
 @dataclass(frozen=True)
-class ProbeResult(Result):
+class TrainedResult(Result):
     """A result whose probes can be applied to sentences.
 
     Attributes:
-        probes: Trained probes by model reference.
-        test: The test sentences, in the order of `ModelProbes.uuas` and `.heads`.
+        test: The test sentences, in the order of the probes' `uuas`.
         parsed: Whether their trees are a parser's.
         pipeline: The parser for typed sentences.
     """
 
-    probes: Mapping[str, ModelProbes] = field(default_factory=dict)
     test: tuple[Tree, ...] = ()
     parsed: bool = False
     pipeline: str = "box"
+
+
+@dataclass(frozen=True)
+class ProbeResult(TrainedResult):
+    """A result with its trained structural probes by model reference."""
+
+    probes: Mapping[str, ModelProbes] = field(default_factory=dict)
 
     def best_layer(self, model: str, metric: str = "uuas") -> int:
         """The layer at which a model scores highest on the development sentences."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from core import options
 from core.errors import SpecError
@@ -21,6 +22,11 @@ HEADS = {
 }
 WINDOW_REACH = (
     1  # words on either side: a wider window gives a linear probe more to overfit than to read
+)
+# options of every study of other probes on the same models, text, trees and split
+SHARED = (
+    *("models", "corpus", "genres", "sentences", "train", "dev", "test", "heads", "pipeline"),
+    *("layers", "untrained", "sinks", "seed"),
 )
 POSITIONS = {
     "auto": "for models without positions in their vectors, such as those with rotary positions",
@@ -125,6 +131,25 @@ def train_option() -> str:
     return train
 
 
+def dev_option() -> str:
+    """Return the option `dev`, the same in every study of trees."""
+    dev: str = options.corpus(
+        "",
+        label="Development text",
+        help="Sentences that choose layers and decide when training stops.",
+        shown=False,
+    )
+    return dev
+
+
+def scored_option(scored: str = "probes") -> str:
+    """Return the option `test`, the same in every study of probes but for what it scores."""
+    test: str = options.corpus(
+        "", label="Test text", help=f"Sentences on which the {scored} are scored.", shown=False
+    )
+    return test
+
+
 def untrained_option() -> bool:
     """Return the option `untrained`, the same in every study of probes."""
     untrained: bool = options.flag(
@@ -167,15 +192,8 @@ class ProbeSpec(Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
     train: str = train_option()
-    dev: str = options.corpus(
-        "",
-        label="Development text",
-        help="Sentences that choose layers and decide when training stops.",
-        shown=False,
-    )
-    test: str = options.corpus(
-        "", label="Test text", help="Sentences on which the probes are scored.", shown=False
-    )
+    dev: str = dev_option()
+    test: str = scored_option()
     heads: str = heads_option()
     pipeline: str = pipeline_option()
     probes: tuple[str, ...] = options.choices(
@@ -224,3 +242,27 @@ class ProbeSpec(Spec):
         if not self.untrained or any(parse_ref(ref).random for ref in self.models):
             return self.models
         return (*self.models, f"random:{self.models[0]}")
+
+
+class SameTrees(Spec):
+    """Options of a study of other probes, with the rules of `ProbeSpec` on splits and layers."""
+
+    shared: ClassVar[tuple[str, ...]] = SHARED
+
+    def check(self) -> None:
+        object.__setattr__(self, "layers", self.as_probes.layers)
+
+    @property
+    def as_probes(self) -> ProbeSpec:
+        """The structural-probe study of the same models, text, trees and split."""
+        return ProbeSpec(**{name: getattr(self, name) for name in self.shared})
+
+    @property
+    def probed(self) -> tuple[str, ...]:
+        """The models listed, with the first one untrained where asked for and not listed."""
+        return self.as_probes.probed
+
+
+def which_layers(layers: Sequence[int]) -> str:
+    """Say which layers a study reads, for a methods paragraph; no layers are every layer."""
+    return f"layers {', '.join(map(str, layers))}" if layers else "every layer"

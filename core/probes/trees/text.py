@@ -12,6 +12,7 @@ from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.probes.structural.scores import LONGEST, SHORTEST
 from core.probes.trees.comparisons import EMBEDDINGS
+from core.probes.trees.spec import which_layers
 from core.probes.trees.statements import (
     BELOW,
     BEST,
@@ -198,17 +199,12 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         treebank: Its sentences.
         coded: Models whose vectors have a position code appended.
     """
-    counts = {part: len(rows) for part, rows in treebank.parts.items()}
-    split = "as given" if spec.given_splits else "80/10/10 by a hash of the sentence"
-    source = f"predicted by the parser {spec.pipeline}" if treebank.parsed else "from the treebank"
-    layers = f"layers {', '.join(map(str, spec.layers))}" if spec.layers else "every layer"
     parts = [
         f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for "
-        f"{' and '.join(spec.probes)} were trained on {layers} of {', '.join(spec.probed)}. "
+        f"{' and '.join(spec.probes)} were trained on {which_layers(spec.layers)} of "
+        f"{', '.join(spec.probed)}. "
         "A word's vector is the mean of its subwords' vectors.",
-        f"Dependency trees were {source} ({treebank.corpus.ref}; {counts['train']:,} training, "
-        f"{counts['dev']:,} development and {counts['test']:,} test sentences, split {split}; the "
-        "same for all models).",
+        treebank.in_words("Dependency trees", spec),
         "The loss is the absolute error of squared distances divided by squared sentence length "
         "(for depth probes, of squared norms divided by length), averaged over sentences. Probes "
         f"were trained with Adam at a learning rate of {LEARNING_RATE:g} on batches of {BATCH} "
