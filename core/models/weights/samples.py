@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
@@ -19,16 +20,21 @@ from core.models.weights.tensors import Checkpoint
 from core.runs.store import Value
 from core.runs.tasks import pure
 
-SHARE = 0.005  # of the bytes of the weights, without the header
+SHARE = 0.005  # of the numbers of the layers
 MATRICES = 16  # that are sampled, the same ones of every checkpoint
 MOST = 4_096  # numbers of one matrix
+# A matrix of a layer from its stack's name on, or of the embeddings: checkpoints with and without a
+# head, or with another prefix ("bert.", "model."), have the same.
+IN_LAYER = re.compile(r"(?:^|\.)((?:(?:encoder|decoder)\.)?\w+\.\d+\..+)$")
+EMBEDDED = re.compile(r"(?:^|\.)((?:embed\w*|wte|wpe|shared)\..+)$")
 
 
 def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " number"]], float]:
     """Read consecutive numbers from the middle of a few matrices.
 
-    The matrices are chosen by their names alone, so that checkpoints of one run are read at the
-    same places.
+    Those of the embeddings, which move first, and some of the layers', chosen by their names alone,
+    so that checkpoints of one run are read at the same places, whatever their heads. A model
+    without numbered layers is read anywhere.
 
     Returns:
         The numbers by matrix, and the share of the weights' bytes that was read, headers included.
@@ -56,14 +62,31 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
         raise ModelError(
             f"{checkpoint.ref} has no matrices that could be compared: choose another."
         )
-    chosen = sorted(entries, key=lambda name: hashlib.sha256(name.encode()).digest())[:MATRICES]
-    whole = sum(_bytes_of(entry) for entry in stored.values())
+    layers = _named(IN_LAYER, entries)
+    embedded = _named(EMBEDDED, entries) if layers else {}
+    entries = embedded | (layers or entries)
+    chosen = sorted(entries, key=lambda name: (name not in embedded, _random(name)))[:MATRICES]
+    numbers = sum(prod(entry.shape) for entry in (layers or entries).values())
+    most = round(SHARE * numbers / len(chosen))
     sample, read = {}, _header_bytes(stored)
     for name in chosen:
-        part = _middle(entries[name], SHARE * whole / len(chosen))
+        part = _middle(entries[name], most)
         sample[name] = part.astype(np.float64)
         read += len(part) * BYTES_PER_NUMBER[entries[name].dtype]
-    return sample, read / (whole or 1)
+    return sample, read / (sum(_bytes_of(entry) for entry in stored.values()) or 1)
+
+
+def _named(
+    pattern: re.Pattern[str], entries: Mapping[str, Entry | PickledTensor]
+) -> dict[str, Entry | PickledTensor]:
+    """Keep the matrices whose names match, by the part that does."""
+    found = ((pattern.search(name), entry) for name, entry in entries.items())
+    return {match[1]: entry for match, entry in found if match}
+
+
+def _random(name: str) -> bytes:
+    """Draw where a matrix stands among those to be chosen, from its name."""
+    return hashlib.sha256(name.encode()).digest()
 
 
 def _bytes_of(entry: Entry | PickledTensor) -> int:
@@ -73,10 +96,10 @@ def _bytes_of(entry: Entry | PickledTensor) -> int:
     return prod(entry.shape) * BYTES_PER_NUMBER[entry.dtype] if entry.dtype in NUMBERS else 0
 
 
-def _middle(entry: Entry | PickledTensor, most: float) -> Float[ndarray, " number"]:
-    """Read numbers in the middle of a matrix, of at most so many bytes."""
+def _middle(entry: Entry | PickledTensor, most: int) -> Float[ndarray, " number"]:
+    """Read at most so many numbers in the middle of a matrix."""
     width = BYTES_PER_NUMBER[entry.dtype]
-    count = min(prod(entry.shape), MOST, max(2, int(most) // width))
+    count = min(prod(entry.shape), MOST, max(2, most))
     first = (prod(entry.shape) - count) // 2
     if isinstance(entry, PickledTensor):
         return entry.read_part(first, count)
@@ -105,7 +128,7 @@ def identify_weights(ref: str) -> str:
     return identify(ref)
 
 
-@pure("weights.sample")
+@pure("weights.sample", version=2)
 def sample_weights(ref: str, identity: str) -> Value:
     """Read a sample of a checkpoint's weights.
 
@@ -135,7 +158,7 @@ def sample_of(value: Value) -> dict[str, Float[ndarray, " number"]]:
     return dict(zip(value["names"], parts, strict=True))
 
 
-@pure("weights.look")
+@pure("weights.look", version=2)
 def look_at(ref: str) -> Value:
     """Sample a checkpoint's weights, or say why that is not possible: `reason`.
 

@@ -3,20 +3,24 @@ reason."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError
 from core.models.files.pickled import PickledTensor
+from core.models.weights.audit import INCOMPLETE, audit_seeds
 from core.models.weights.samples import read_sample
 from core.models.weights.sources import open_model
 from tests.core import quantised
 from tests.core.tiny_models import save_tiny
+
+KEPT = re.compile(r"\.\d+\.|embed|wte|wpe|shared")
 
 
 @pytest.mark.parametrize("name", ["nf4", "gguf"])
@@ -53,6 +57,27 @@ def test_pickled_weights_give_the_sample_that_safetensors_give(
     assert list(sample) == list(plain)
     assert all(np.array_equal(sample[name], plain[name]) for name in plain)
     assert 0 < share <= read
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2", "t5"])
+def test_heads_prefixes_and_number_types_do_not_change_what_is_sampled(
+    tmp_path: Path, kind: str
+) -> None:
+    """A base with its language-model head, and a fine-tune in half precision with a classifier."""
+    base = save_tiny(tmp_path / "base", kind)
+    tensors = load_file(base / "model.safetensors")
+    layers = {name: tensor for name, tensor in tensors.items() if KEPT.search(name)}
+    tuned = tmp_path / "tuned"
+    shutil.copytree(base, tuned)
+    renamed = {f"model.{name}": part.half() for name, part in layers.items()}
+    save_file(renamed | {"classifier.weight": torch.ones(50, 40)}, tuned / "model.safetensors")
+    whole, part = (read_sample(open_model(f"path:{at}", ""))[0] for at in (base, tuned))
+    assert list(part) == list(whole)
+    for name, numbers in whole.items():
+        assert numbers.shape == part[name].shape
+        np.testing.assert_allclose(numbers, part[name], atol=1e-3)
+    verdicts = audit_seeds({"base": whole, "tuned": part}).verdicts
+    assert INCOMPLETE not in {each.fault for each in verdicts.values()}
 
 
 def test_a_part_of_a_pickled_matrix_is_that_of_the_whole() -> None:
