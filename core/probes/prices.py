@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from core.errors import ModelError
 from core.models import costs, parse_ref
+from core.models.loading.language_models import predicts
+from core.models.loading.reading import LOGITS, WHOLE
 from core.models.sizes import Size
-from core.probes.minimal_pairs.heads import head_of
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import AT_HAND
 from core.probes.trees.spec import WINDOW_REACH
@@ -36,7 +36,7 @@ FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
-LENGTHS = 6.0  # different lengths of the sentences of one kind, each a batch
+LENGTHS = 2.0  # different lengths of the sentences of one kind, each a batch
 SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
 BESIDE = 4.0  # as many bytes for layers beside a window: twice as wide, in single precision
 HALF = 2.0  # bytes per number of the vectors that probes read
@@ -113,13 +113,14 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     refs = spec.refs
     sizes = costs.sizes_of(refs)
     sentences = 2 * spec.pairs * len(spec.kinds)
-    passes = SHORT * (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
     tasks = [costs.STARTING]
     tasks += [
-        len(spec.kinds) * costs.passes(size, sentences / len(spec.kinds), passes, LENGTHS)
+        len(spec.kinds) * costs.passes(size, sentences / len(spec.kinds), _scored(size), LENGTHS)
         for size in sizes.values()
     ]
     memory = costs.resident(sizes, 0.0)
+    if any(costs.SINGLE * size.parameters > WHOLE for size in sizes.values()):
+        memory += LOGITS * costs.SINGLE
     if spec.probes:
         words = costs.WORDS * costs.sentences_of(spec)
         memory = max(memory, _trained(sizes.values(), (), words))
@@ -140,14 +141,13 @@ def removal_price(spec: RemovalSpec) -> Price:
     sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
     words, conditions = costs.WORDS * sentences, 2 + 2 * spec.randoms
     tasks = [costs.STARTING, PARSING * sentences]
-    passes = SHORT * (PAIR_TOKENS - 2) * PAIR_TOKENS / costs.SUBWORDS
-    for ref, size in sizes.items():
+    for size in sizes.values():
         states = len(spec.layers) or size.layers + 1
         bank = _bank(probes, "distance", min(spec.rank, size.d_model), size.d_model, words)
         scored = costs.passing(size, spec.scored, 1.0)
-        if _is_language_model(ref):
+        if predicts(size.architecture) or not size.architecture:
             scored *= costs.SUBWORDS
-            scored += costs.passing(size, 2 * spec.pairs * len(spec.kinds), passes)
+            scored += costs.passing(size, 2 * spec.pairs * len(spec.kinds), _scored(size))
         at_layer = [2 * costs.vectors(size, sentences), bank, conditions * scored]
         tasks += [*at_layer, 2 * costs.opening(size)] * states
     memory = max(
@@ -156,12 +156,11 @@ def removal_price(spec: RemovalSpec) -> Price:
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
 
 
-def _is_language_model(ref: str) -> bool:
-    """Whether a model is scored token by token; if it cannot be read, the price is the higher."""
-    try:
-        return head_of(ref) is not None
-    except ModelError:
-        return True
+def _scored(size: Size) -> float:
+    """Count the passes that score a sentence of a minimal pair, as passes over one of the demo: one
+    for each token that is masked, one in all for a causal model."""
+    once = SHORT * PAIR_TOKENS / costs.SUBWORDS
+    return once if predicts(size.architecture) == "causal" else once * (PAIR_TOKENS - 2)
 
 
 def _arcs(spec: ProbeSpec, width: int, words: float, sentences: float) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.models import costs
+from core.models.loading.language_models import predicts
 from core.models.loading.task_models import kind_of
 from core.models.patterns import matching_refs
 from core.models.sizes import Size
@@ -171,13 +172,14 @@ def divergence_price(spec: DivergenceSpec) -> Price:
     """Estimate the price of comparing predictions: a pass a word, and the vocabulary's matrix."""
     refs = tuple(ref for text in (*spec.compare, *spec.others) for ref in matching_refs(text))
     sizes, sentences = costs.sizes_of((spec.base, *refs)), costs.sentences_of(spec)
-    passes = costs.WORDS if spec.masking == "masked" else 1.0
     tokens = costs.SUBWORDS * sentences
     tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
     items = min(spec.words, costs.WORDS * sentences)
     for ref in refs:
         for size in (sizes[name] for name in (spec.base, ref) if name in sizes):
             predicted = VOCABULARY * (size.d_model * costs.PASSING * 2 + PREDICTED)
+            causal = predicts(size.architecture) == "causal"
+            passes = 1.0 if causal or spec.masking != "masked" else costs.WORDS
             tasks.append(
                 costs.passes(size, sentences, passes)
                 + tokens * predicted

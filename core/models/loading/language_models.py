@@ -28,6 +28,22 @@ CAUSAL = ("ForCausalLM", "LMHeadModel")
 ROUNDING = 1e-3  # of the largest logit: what another order of additions may change
 
 
+def predicts(architecture: str) -> Kind | None:
+    """Tell what a class of transformers predicts: masked or following tokens; None for neither."""
+    if architecture.endswith(MASKED):
+        return "masked"
+    return "causal" if architecture.endswith(CAUSAL) else None
+
+
+def head_of(ref: str) -> Kind | None:
+    """Tell whether a checkpoint kept a language-model head, and of which kind; None without one.
+
+    Raises:
+        ModelError: If the model cannot be found.
+    """
+    return predicts(describe(ref).architecture)
+
+
 @pure("models.prediction_kind")
 def prediction_kind(ref: str) -> Kind:
     """Tell from its configuration whether a model predicts masked or following tokens.
@@ -36,10 +52,9 @@ def prediction_kind(ref: str) -> Kind:
         ModelError: If the model cannot be found, has no language-model head, or does not say.
     """
     info = describe(ref)
-    if info.family == "encoder" and info.architecture.endswith(MASKED):
-        return "masked"
-    if info.family == "decoder" and info.architecture.endswith(CAUSAL):
-        return "causal"
+    kind = predicts(info.architecture)
+    if kind is not None and info.family == {"masked": "encoder", "causal": "decoder"}[kind]:
+        return kind
     if info.architecture == UNNAMED:
         raise ModelError(
             f"{ref} does not say whether it predicts words, as its config.json names no class: "

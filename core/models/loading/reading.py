@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 WHOLE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
 HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
+LOGITS = 2**27  # numbers of logits held at once, of a model that is read layer by layer
 PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
 
 

@@ -80,8 +80,7 @@ def _named(
     pattern: re.Pattern[str], entries: Mapping[str, Entry | PickledTensor]
 ) -> dict[str, Entry | PickledTensor]:
     """Keep the matrices whose names match, by the part that does."""
-    found = ((pattern.search(name), entry) for name, entry in entries.items())
-    return {match[1]: entry for match, entry in found if match}
+    return {match[1]: entry for name, entry in entries.items() if (match := pattern.search(name))}
 
 
 def _random(name: str) -> bytes:

@@ -7,9 +7,9 @@ import numpy as np
 from core.errors import ModelError
 from core.models import load_tokenizer
 from core.models.identity import as_identified
+from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.probes.minimal_pairs.bigrams import Bigrams
-from core.probes.minimal_pairs.heads import Kind, head_of
 from core.probes.minimal_pairs.templates import Pair, make_pairs
 from core.runs.store import Value
 from core.runs.tasks import pure

@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.models.loading.language_models import Kind
 from core.models.loading.layers import body_of
 from core.models.loading.model import LoadedModel
-from core.probes.minimal_pairs.heads import Kind
+from core.models.loading.reading import LOGITS
 from core.runs.tasks import tick
 from core.vectors.forward import Subwords, cut_sentences, pass_budget
-
-LOGITS = 2**27  # numbers that are held at once, of a model that is read layer by layer
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import numpy as np
 
 from core.errors import ModelError
 from core.models.identity import as_identified
+from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.models.loading.task_models import describe_head, load_task
 from core.probes.erasure.subspace import Eraser, fit_eraser, measure_states, random_readout
-from core.probes.minimal_pairs.heads import Kind, head_of
 from core.probes.minimal_pairs.templates import make_pairs
 from core.probes.trees.data import Tree, Trees
 from core.probes.trees.tasks import Regime, read_vectors, train_probes

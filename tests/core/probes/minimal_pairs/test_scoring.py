@@ -11,9 +11,9 @@ import torch
 
 from core.errors import ModelError
 from core.models.loading import reading
+from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.probes.minimal_pairs import scoring
-from core.probes.minimal_pairs.heads import Kind, head_of
 from core.probes.minimal_pairs.scoring import masked_predictions, score_sentences
 from core.vectors.forward import cut_sentences
 from tests.core.tiny_models import SENTENCES, save_tiny
