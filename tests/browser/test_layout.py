@@ -203,8 +203,9 @@ def test_the_form_folds_though_it_was_opened_and_its_button_pressed_before_the_s
 ) -> None:
     open_study(page, app_url, "rsa")
     line(page).evaluate(
-        """node => {
-            node.click();
+        """async node => {
+            node.click();  // the browser tells of it after this task: a hand is slower than that
+            await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
             [...document.querySelectorAll('button')].find(one => one.innerText.trim().endsWith('Run')).click();
         }"""
     )

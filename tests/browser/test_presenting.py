@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, FloatRect, Page, expect
 
 from tests.browser.screenshots import views
 from ui.frame.shell import PAGES
@@ -22,6 +22,7 @@ VIEWS = [
 ]
 LOWEST, NARROWEST = 120, 200  # pixels of a figure that a hall can see
 MOST_SECONDS = 240
+LOOKS, PAUSE = 50, 200  # at figures that arrive one after another; milliseconds between two
 WAITING = {"Rank"}  # views that compute when they are asked to, and say what
 
 
@@ -47,7 +48,7 @@ def test_every_view_shows_its_chart_in_presentation(
         expect(hall.get_by_test_id("stApp")).to_have_attribute(
             "data-test-script-state", "notRunning"
         )
-        boxes = [box for chart in shown.all() if (box := chart.bounding_box())]
+        boxes = _boxes(hall)
         assert max(box["height"] for box in boxes) >= LOWEST  # beside a strip of legend
         assert min(box["width"] for box in boxes) >= NARROWEST
         assert hall.locator(CHART).count() == len(boxes)  # none is hidden
@@ -55,3 +56,15 @@ def test_every_view_shows_its_chart_in_presentation(
         assert hall.get_by_test_id(name).filter(visible=True).count() == 0, name
     assert hall.locator(TABLE_TITLE).filter(visible=True).count() == 0
     assert hall.get_by_role("button", name="Figure", exact=True).count() == 0
+
+
+def _boxes(tab: Page) -> list[FloatRect]:
+    """Places of the figures that are shown, once all that are there are."""
+    charts = tab.locator(CHART)
+    for _ in range(LOOKS):
+        shown = charts.filter(visible=True).all()
+        boxes = [box for chart in shown if (box := chart.bounding_box())]
+        if len(boxes) == charts.count():
+            break
+        tab.wait_for_timeout(PAUSE)
+    return boxes
