@@ -12,6 +12,7 @@ from core.models.references import PATTERN
 from core.models.sizes import Size
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
+from core.weights.activations import SENTENCES
 from core.weights.clusters.members import EVERY, find_members
 from core.weights.intruders.scales import SCALES
 from core.weights.vectors.directions import SMALL
@@ -57,6 +58,10 @@ def weights_price(spec: WeightsSpec) -> Price:
         tasks += [costs.OPENING + once] * (2 if spec.of != "delta" else 1)
     numbers = sum(KEPT * 6 * size.layers for size in here)
     memory = _largest(here) + numbers * costs.SINGLE
+    if spec.reads_states:
+        run = [*here, *([sizes[spec.base]] if spec.base in sizes else [])]
+        tasks += [costs.STARTING, *(costs.vectors(size, SENTENCES) for size in run)]
+        memory = max(memory, costs.resident(sizes, SENTENCES))
     listed = (
         sizes[spec.base].parameters * costs.SINGLE / 1e9 * spec.tree if spec.base in sizes else 0.0
     )
@@ -64,7 +69,7 @@ def weights_price(spec: WeightsSpec) -> Price:
         sizes,
         tasks,
         memory,
-        libraries=costs.NUMPY,
+        libraries=costs.TORCH if spec.reads_states else costs.NUMPY,
         store=numbers * costs.SINGLE,
         more_download=listed,
         work=costs.counted(len(here), "fine-tune"),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.errors import PalimpsestError
+from core.weights.activations import EVERY_VECTOR
 from core.weights.clusters.members import read_label_table
 from core.weights.clusters.method_text import MAP
 from core.weights.clusters.spec import UPLOAD, WeightsSpec
 from core.weights.clusters.study import STUDY
 from core.weights.clusters.views import RELATIVE_SIZE, kinds_of
-from core.weights.vectors.registry import VECTORS
 from ui import lessons
 from ui.frame.text import plain
 from ui.frame.uploads import uploader
@@ -42,7 +42,9 @@ MEASURES_HELP = "  \n".join(
         "**Relative size**: norm of the update over the norm of the base's matrix.",
     )
 )
-VECTORS_HELP = "  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in VECTORS.values())
+VECTORS_HELP = "  \n".join(
+    f"*{vector.title}*: {vector.meaning}" for vector in EVERY_VECTOR.values()
+)
 
 
 def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:

@@ -32,7 +32,7 @@ COLUMNS: Mapping[str, str] = {
     "smallest_p": "smallest p-value possible with these labels, that of the highest share any "
     "permutation reaches",
     "vector": "the vector that describes a weight change: projector, spectrum, norms, delta, "
-    "factors or original",
+    "factors or original; where models were run, also activations_top and activations_middle",
     "gauge_safe": "whether the vector is independent of the signs and rotations of its singular "
     "vectors",
     "ari": "adjusted Rand index of clusters and labels",
@@ -122,6 +122,10 @@ COLUMNS: Mapping[str, str] = {
     "delta": "distance of the two models on the unit sphere of changes, sqrt(2 - 2 cosine)",
     "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine)",
     "original": "distance of the two models by averaged left singular vectors, sqrt(2 - 2 cosine)",
+    "activations_top": "distance of the two models by the mean changes of their top layer's hidden "
+    "states, sqrt(2 - 2 cosine)",
+    "activations_middle": "distance of the two models by the mean changes of their middle layer's "
+    "hidden states, sqrt(2 - 2 cosine)",
     # lineage
     "lineage.verdict": "root (of a tree), descends (from its parent), unrelated (to every other "
     "model), identical (same files of weights), unchanged (same attention and feed-forward "

@@ -283,5 +283,11 @@ PAPERS = (
         "Information-Theoretic Probing with Minimum Description Length",
         "EMNLP", arxiv="2003.12298",
     ),
+    Reference(
+        "xu2025", 2025, MISC,
+        ("Xu, Zhiqiu", "Sethi, Amish", "Naik, Mayur", "Lim, Ser-Nam"),
+        "Delta Activations: A Representation for Finetuned Large Language Models",
+        arxiv="2509.04442",
+    ),
 )
 # fmt: on

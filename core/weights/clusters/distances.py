@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, Value, current_store
@@ -47,6 +48,18 @@ def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
     return {"models": list(features), **distances}
 
 
+def select_distances(measured: Value, refs: Sequence[str]) -> dict[str, ndarray]:
+    """Select the distances between some of the models that `measure_distances` compared.
+
+    Args:
+        measured: What it returned.
+        refs: The models, in the order wanted.
+    """
+    places = [measured["models"].index(ref) for ref in refs]
+    rows = np.ix_(places, places)
+    return {vector: np.asarray(measured[vector])[rows] for vector in VECTORS}
+
+
 def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
     """Keep the models whose matrices have the places and shapes of the first one's."""
     first = next(iter(features.values()), None)
@@ -80,7 +93,7 @@ def run_condensed(
     """Run a study's tasks and store what it reads of them; run none if that is stored already.
 
     Args:
-        tasks: With roles ("delta", model) and ("weights", model).
+        tasks: With roles ("delta", model), ("weights", model) and ("states", model).
         rank: See `calc_distances`.
         store, progress, options: As for `core.runs.runner.run`.
     """
@@ -106,7 +119,8 @@ def run_condensed(
     outputs = run(tasks, store=kept, progress=progress, **options)
     values = condense(outputs, rank)
     if not outputs.failures:
-        kept.put_many({key: values[role] for role, key in keys.items() if role[0] != "weights"})
+        made = {key: values[role] for role, key in keys.items() if role[0] == "delta"}
+        kept.put_many({**made, keys[DISTANCES]: values[DISTANCES]})
     return replace(outputs, values=values)
 
 

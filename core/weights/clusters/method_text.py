@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
 from core.results.numbers import text_of
+from core.weights.activations import EVERY_VECTOR, SENTENCES
 from core.weights.clusters.text import WORDS
-from core.weights.vectors.registry import VECTORS
 
 if TYPE_CHECKING:
     from core.weights.clusters.members import Member
@@ -29,6 +29,7 @@ CITATIONS = (
     "terbraak1992",
     "patterson1971",
 )
+STATE_CITATIONS = ("xu2025",)  # where delta activations are computed
 REASON = (
     "Run it to see whether the weight update alone tells what a model was fine-tuned on, and how "
     "many directions the update of each layer needs."
@@ -63,7 +64,7 @@ def make_methods(
         if len(spectra.matrices)
         else "none"
     )
-    vector = VECTORS[spec.vector]
+    vector = EVERY_VECTOR[spec.vector]
     text = [
         f"We compared {len(members)} fine-tunes of {spec.base} by their weight updates (fine-tuned",
         f"minus base) in these matrices of every layer: {families}.",
@@ -73,6 +74,13 @@ def make_methods(
     ]
     if vector.ranked:
         text.append(f"The {spec.rank} leading directions of each matrix were used.")
+    if spec.reads_states:
+        text.append(
+            "Delta activations are the mean over the first "
+            f"{SENTENCES} sentences of the included text of the fine-tune's hidden states minus "
+            "the base's, compared by their cosine: at the last word in decoders, averaged over "
+            "the words of a sentence in other models."
+        )
     if scored.k:
         text.append(
             "For each k we report the share of a model's k nearest neighbours that have its "
@@ -154,6 +162,13 @@ CAVEATS = {
     "Another base has other directions.": (
         "Fine-tunes of another base are left out, or compared with their own base. Then "
         "*Spectrum* and *Norms* can be interpreted; *Projectors*, *Delta* and *Factors* cannot."
+    ),
+    "Delta activations depend on the sentences.": (
+        f"Base and fine-tunes read {SENTENCES} short included sentences, and the mean change of "
+        "their hidden states is compared. Other sentences give other vectors. Fine-tunes of "
+        "another base, or with another tokenizer, cannot be compared in this way: their states "
+        "have other axes, or belong to other tokens. Encoders have no last token that sums up a "
+        "sentence, so their states are averaged over its words."
     ),
 }
 FORMULAS = {

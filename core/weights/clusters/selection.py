@@ -6,12 +6,13 @@ and can be cancelled. They always run, because what a name stands for can change
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import SpecError, TaskError
+from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
+from core.models.identity import content_of
 from core.models.weights.sources import identify_all
 from core.runs.runner import span, tick
 from core.runs.tasks import pure
@@ -28,12 +29,15 @@ class Selection:
         identities: Identity of the weights by reference: a content hash, or the Hub's commit.
         notices: What was left out.
         failures: Reason by fine-tune that could not be identified, or whose base could not.
+        contents: Weights, tokenizer and precision by reference, if the models are to be run; see
+            `core.models.identity.content_of`.
     """
 
     members: tuple[Member, ...]
     identities: Mapping[str, str]
     notices: tuple[str, ...]
     failures: Mapping[str, str]
+    contents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,9 @@ class Labels:
 
 
 @pure("weights.models")
-def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int) -> Selection:
+def find_models(
+    base: str, patterns: tuple[str, ...], own_bases: bool, tree: int, run: bool = False
+) -> Selection:
     """Find the models that references and patterns stand for now.
 
     Args:
@@ -52,6 +58,7 @@ def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int
         patterns: References, or patterns of such.
         own_bases: Whether to keep models of another base, compared with their own.
         tree: How many fine-tunes of the base to take from the Hub's list.
+        run: Whether the models are to be run, for which those of the Hub are downloaded.
 
     Raises:
         SpecError: If nothing is found.
@@ -64,10 +71,15 @@ def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int
         named = find_members(
             base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases
         )
-    with span(0.3, 1.0):
+    with span(0.3, 0.6 if run else 1.0):
         identities, reasons = identify_all(
             ref for member in named.members for ref in (member.base, member.ref)
         )
+    contents: dict[str, str] = {}
+    if run:
+        with span(0.6, 1.0):
+            contents, unread = _read_contents(identities)
+        reasons |= unread
     why = {
         member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members
     }
@@ -75,7 +87,20 @@ def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int
     members = tuple(member for member in named.members if member.ref not in failures)
     if not members:
         raise TaskError(f"No model could be compared. {next(iter(failures.values()))}")
-    return Selection(members, identities, (*lacks, *named.notices), failures)
+    return Selection(members, identities, (*lacks, *named.notices), failures, contents)
+
+
+def _read_contents(refs: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Read the contents of models to be run; return the reason for those that cannot be."""
+    contents: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    for place, ref in enumerate(refs):
+        tick(place / len(refs), ref)
+        try:
+            contents[ref] = content_of(ref)
+        except ModelError as error:
+            reasons[ref] = f"Delta activations run every model. {error}"
+    return contents, reasons
 
 
 @pure("weights.labels")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from core import options
 from core.errors import SpecError
 from core.options import Spec
+from core.weights.activations import EVERY_VECTOR, SENTENCES, STATE_VECTORS
 from core.weights.clusters.members import EVERY, MOST_MODELS
 from core.weights.clusters.tasks import KEPT_RANKS
 from core.weights.vectors import clustering
 from core.weights.vectors import projections as maps
-from core.weights.vectors.registry import VECTORS
 
 BY = {
     "task": "the task that it was fine-tuned for",
@@ -58,10 +58,11 @@ class WeightsSpec(Spec):
     vector: str = options.choice(
         "Vector",
         "projector",
-        lambda: {name: vector.title for name, vector in VECTORS.items()},
+        lambda: {name: vector.title for name, vector in EVERY_VECTOR.items()},
         titled=True,
         said="; {}",
-        help="What is compared of two updates: directions, sizes, or both.",
+        help="What is compared of two updates: directions, sizes, or both; delta activations run "
+        "every model.",
     )
     rank: int = options.whole(
         "Rank",
@@ -131,6 +132,12 @@ class WeightsSpec(Spec):
         False,
         help="Include fine-tunes of other bases, each compared with its own base.",
     )
+    activations: bool = options.flag(
+        "Delta activations",
+        False,
+        help=f"Runs base and fine-tunes on {SENTENCES} included sentences and compares how their "
+        "hidden states changed, too; the other vectors need no forward passes.",
+    )
     seed: int = options.seed("Seed of permutations, sketches and maps.")
 
     def check(self) -> None:
@@ -141,6 +148,17 @@ class WeightsSpec(Spec):
                 f"tree lists the fine-tunes of a Hub model, but the base is {self.base}; choose a "
                 "hub: base."
             )
+        if self.reads_states and self.own_bases:
+            raise SpecError(
+                "Delta activations compare fine-tunes of one base, because hidden states of "
+                "another base have other axes; switch models of another base off, or delta "
+                "activations."
+            )
+
+    @property
+    def reads_states(self) -> bool:
+        """Whether the models are run: delta activations are asked for, or are the chosen vector."""
+        return self.activations or self.vector in STATE_VECTORS
 
     @property
     def label_by(self) -> str:

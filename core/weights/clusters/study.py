@@ -23,10 +23,24 @@ from core.limits import current_limits
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
+from core.runs.store import Value
 from core.study import Study
+from core.text.reading import text_task
+from core.weights.activations import (
+    SENTENCES,
+    TEXT,
+    compare_states,
+    plan_states,
+)
 from core.weights.clusters import PURPOSE, tables, text
 from core.weights.clusters.charts.figures import figures
-from core.weights.clusters.distances import DISTANCES, comparable, condense, run_condensed
+from core.weights.clusters.distances import (
+    DISTANCES,
+    comparable,
+    condense,
+    run_condensed,
+    select_distances,
+)
 from core.weights.clusters.doses import compare_doses
 from core.weights.clusters.members import Member
 from core.weights.clusters.method_text import (
@@ -34,6 +48,7 @@ from core.weights.clusters.method_text import (
     CITATIONS,
     FORMULAS,
     REASON,
+    STATE_CITATIONS,
     make_methods,
 )
 from core.weights.clusters.notice_text import describe_aside, describe_shapes, describe_unchanged
@@ -50,7 +65,7 @@ from core.weights.clusters.views import VIEWS
 from core.weights.prices import weights_price
 from core.weights.vectors import projections as maps
 from core.weights.vectors import ranks as rank_tables
-from core.weights.vectors.registry import VECTORS, Features, relative_size
+from core.weights.vectors.registry import Features, relative_size
 
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
@@ -66,8 +81,11 @@ def prepare(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None) -> list
         Task.of(
             "models", find_models, role="models", fleeting=True,
             base=spec.base, patterns=spec.models, own_bases=spec.own_bases, tree=spec.tree,
+            run=spec.reads_states,
         )
     ]  # fmt: skip
+    if spec.reads_states:
+        tasks.append(text_task(TEXT, (), SENTENCES, texts))
     if spec.labels:
         given = (texts or {}).get(spec.labels)
         table = Task.of(
@@ -128,6 +146,9 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
             for ref, identity in selection.identities.items()
             if ref in compared
         ]
+    if spec.reads_states:
+        contents = {ref: selection.contents[ref] for ref in selection.contents if ref in compared}
+        tasks += plan_states(contents, ready.need("text").words)
     return tasks
 
 
@@ -150,22 +171,20 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     present = [member for member in present if member.ref in features]
     for member in present:
         notices += outputs.values["delta", member.ref]["notices"]
+    by_state: dict[str, np.ndarray] = {}
+    if spec.reads_states:  # every vector then compares the same models
+        kept, by_state, said = compare_states(spec.base, features, outputs)
+        present = [member for member in present if member.ref in kept]
+        features = {ref: features[ref] for ref in kept}
+        notices += said
+    distances = select_distances(outputs.values[DISTANCES], list(features)) | by_state
     labels, aside = _labels(spec, ready, present), _aside(spec, present)
-    distances = {vector: np.asarray(outputs.values[DISTANCES][vector]) for vector in VECTORS}
     scored = tables.score(spec, labels, distances, aside)
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)
     notices += [*scored.notices, *describe_aside([present[place].ref for place in aside])]
     notices += describe_unchanged(features)
-    bases_first = dict.fromkeys(
-        [*(m.base for m in selection.members), *(m.ref for m in selection.members)]
-    )
-    weights = {
-        ref: outputs.values["weights", ref]
-        for ref in bases_first
-        if ("weights", ref) in outputs.values
-    }
-    spectra = rank_tables.build_spectra(features, weights)
+    spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = maps.draw_map(distances[spec.vector], "pca")
     built = {
         "models": tables.build_models(
@@ -200,7 +219,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.sentences, **selection.failures, **outputs.sentences},
         provenance=_provenance(selection, present),
         methods=f"{make_methods(spec, present, scored, spectra)} {spec.settings()}",
-        citations=cite(CITATIONS),
+        citations=cite((*CITATIONS, *STATE_CITATIONS) if spec.reads_states else CITATIONS),
     )
 
 
@@ -255,6 +274,18 @@ def _comparable(
     kept = comparable(features)
     notices += [describe_shapes(ref, next(iter(kept))) for ref in features if ref not in kept]
     return kept, notices
+
+
+def _weights(selection: Selection, outputs: Outputs) -> dict[str, Value]:
+    """Outputs of the tasks of models' own weights, those of bases first."""
+    bases_first = dict.fromkeys(
+        [*(m.base for m in selection.members), *(m.ref for m in selection.members)]
+    )
+    return {
+        ref: outputs.values["weights", ref]
+        for ref in bases_first
+        if ("weights", ref) in outputs.values
+    }
 
 
 def _provenance(selection: Selection, members: Sequence[Member]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import SpecError
+from core.weights.activations import EVERY_VECTOR
 from core.weights.clusters.members import Member
 from core.weights.clusters.notice_text import describe_unlabelled, describe_unscored
 from core.weights.vectors.clustering import chance_information, cluster_models, score_clusters
@@ -20,7 +21,7 @@ from core.weights.vectors.neighbours import (
     calc_neighbour_shares,
     predict_labels,
 )
-from core.weights.vectors.registry import VECTORS, Features, relative_size
+from core.weights.vectors.registry import Features, relative_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +101,7 @@ def score(
             pd.DataFrame(
                 {
                     "vector": vector,
-                    "gauge_safe": VECTORS[vector].gauge_safe,
+                    "gauge_safe": EVERY_VECTOR[vector].gauge_safe,
                     "k": shares.k,
                     "share": shares.share,
                     "chance": shares.chance,

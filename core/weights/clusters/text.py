@@ -12,7 +12,7 @@ from core.results.estimates import Estimate
 from core.results.names import listed, short_name
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.weights.vectors.registry import VECTORS
+from core.weights.activations import EVERY_VECTOR
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def statements_of(
         return state_ranks(spec.of, spec.threshold, ranks)
     rows = [
         row_of(scored.vectors, name, scored.k)
-        for name in dict.fromkeys((spec.vector, NORMS, *VECTORS))
+        for name in dict.fromkeys((spec.vector, NORMS, *scored.vectors["vector"]))
     ]
     stated = [state_share(rows[0]), state_chance(rows[0]), *map(state_share, rows[1:])]
     if stated[0].verdict != TOO_FEW:
@@ -129,7 +129,9 @@ def make_headline(
     """
     if not scored.k:
         return rank_sentence(statements, spec.threshold) or NOTHING
-    vector = title_of(spec.vector) + (f", rank {spec.rank}" if VECTORS[spec.vector].ranked else "")
+    vector = title_of(spec.vector) + (
+        f", rank {spec.rank}" if EVERY_VECTOR[spec.vector].ranked else ""
+    )
     share, expected = statements[:2]
     row, word = row_of(scored.vectors, spec.vector, scored.k), WORDS[spec.label_by]
     size = next(each for each in statements if each.subject == NORMS and each.baseline == CHANCE)
@@ -268,5 +270,5 @@ def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
 
 def title_of(vector: str) -> str:
     """A vector's name inside a sentence."""
-    title = VECTORS[vector].title
+    title = EVERY_VECTOR[vector].title
     return title[0].lower() + title[1:]

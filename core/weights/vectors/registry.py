@@ -164,13 +164,11 @@ def _leading(values: ndarray, rank: int) -> ndarray:
 
 
 def _factor_distances(features: Sequence[Features], rank: int) -> ndarray:
-    return _angle_chords(np.stack([calc_factors(model, rank) for model in features]))
+    return calc_chords(np.stack([calc_factors(model, rank) for model in features]))
 
 
 def _original_distances(features: Sequence[Features], rank: int) -> ndarray:
-    return _angle_chords(
-        np.stack([calc_factors(model, rank, weighted=False) for model in features])
-    )
+    return calc_chords(np.stack([calc_factors(model, rank, weighted=False) for model in features]))
 
 
 def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
@@ -271,8 +269,18 @@ def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
     return relative_change(model.delta_norms**2, model.weight_norms**2)
 
 
-def _angle_chords(vectors: ndarray) -> ndarray:
-    return _chords(vectors @ vectors.T)
+def calc_chords(
+    vectors: Float[ndarray, "model entry"],
+) -> Float[ndarray, "model model"]:
+    """Distances of directions, sqrt(2 - 2 cosine); a zero vector has cosine 0 with all others.
+
+    Example:
+        >>> calc_chords(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])).round(2).tolist()
+        [[0.0, 0.0, 1.41], [0.0, 0.0, 1.41], [1.41, 1.41, 0.0]]
+    """
+    distances = _chords(vectors @ vectors.T)
+    np.fill_diagonal(distances, 0.0)
+    return distances
 
 
 def _chords(inner: ndarray) -> ndarray:

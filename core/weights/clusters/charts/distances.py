@@ -15,6 +15,7 @@ from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.numbers import Tip, label_expr, text_of, told
+from core.weights.activations import STATE_VECTORS
 from core.weights.clusters.charts.marks import (
     group_names,
     legend,
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 TREE = 0.25  # width of the tree, in widths of the heatmap
 # distance of two models that have nothing in common
-ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}
+ENDS = {
+    "projector": 1.0,
+    **dict.fromkeys(("delta", "factors", "original", *STATE_VECTORS), 2**0.5),
+}
 STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
 GAP = 0.006  # between heatmap, strip and tree
 ROOM = 304  # height with which headline, chart and legend fit 720 pixels
