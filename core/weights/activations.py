@@ -183,8 +183,7 @@ def compare_states(
 
 def calc_mean(states: Sequence[Float[ndarray, "layer d_model"]]) -> Float[ndarray, "layer d_model"]:
     """Average states over sentences, in double precision; returns float32."""
-    mean: ndarray = np.mean(np.stack(states), axis=0, dtype=np.float64).astype(np.float32)
-    return mean
+    return np.stack(states).mean(axis=0, dtype=np.float64).astype(np.float32)
 
 
 def summary_of(value: Value) -> Float[ndarray, "layer d_model"]:
@@ -203,7 +202,7 @@ def calc_change(
         >>> calc_change(np.ones((2, 2)), np.array([[1.0, 1.0], [1.0, 3.0]])).tolist()
         [[0.0, 0.0], [0.0, 2.0]]
     """
-    change = model - base
+    change: ndarray = model - base
     rounding = np.linalg.norm(change, axis=1) <= SAME * np.linalg.norm(base, axis=1)
     change[rounding] = 0.0
     return change
