@@ -68,7 +68,11 @@ STATE_VECTORS: dict[str, StateVector] = {
         lambda layers: (layers + 1) // 2,
     ),
 }
-EVERY_VECTOR: Mapping[str, Vector | StateVector] = {**VECTORS, **STATE_VECTORS}
+
+
+def every_vector() -> dict[str, Vector | StateVector]:
+    """List the vectors of weights, which may have been added to, and those of hidden states."""
+    return {**VECTORS, **STATE_VECTORS}
 
 
 @pure("weights.states", guard=as_identified)
@@ -183,7 +187,8 @@ def compare_states(
 
 def calc_mean(states: Sequence[Float[ndarray, "layer d_model"]]) -> Float[ndarray, "layer d_model"]:
     """Average states over sentences, in double precision; returns float32."""
-    return np.stack(states).mean(axis=0, dtype=np.float64).astype(np.float32)
+    mean: ndarray = np.stack(states).mean(axis=0, dtype=np.float64).astype(np.float32)
+    return mean
 
 
 def summary_of(value: Value) -> Float[ndarray, "layer d_model"]:

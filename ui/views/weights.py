@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.weights.activations import EVERY_VECTOR
+from core.weights.activations import every_vector
 from core.weights.clusters.members import read_label_table
 from core.weights.clusters.method_text import MAP
 from core.weights.clusters.spec import UPLOAD, WeightsSpec
@@ -43,7 +43,7 @@ MEASURES_HELP = "  \n".join(
     )
 )
 VECTORS_HELP = "  \n".join(
-    f"*{vector.title}*: {vector.meaning}" for vector in EVERY_VECTOR.values()
+    f"*{vector.title}*: {vector.meaning}" for vector in every_vector().values()
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
 from core.results.numbers import text_of
-from core.weights.activations import EVERY_VECTOR, SENTENCES
+from core.weights.activations import SENTENCES, every_vector
 from core.weights.clusters.text import WORDS
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def make_methods(
         if len(spectra.matrices)
         else "none"
     )
-    vector = EVERY_VECTOR[spec.vector]
+    vector = every_vector()[spec.vector]
     text = [
         f"We compared {len(members)} fine-tunes of {spec.base} by their weight updates (fine-tuned",
         f"minus base) in these matrices of every layer: {families}.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core import options
 from core.errors import SpecError
 from core.options import Spec
-from core.weights.activations import EVERY_VECTOR, SENTENCES, STATE_VECTORS
+from core.weights.activations import SENTENCES, STATE_VECTORS, every_vector
 from core.weights.clusters.members import EVERY, MOST_MODELS
 from core.weights.clusters.tasks import KEPT_RANKS
 from core.weights.vectors import clustering
@@ -58,7 +58,7 @@ class WeightsSpec(Spec):
     vector: str = options.choice(
         "Vector",
         "projector",
-        lambda: {name: vector.title for name, vector in EVERY_VECTOR.items()},
+        lambda: {name: vector.title for name, vector in every_vector().items()},
         titled=True,
         said="; {}",
         help="What is compared of two updates: directions, sizes, or both; delta activations run "

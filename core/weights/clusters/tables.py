@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import SpecError
-from core.weights.activations import EVERY_VECTOR
+from core.weights.activations import every_vector
 from core.weights.clusters.members import Member
 from core.weights.clusters.notice_text import describe_unlabelled, describe_unscored
 from core.weights.vectors.clustering import chance_information, cluster_models, score_clusters
@@ -101,7 +101,7 @@ def score(
             pd.DataFrame(
                 {
                     "vector": vector,
-                    "gauge_safe": EVERY_VECTOR[vector].gauge_safe,
+                    "gauge_safe": every_vector()[vector].gauge_safe,
                     "k": shares.k,
                     "share": shares.share,
                     "chance": shares.chance,

@@ -12,7 +12,7 @@ from core.results.estimates import Estimate
 from core.results.names import listed, short_name
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.weights.activations import EVERY_VECTOR
+from core.weights.activations import every_vector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ def make_headline(
     if not scored.k:
         return rank_sentence(statements, spec.threshold) or NOTHING
     vector = title_of(spec.vector) + (
-        f", rank {spec.rank}" if EVERY_VECTOR[spec.vector].ranked else ""
+        f", rank {spec.rank}" if every_vector()[spec.vector].ranked else ""
     )
     share, expected = statements[:2]
     row, word = row_of(scored.vectors, spec.vector, scored.k), WORDS[spec.label_by]
@@ -270,5 +270,5 @@ def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
 
 def title_of(vector: str) -> str:
     """A vector's name inside a sentence."""
-    title = EVERY_VECTOR[vector].title
+    title = every_vector()[vector].title
     return title[0].lower() + title[1:]

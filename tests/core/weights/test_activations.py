@@ -16,12 +16,12 @@ from core.models.loading import memory
 from core.runs.runner import Outputs
 from core.weights import activations
 from core.weights.activations import (
-    EVERY_VECTOR,
     SAME,
     STATE_VECTORS,
     STATES,
     calc_change,
     compare_states,
+    every_vector,
     measure_activations,
     measure_states,
     plan_states,
@@ -210,7 +210,7 @@ def test_the_option_is_off_and_the_vector_switches_it_on() -> None:
     assert not WeightsSpec().reads_states
     assert WeightsSpec(activations=True).reads_states
     assert WeightsSpec(vector=TOP).reads_states
-    assert list(EVERY_VECTOR) == [*VECTORS, TOP, MIDDLE]
+    assert list(every_vector()) == [*VECTORS, TOP, MIDDLE]
     for asked in ({"activations": True}, {"vector": MIDDLE}):
         with pytest.raises(SpecError, match="fine-tunes of one base"):
             WeightsSpec(own_bases=True, **asked)  # type: ignore[arg-type]

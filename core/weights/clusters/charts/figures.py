@@ -26,7 +26,7 @@ from core.results.drawing.maps import (
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.numbers import Tip, label_expr, text_of, told
-from core.weights.activations import EVERY_VECTOR
+from core.weights.activations import every_vector
 from core.weights.clusters.charts import ranks as rank_charts
 from core.weights.clusters.charts.distances import distances_chart
 from core.weights.clusters.charts.marks import (
@@ -188,7 +188,7 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table = result.tables["vectors"]
     if table.empty:
         raise SpecError("No neighbours were scored: at least three models need labels.")
-    names = {name: EVERY_VECTOR[name].title for name in dict.fromkeys(table["vector"])}
+    names = {name: every_vector()[name].title for name in dict.fromkeys(table["vector"])}
     rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
     chosen = rows[rows["vector"] == result.spec["vector"]]
     ends = [

@@ -15,7 +15,7 @@ from core.results.drawing.context import Context
 from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS, columns_for
 from core.results.drawing.style import legend as shared_legend
 from core.results.names import short_names
-from core.weights.activations import EVERY_VECTOR
+from core.weights.activations import every_vector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +35,8 @@ def model_names(result: Result) -> ndarray:
 def vector_name(result: Result) -> str:
     """The chosen vector, with its rank if it has one, for a title."""
     name = result.spec["vector"]
-    rank = f", rank {result.spec['rank']}" if EVERY_VECTOR[name].ranked else ""
-    return f"{EVERY_VECTOR[name].title.lower()}{rank}"
+    rank = f", rank {result.spec['rank']}" if every_vector()[name].ranked else ""
+    return f"{every_vector()[name].title.lower()}{rank}"
 
 
 def group_names(column: pd.Series, by: str) -> ndarray:
