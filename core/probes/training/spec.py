@@ -13,6 +13,7 @@ from core.probes.trees.spec import (
     epochs_option,
     heads_option,
     pipeline_option,
+    rank_option,
     seed_option,
     seeds_option,
 )
@@ -34,14 +35,7 @@ class ProbeTrainingSpec(options.Spec):
         "Hub model, or models one by one.",
     )
     at_most: int = options.most_steps(12)
-    rank: int = options.whole(
-        "Rank",
-        64,
-        low=1,
-        high=8_192,
-        help="Dimensions that the probe's map keeps; at most those of the model.",
-        said="; rank {}",
-    )
+    rank: int = rank_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
