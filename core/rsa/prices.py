@@ -211,13 +211,13 @@ def swap_price(spec: SwapSpec) -> Price:
     compared = find_compared(spec.base, spec.compare).refs
     sizes = costs.sizes_of((spec.base, *compared))
     labelled = count_labelled(spec.labelled)
+    scored = {ref: _scored(spec, size, labelled) for ref, size in sizes.items()}
     ways = len(BASE_WAYS) + len(DONOR_WAYS) * (spec.noises + spec.random)
     donors = 1 + spec.random + spec.noises
     tasks = [costs.STARTING]
     for ref in compared:
         if ref in sizes:
-            size = sizes[ref]
-            sentences = _scored(spec, size, labelled)
+            size, sentences = sizes[ref], scored[ref]
             passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
             tested = (
                 min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)
@@ -230,10 +230,7 @@ def swap_price(spec: SwapSpec) -> Price:
     at_once = min(TASKS_AT_ONCE, len(compared))
     largest = max((size.parameters for size in sizes.values()), default=0)
     states = max(
-        (
-            min(float(MOST_KEPT), costs.stored(size, _scored(spec, size, labelled)) * 3)
-            for size in sizes.values()
-        ),
+        (min(float(MOST_KEPT), costs.stored(sizes[ref], scored[ref]) * 3) for ref in sizes),
         default=0.0,
     )
     memory = at_once * (4 * largest * costs.SINGLE + states)
