@@ -16,6 +16,8 @@ from typing import Any
 
 from core.errors import ModelError
 from core.models.loading.reading import HELD, PASSED, WHOLE
+from core.models.precision import HALF
+from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
 from core.runs.price import Price, on_this_machine, wall_seconds
 
@@ -26,7 +28,12 @@ NUMPY, TORCH = 0.14, 0.45  # gigabytes of memory before any model: without torch
 STARTING = 5.0  # processor seconds to import torch and transformers
 OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and per parameter loaded
 PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per number of a state
-CHECKS = 2.0  # readings of a large model's weights before the text, to check its layers
+# Of models that are read layer by layer, one of 1.24 billion parameters measured: readings of the
+# layers before the text, to check them; processor seconds per parameter to read the layers once,
+# and per parameter and token of a pass, by its precision
+CHECKS, REREAD = 2.0, 2.5e-9
+PASSED_BY_LAYER = {IN_SINGLE: 2.6e-11, HALF: 6.4e-12}
+BYTES = {IN_SINGLE: SINGLE, HALF: SINGLE / 2}
 READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
 
 
@@ -64,45 +71,67 @@ def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
     return sizes
 
 
+def is_by_layer(size: Size) -> bool:
+    """Whether a model is so large that its layers are read from the disk one at a time."""
+    return SINGLE * size.parameters > WHOLE
+
+
 def opening(size: Size) -> float:
     """Estimate processor seconds to load a model."""
     return OPENING + LOADING * size.parameters
 
 
-def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
+def passing(
+    size: Size, sentences: float, passes: float = 1.0, *, precision: str = IN_SINGLE
+) -> float:
     """Estimate processor seconds of forward passes over sentences.
 
     Args:
         size: Of the model.
         sentences: Of a text like the demo.
         passes: Through all layers.
+        precision: Type of the numbers of a large model; small ones are run in float32.
     """
     tokens = SUBWORDS * sentences * passes
+    if is_by_layer(size):
+        return tokens * PASSED_BY_LAYER[precision] * size.parameters
     return tokens * size.layers * size.d_model * (12 * PASSING * size.d_model + BESIDE)
+
+
+def states(size: Size, sentences: float) -> float:
+    """Estimate processor seconds to load a model and compute its hidden states of sentences."""
+    times = max(1.0, _numbers(size, sentences) * SINGLE / HELD)
+    passed = passing(size, sentences, precision=size.precision)
+    return opening(size) + _rereading(size, times) + passed
 
 
 def vectors(size: Size, sentences: float) -> float:
     """Estimate processor seconds to read sentences with a model and store the vectors."""
-    numbers = _numbers(size, sentences)
-    times = 1.0
-    if SINGLE * size.parameters > WHOLE:
-        times = CHECKS + max(1.0, numbers * SINGLE / HELD)
-    return opening(size) * times + passing(size, sentences) + READING * numbers
+    return states(size, sentences) + READING * _numbers(size, sentences)
 
 
-def passes(size: Size, sentences: float, each: float = 1.0, least: float = 1.0) -> float:
+def passes(
+    size: Size, sentences: float, each: float = 1.0, least: float = 1.0, texts: int = 1
+) -> float:
     """Estimate processor seconds to load a model with its head and run sentences through it.
 
     Args:
         size: Of the model.
         sentences: Of a text like the demo.
         each: Passes through all layers of a sentence.
-        least: Batches at the least, each of which reads the layers of a large model.
+        least: Batches of a text at the least, each of which reads the layers of a large model.
+        texts: How many texts the sentences are in; a small model is loaded for each.
     """
-    times = 1.0
-    if SINGLE * size.parameters > WHOLE:
-        times = CHECKS + max(least, SUBWORDS * sentences * each * size.d_model / PASSED)
-    return opening(size) * times + passing(size, sentences, each)
+    run = passing(size, sentences, each)
+    if not is_by_layer(size):
+        return opening(size) * texts + run
+    times = max(least * texts, SUBWORDS * sentences * each * size.d_model / PASSED)
+    return opening(size) + _rereading(size, times) + run
+
+
+def _rereading(size: Size, times: float) -> float:
+    """Estimate processor seconds to check a large model's layers and to read them again."""
+    return (CHECKS + times) * REREAD * size.parameters if is_by_layer(size) else 0.0
 
 
 def _numbers(size: Size, sentences: float) -> float:
@@ -116,7 +145,11 @@ def stored(size: Size, sentences: float) -> float:
 
 
 def resident(
-    sizes: Mapping[str, Size], sentences: float = math.inf, *, whole: bool = False
+    sizes: Mapping[str, Size],
+    sentences: float = math.inf,
+    *,
+    whole: bool = False,
+    head: bool = False,
 ) -> float:
     """Estimate the bytes of the largest model; only one is in memory at a time.
 
@@ -125,16 +158,17 @@ def resident(
         sentences: Of the text.
         whole: Whether all layers are needed at once; else those of a large model are read one at a
             time, and what is held are two layers and the vectors of a part of the text.
+        head: Whether they predict tokens, in float32: no vectors are held.
     """
-    return max((_held(size, sentences, whole) for size in sizes.values()), default=0.0)
+    return max((_held(size, sentences, whole, head) for size in sizes.values()), default=0.0)
 
 
-def _held(size: Size, sentences: float, whole: bool) -> float:
+def _held(size: Size, sentences: float, whole: bool, head: bool) -> float:
     """Estimate the bytes that one model takes."""
-    all_layers = SINGLE * size.parameters
-    if whole or all_layers <= WHOLE:
-        return all_layers
-    text = min(float(HELD), SINGLE * _numbers(size, sentences))
+    if whole or not is_by_layer(size):
+        return SINGLE * size.parameters
+    all_layers = BYTES[IN_SINGLE if head else size.precision] * size.parameters
+    text = 0.0 if head else min(float(HELD), SINGLE * _numbers(size, sentences))
     return min(all_layers, 2 * all_layers / size.layers + text)
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import core.models.files.checkpoints as checkpoints
 from core.errors import SpecError
@@ -36,18 +38,44 @@ def precision_of(ref: str | ModelRef) -> str:
         ModelError: If the model cannot be found or read.
         SpecError: If the environment variable is neither empty nor "float32".
     """
+    ref = parse_ref(ref)
+    return precision_in(locate(ref), describe(ref).parameters)
+
+
+def precision_in(folder: Path, parameters: int, *, complete: bool = True) -> str:
+    """Choose the precision of the model in a folder, as `precision_of`, without hashing its files.
+
+    Args:
+        folder: Holds its configuration.
+        parameters: Numbers in its weights.
+        complete: Whether the weights are there, too; else the configuration says their type.
+
+    Raises:
+        ModelError, SpecError: As `precision_of`.
+    """
     said = os.environ.get(VARIABLE, "").strip()
     if said not in ("", SINGLE):
         raise SpecError(f"{VARIABLE} is {said!r}: set it to {SINGLE}, or leave it out.")
-    ref = parse_ref(ref)
-    if said or describe(ref).parameters <= LARGE or not _stored_in_half(locate(ref)):
+    if said or parameters <= LARGE:
         return SINGLE
-    return HALF if fast_half() else SINGLE
+    config = checkpoints.read_config(folder)
+    half = _stored_in_half(folder, config) if complete else type_in(config) == HALF
+    return HALF if half and fast_half() else SINGLE
 
 
-def _stored_in_half(folder: Path) -> bool:
+def type_in(config: Mapping[str, Any]) -> str:
+    """Read the type of a model's numbers from its configuration; "" where it names none.
+
+    Example:
+        >>> type_in({"torch_dtype": "bfloat16"})
+        'bfloat16'
+    """
+    return str(config.get("dtype") or config.get("torch_dtype") or "")
+
+
+def _stored_in_half(folder: Path, config: Mapping[str, Any]) -> bool:
     """Whether nearly all numbers of a folder's weights are bfloat16."""
-    entries = open_weights(folder, checkpoints.read_config(folder)).values()
+    entries = open_weights(folder, config).values()
     sizes = dict.fromkeys((True, False), 0)
     for entry in entries:
         sizes[entry.dtype == "BF16"] += math.prod(entry.shape)

@@ -16,9 +16,11 @@ from core.errors import ModelError
 from core.models.describing import describe, locate
 from core.models.files.opening import count_parameters
 from core.models.hub.errors import failures, is_unreachable
+from core.models.precision import SINGLE, precision_in, type_in
 from core.models.references import parse_ref
 
 BYTES = 4  # of a number, in float32
+HALVES = ("bfloat16", "float16")  # types of two bytes
 MULTIBERTS = "google/multiberts-seed_"  # each a BERT-base with the heads that it was trained with
 
 
@@ -32,6 +34,7 @@ class Size:
         download: Bytes that are not on this machine yet.
         asked: Whether files said so, rather than what is known of models of its kind.
         architecture: Class that the configuration names; "" where it is not known.
+        precision: In which its hidden states are computed on this machine, see `precision`.
     """
 
     parameters: int
@@ -40,6 +43,7 @@ class Size:
     download: int
     asked: bool = True
     architecture: str = ""
+    precision: str = SINGLE
 
 
 MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
@@ -90,6 +94,7 @@ def size_of(ref: str) -> Size:
     Raises:
         ModelError: If it cannot be found, may not be read here, or is larger than this instance
             allows.
+        SpecError: As `precision_of`.
     """
     parsed = parse_ref(ref)
     if parsed.kind == "path":  # from headers: a page does not wait until gigabytes are hashed
@@ -114,10 +119,11 @@ def size_of(ref: str) -> Size:
         raise hub.refusal(error, name, revision) from error
     sizes = {file: listed.get(file, 0) for file in files}
     weights = sum(size for file, size in sizes.items() if file not in checkpoints.TOKENIZER_FILES)
-    return _of(weights // BYTES, folder, sum(sizes.values()))
+    number = BYTES // 2 if type_in(checkpoints.read_config(folder)) in HALVES else BYTES
+    return _of(weights // number, folder, sum(sizes.values()), complete=False)
 
 
-def _of(parameters: int, folder: Path, download: int) -> Size:
+def _of(parameters: int, folder: Path, download: int, *, complete: bool = True) -> Size:
     try:
         config = checkpoints.read_config(folder)
         layers, width, _ = checkpoints.sizes(config)
@@ -126,4 +132,5 @@ def _of(parameters: int, folder: Path, download: int) -> Size:
             f"{folder} has a model type that is not supported ({error}): choose another model."
         ) from error
     named = (config.get("architectures") or [""])[0]
-    return Size(parameters, layers, width, download, architecture=named)
+    precision = precision_in(folder, parameters, complete=complete)
+    return Size(parameters, layers, width, download, architecture=named, precision=precision)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.models import costs, parse_ref
 from core.models.loading.language_models import predicts
-from core.models.loading.reading import LOGITS, WHOLE
+from core.models.loading.reading import LOGITS
 from core.models.sizes import Size
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import AT_HAND
@@ -64,7 +64,7 @@ def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
     return costs.price_of(
         sizes,
         tasks,
-        _trained(sizes.values(), spec.layers, words),
+        _trained(sizes, spec.layers, words),
         work=costs.counted(len(sizes), "model"),
     )
 
@@ -83,7 +83,7 @@ def edges_price(spec: EdgeSpec) -> Price:
             if spec.conditional:
                 states = (len(spec.layers) or size.layers + 1) + 1
                 tasks += _fitted(spec, 2 * size.d_model, states, words)
-    memory = _held(sizes.values(), spec.layers, words)
+    memory = _held(sizes, spec.layers, words)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -103,7 +103,7 @@ def polar_price(spec: PolarSpec) -> Price:
             wide = (2 * WINDOW_REACH + 1) * size.d_model
             tasks.append(spec.seeds * _arcs(probes, wide, words, sentences))
     tasks.append(spec.seeds * _arcs(probes, SIZE, words, sentences))
-    memory = _trained(sizes.values(), spec.layers, words)
+    memory = _trained(sizes, spec.layers, words)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -115,15 +115,15 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     sentences = 2 * spec.pairs * len(spec.kinds)
     tasks = [costs.STARTING]
     tasks += [
-        len(spec.kinds) * costs.passes(size, sentences / len(spec.kinds), _scored(size), LENGTHS)
+        costs.passes(size, sentences, _scored(size), LENGTHS, len(spec.kinds))
         for size in sizes.values()
     ]
-    memory = costs.resident(sizes, 0.0)
-    if any(costs.SINGLE * size.parameters > WHOLE for size in sizes.values()):
+    memory = costs.resident(sizes, head=True)
+    if any(costs.is_by_layer(size) for size in sizes.values()):
         memory += LOGITS * costs.SINGLE
     if spec.probes:
         words = costs.WORDS * costs.sentences_of(spec)
-        memory = max(memory, _trained(sizes.values(), (), words))
+        memory = max(memory, _trained(sizes, (), words))
         tasks.append(PARSING * costs.sentences_of(spec))
         for ref, size in sizes.items():
             tasks += _classifiers(spec.as_edges(ref), size, 1, words) if spec.targets else []
@@ -151,15 +151,16 @@ def removal_price(spec: RemovalSpec) -> Price:
         at_layer = [2 * costs.vectors(size, sentences), bank, conditions * scored]
         tasks += [*at_layer, 2 * costs.opening(size)] * states
     memory = max(
-        _trained(sizes.values(), (0,), words), costs.resident(sizes, whole=True)
+        _trained(sizes, (0,), words), costs.resident(sizes, whole=True)
     )  # a layer at a time
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes), "model"))
 
 
 def _scored(size: Size) -> float:
     """Count the passes that score a sentence of a minimal pair, as passes over one of the demo: one
-    for each token that is masked, one in all for a causal model."""
-    once = SHORT * PAIR_TOKENS / costs.SUBWORDS
+    for each token that is masked, one in all for a causal model. The vocabulary of a large model is
+    among the parameters that its passes are priced by."""
+    once = (1.0 if costs.is_by_layer(size) else SHORT) * PAIR_TOKENS / costs.SUBWORDS
     return once if predicts(size.architecture) == "causal" else once * (PAIR_TOKENS - 2)
 
 
@@ -220,7 +221,7 @@ def _priced(
         if sweep:
             tasks.append(_swept(spec, size, words))
     tasks += [_tagged(spec, words)] if windows else []
-    memory = _trained(sizes.values(), spec.layers, words) * (BESIDE if spec.conditional else 1)
+    memory = _trained(sizes, spec.layers, words) * (BESIDE if spec.conditional else 1)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -256,22 +257,20 @@ def _swept(spec: ProbeSpec, size: Size, words: float) -> float:
     return spec.seeds * ranks * _bank(spec, "distance", size.d_model, size.d_model, words)
 
 
-def _trained(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
+def _trained(sizes: Mapping[str, Size], layers: Sequence[int], words: float) -> float:
     """Bytes of `_held`, and of the vectors that two banks of probes hold in double precision."""
-    here = [*sizes]
-    double = costs.DOUBLE * _numbers(here, layers, words)
-    return _held(here, layers, words) + 2 * min(double, AT_HAND)
+    double = costs.DOUBLE * _numbers(sizes, layers, words)
+    return _held(sizes, layers, words) + 2 * min(double, AT_HAND)
 
 
-def _held(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
+def _held(sizes: Mapping[str, Size], layers: Sequence[int], words: float) -> float:
     """Bytes of the widest model's vectors and their copies, and of the model or the parser."""
-    here = [*sizes]
-    numbers = _numbers(here, layers, words)
-    model = max((size.parameters for size in here), default=0) * costs.SINGLE
+    numbers = _numbers(sizes, layers, words)
+    model = costs.resident(sizes, words / costs.WORDS)
     return WORKING * HALF * numbers + max(model, PARSER * 1e9)
 
 
-def _numbers(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
+def _numbers(sizes: Mapping[str, Size], layers: Sequence[int], words: float) -> float:
     """Numbers in the vectors of the widest model."""
-    widths = [(len(layers) or size.layers + 1) * size.d_model for size in sizes]
+    widths = [(len(layers) or size.layers + 1) * size.d_model for size in sizes.values()]
     return words * max(widths, default=0)

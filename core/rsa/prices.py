@@ -127,8 +127,7 @@ def rsa_price(spec: RsaSpec) -> Price:
             part = texts + spec.functions if ref in compared else 1
             tasks += [work * states] * part
             if spec.functions and ref in compared:
-                read = costs.vectors(size, sentences) + costs.passing(base, sentences)
-                tasks.append(read + costs.opening(base))
+                tasks.append(costs.vectors(size, sentences) + costs.states(base, sentences))
             if spec.grid and ref in compared:
                 tasks.append(
                     (comparing(spec.measure, items, width) + PLAIN / 5) * states * (size.layers + 1)
@@ -186,7 +185,7 @@ def divergence_price(spec: DivergenceSpec) -> Price:
                 + size.layers * (scoring("rsa", "cosine", "pearson", items, size.d_model,
                                          sentences, spec.draws) + 1e-8 * items**2) / 2
             )  # fmt: skip
-    memory = TASKS_AT_ONCE * (2 * costs.resident(sizes, 0.0) + LOGITS * costs.SINGLE)
+    memory = TASKS_AT_ONCE * (2 * costs.resident(sizes, head=True) + LOGITS * costs.SINGLE)
     memory = max(memory, costs.resident(sizes, sentences)) + 4 * 512 * items * costs.DOUBLE
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))

@@ -48,12 +48,8 @@ from core.probes.prices import behaviour_price
 from core.probes.structural.bands import draw_sample
 from core.probes.trees.data import Treebank, read_treebank
 from core.probes.trees.planning import TREEBANK, model_tasks, training_arguments
-from core.probes.trees.tables import (
-    as_table,
-    best_row,
-    probe_groups,
-    score_rows,
-)
+from core.probes.trees.study import notes_of
+from core.probes.trees.tables import as_table, best_row, probe_groups, score_rows
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
@@ -184,13 +180,15 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Result:
         made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
     statements, doubts = statements_of(made, models), doubts_of(behaviour, models)
     counted = int(values[BIGRAM]["tokens"]) if BIGRAM in values else 0
-    notices = make_notices(doubts, refused_of(spec, ready))
+    texts = treebank.notices if treebank else ()
+    read = notes_of(values.values())
+    notices = (*make_notices(doubts, refused_of(spec, ready)), *texts, *read)
     return Result(
         study="probe behaviour",
         spec=spec.plain(),
         headline=make_headline(statements),
         tables=made,
-        notices=(*notices, *(treebank.notices if treebank else ())),
+        notices=tuple(dict.fromkeys(notices)),
         statements=(*statements, *doubts),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models), treebank.corpus if treebank else None),

@@ -16,6 +16,7 @@ from core.runs.tasks import pure
 from core.text.corpora import read_corpus
 from core.text.labelled import read_labelled
 from core.vectors.forward import cut_sentences
+from core.vectors.notices import read_by_layer
 
 Sentences = tuple[tuple[str, ...], ...]
 BEGIN = -1  # begins every sentence; no token has this id
@@ -55,7 +56,7 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
         pairs: How many.
 
     Returns:
-        `good` and `bad` (pair,): log-likelihoods in nats.
+        `good` and `bad` (pair,): log-likelihoods in nats; `notices` where there are any.
 
     Raises:
         ModelError: If the model cannot be loaded, or its scores are not numbers.
@@ -63,12 +64,16 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
     from core.probes.minimal_pairs.scoring import score_sentences
 
     made = make_pairs(kind, pairs)
-    scores = score_sentences(load_with_head(model, layerwise=True), head, _sentences(made))
+    loaded = load_with_head(model, layerwise=True)
+    scores = score_sentences(loaded, head, _sentences(made))
     if not np.isfinite(scores).all():
         raise ModelError(
             f"{model} gives sentences probabilities that are not numbers: choose another model."
         )
-    return {"good": scores[:pairs], "bad": scores[pairs:]}
+    value: Value = {"good": scores[:pairs], "bad": scores[pairs:]}
+    if loaded.layerwise:
+        value["notices"] = [read_by_layer(model, loaded.info.parameters)]
+    return value
 
 
 @pure("probes.bigram_pairs", guard=as_identified)

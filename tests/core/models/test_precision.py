@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,12 @@ from safetensors.torch import load_file, save_file
 from core.errors import ModelError, SpecError
 from core.models import fingerprint, precision, tokenizer_fingerprint
 from core.models.identity import as_identified, content_of
-from core.models.precision import HALF, SINGLE, VARIABLE, fast_half, precision_of
+from core.models.precision import HALF, SINGLE, VARIABLE, fast_half, precision_in, precision_of
+from core.models.sizes import size_of
 from core.runs.store import Store
 from core.vectors.activations import extract
 from core.vectors.stored import read_with
+from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, save_tiny
 
 
@@ -60,6 +63,37 @@ def test_half_precision_needs_size_storage_and_a_machine(
     monkeypatch.setenv(VARIABLE, "half")
     with pytest.raises(SpecError, match="set it to float32"):
         precision_of(llama)
+
+
+@pytest.mark.usefixtures("large")
+def test_a_size_knows_the_precision_and_hashes_nothing(
+    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.models.files.checkpoints.content_hash", None)
+    other = f"path:{save_tiny(tmp_path / 'other', 'llama')}"
+    assert [size_of(ref).precision for ref in (llama, other)] == [HALF, SINGLE]
+    empty = tmp_path / "not downloaded"
+    empty.mkdir()
+    config = json.loads((tmp_path / "other" / "config.json").read_text())
+    for name, expected in (("bfloat16", HALF), ("float32", SINGLE)):
+        (empty / "config.json").write_text(json.dumps({**config, "dtype": name}))
+        assert precision_in(empty, 100, complete=False) == expected
+
+
+@pytest.mark.usefixtures("large")
+def test_a_model_on_the_hub_has_numbers_of_the_size_that_its_configuration_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = save_tiny(tmp_path / "tiny", "llama")
+    config = json.loads((folder / "config.json").read_text())
+    with HubServer() as server:
+        server.replace_hub(monkeypatch, tmp_path / "cache")
+        for name in (HALF, SINGLE):
+            (folder / "config.json").write_text(json.dumps({**config, "dtype": name}))
+            server.add(f"org/{name}", folder, sizes={"model.safetensors": 1_000_000})
+        half, single = (size_of(f"hub:org/{name}") for name in (HALF, SINGLE))
+    assert (half.parameters, half.precision) == (500_000, HALF)
+    assert (single.parameters, single.precision) == (250_000, SINGLE)
 
 
 def test_the_processor_says_whether_it_has_instructions(

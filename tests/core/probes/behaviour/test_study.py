@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from core.errors import SpecError, TaskError
+from core.models import costs
+from core.models.loading import reading
+from core.models.sizes import Size
 from core.probes.behaviour import tables
 from core.probes.behaviour.charts import figures
 from core.probes.behaviour.spec import BehaviourSpec
@@ -24,9 +29,11 @@ from core.probes.behaviour.statements import (
 from core.probes.behaviour.study import STUDY
 from core.probes.behaviour.tables import ALL, BIGRAM, EVERY, FINAL, RUN
 from core.probes.behaviour.text import make_headline, make_notices, pairs_sentence
+from core.probes.minimal_pairs.templates import KINDS
 from core.probes.trees.statements import ABOVE, SIMILAR
 from core.results.columns import meaning
 from tests.core.results.statements import false_statements
+from tests.core.tiny_models import save_tiny
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -217,3 +224,32 @@ def test_without_probes_there_is_behaviour_alone() -> None:
 def test_without_targets_no_classifier_is_priced() -> None:
     structural, labelled = (BehaviourSpec(targets=targets) for targets in ((), ("pos",)))
     assert STUDY.price(structural).seconds < STUDY.price(labelled).seconds
+
+
+def test_a_model_that_is_read_by_layer_says_so_beside_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "WHOLE", 10)
+    ref = f"path:{save_tiny(tmp_path, 'bert', head=True)}"
+    spec = BehaviourSpec(
+        models=(ref,), kinds=("agreement", "determiner"), pairs=10, probes=False, draws=20
+    )
+    said = [notice for notice in STUDY.run(spec).notices if "one at a time" in notice]
+    assert [notice.split()[0] for notice in said] == [ref]
+
+
+def test_the_price_of_a_large_causal_model_is_near_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pair of 1.24 billion parameters took 85 processor seconds beside other work, see
+    `benchmarks/layerwise.md`."""
+    size = Size(1_235_814_400, 16, 2048, 0, architecture="LlamaForCausalLM")
+    monkeypatch.setattr(costs, "size_of", lambda ref: size)
+    spec = BehaviourSpec(models=(SEED, OTHER), kinds=("agreement",), pairs=20, probes=False)
+    price = STUDY.price(spec)
+    assert 85 / 1.2 < price.processor < 85 * 1.2
+    assert price.memory == pytest.approx(1.65, rel=0.1)
+    every = STUDY.price(replace(spec, kinds=tuple(KINDS)))
+    assert every.processor - price.processor < 4 * (price.processor - costs.STARTING)
+    probed = STUDY.price(replace(spec, probes=True, targets=(), sentences=140))
+    assert probed.memory < 4 * size.parameters / 1e9  # its layers are never in memory together
