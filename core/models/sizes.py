@@ -7,15 +7,16 @@ are known all the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import core.models.files.checkpoints as checkpoints
 import core.models.hub.client as hub
 from core.errors import ModelError
-from core.models.describing import describe, locate
+from core.models.describing import adapter_folder, describe, locate
 from core.models.files.opening import count_parameters
 from core.models.hub.errors import failures, is_unreachable
+from core.models.hub.listing import is_adapter
 from core.models.precision import SINGLE, precision_in, type_in
 from core.models.references import parse_ref
 
@@ -52,18 +53,21 @@ MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
 def download_of(ref: str) -> int:
     """Count the bytes of a model that are not on this machine yet; 0 if the Hub is silent."""
     parsed = parse_ref(ref)
-    if (
-        parsed.kind != "hub"
-        or hub.is_offline()
-        or hub.earlier_download(parsed.name, parsed.revision or "main")
-    ):
+    if parsed.kind != "hub" or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
+    listed = _listed(parsed.name, parsed.revision)
+    return sum(listed[file] for file in _wanted(listed))
+
+
+def _listed(name: str, revision: str | None) -> dict[str, int]:
+    """List the files of a Hub model with their bytes; none if the Hub is silent."""
+    if hub.is_offline():
+        return {}
     expected: tuple[type[Exception], ...] = (*failures(), ModelError)
     try:
-        _, listed = hub.resolve(parsed.name, parsed.revision)
+        return hub.resolve(name, revision)[1]
     except expected:
-        return 0  # reported when the model is opened
-    return sum(listed[file] for file in _wanted(listed))
+        return {}  # reported when the model is opened
 
 
 def was_downloaded(model: str, revision: str) -> bool:
@@ -73,7 +77,7 @@ def was_downloaded(model: str, revision: str) -> bool:
 
 def _wanted(listed: dict[str, int]) -> list[str]:
     """List a repository's weights and tokenizer files, as `hub.download` prefers them."""
-    if checkpoints.ADAPTER in listed and checkpoints.CONFIG not in listed:
+    if is_adapter(listed):
         return [file for file in listed if file.startswith("adapter_")]
     whole = {file for file in listed if "/" not in file}
     for single, ending in (
@@ -121,6 +125,19 @@ def size_of(ref: str) -> Size:
     weights = sum(size for file, size in sizes.items() if file not in checkpoints.TOKENIZER_FILES)
     number = BYTES // 2 if type_in(checkpoints.read_config(folder)) in HALVES else BYTES
     return _of(weights // number, folder, sum(sizes.values()), complete=False)
+
+
+def size_of_adapter(ref: str, base: Size) -> Size:
+    """Look up the size of a LoRA adapter, whose matrices are those of its base.
+
+    Raises:
+        ModelError: If it cannot be found, or is no adapter.
+    """
+    parsed = parse_ref(ref)
+    on_hub = parsed.kind == "hub" and is_adapter(_listed(parsed.name, parsed.revision))
+    if not on_hub and adapter_folder(parsed) is None:
+        raise ModelError(f"{ref} is no adapter: choose one.")
+    return replace(base, download=download_of(ref))
 
 
 def _of(parameters: int, folder: Path, download: int, *, complete: bool = True) -> Size:

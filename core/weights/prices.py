@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from core.errors import ModelError
 from core.models import costs
 from core.models.references import PATTERN
-from core.models.sizes import Size
+from core.models.sizes import Size, size_of_adapter
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.activations import SENTENCES
@@ -45,21 +45,21 @@ KEPT = 2**14 + 4_000  # numbers stored per matrix
 def weights_price(spec: WeightsSpec) -> Price:
     """Price the main study: every matrix of every fine-tune is decomposed once."""
     named = [pattern for pattern in spec.models if not (spec.tree and pattern == EVERY)]
-    refs = members_of(spec.base, named, spec.own_bases)
-    sizes = costs.sizes_of((spec.base, *refs))
-    here = [sizes[ref] for ref in refs if ref in sizes]
-    here += [sizes[spec.base]] * spec.tree if spec.base in sizes else []
+    bases = _bases_of(spec.base, named, spec.own_bases)
+    sizes, adapters = _sizes(spec.base, bases)
+    models = [sizes[ref] for ref in bases if ref in sizes and ref not in adapters]
+    models += [sizes[spec.base]] * spec.tree if spec.base in sizes else []
+    here = [*models, *(sizes[ref] for ref in adapters)]
     pairs = len(here) ** 2 / 2
     tasks = [STARTING + MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * pairs]
-    for size in here:
-        once = sum(
-            number * FACTORED * _cube(shape) for shape, number in _matrices(size, spec.families)
-        )
-        tasks += [costs.OPENING + once] * (2 if spec.of != "delta" else 1)
+    tasks += [costs.OPENING + _decomposed(sizes[ref], spec.families, True) for ref in adapters]
+    for size in models:
+        once = costs.OPENING + _decomposed(size, spec.families)
+        tasks += [once] * (2 if spec.of != "delta" else 1)
     numbers = sum(KEPT * 6 * size.layers for size in here)
     memory = _largest(here) + numbers * costs.SINGLE
     if spec.reads_states:
-        run = [*here, *([sizes[spec.base]] if spec.base in sizes else [])]
+        run = [*models, *([sizes[spec.base]] if spec.base in sizes else [])]
         tasks += [costs.STARTING, *(costs.vectors(size, SENTENCES) for size in run)]
         memory = max(memory, costs.resident(sizes, SENTENCES))
     listed = (
@@ -78,9 +78,9 @@ def weights_price(spec: WeightsSpec) -> Price:
 
 def intruders_price(spec: IntruderSpec) -> Price:
     """Price the intruder experiment: every random update of every matrix is decomposed."""
-    refs = members_of(spec.base, spec.models)
-    sizes = costs.sizes_of((spec.base, *refs))
-    here = [sizes[ref] for ref in refs if ref in sizes]
+    bases = _bases_of(spec.base, spec.models)
+    sizes, _ = _sizes(spec.base, bases)  # an adapter's product is decomposed as any update is
+    here = [sizes[ref] for ref in bases if ref in sizes]
     tasks = [STARTING]
     for size in here:
         once = sum(
@@ -127,17 +127,45 @@ def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> t
     Raises:
         SpecError: If a pattern matches nothing.
     """
+    return tuple(_bases_of(base, patterns, own_bases))
+
+
+def _bases_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> dict[str, str]:
+    """Find the fine-tunes of `members_of`, each with its base."""
     named = [
         pattern
         for pattern in patterns
         if pattern.startswith("hub:") and not PATTERN.search(pattern)
     ]
     unnamed = [pattern for pattern in patterns if pattern not in named]
-    members: Iterable[str] = ()
+    members: dict[str, str] = {}
     if unnamed:
         with suppress(ModelError):
-            members = (member.ref for member in find_members(base, unnamed, own_bases).members)
-    return tuple(dict.fromkeys((*members, *named)))
+            tuned = find_members(base, unnamed, own_bases).members
+            members = {member.ref: member.base for member in tuned}
+    return {**members, **{ref: base for ref in named if ref not in members}}
+
+
+def _sizes(base: str, bases: Mapping[str, str]) -> tuple[dict[str, Size], list[str]]:
+    """Look up the sizes of a base and its fine-tunes, adapters among them.
+
+    Args:
+        base: Reference of the base.
+        bases: Fine-tune -> the model that it started from.
+
+    Returns:
+        Sizes by reference, and which references are adapters; models that are not available are
+        left out.
+    """
+    sizes = costs.sizes_of((base, *bases))
+    unsized = {ref: origin for ref, origin in bases.items() if ref not in sizes}
+    origins = sizes | costs.sizes_of({*unsized.values()} - {*sizes})
+    adapters: dict[str, Size] = {}
+    for ref, origin in unsized.items():
+        if origin in origins:
+            with suppress(ModelError):
+                adapters[ref] = size_of_adapter(ref, origins[origin])
+    return sizes | adapters, [*adapters]
 
 
 def _matrices(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int], float]]:
@@ -146,6 +174,16 @@ def _matrices(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int]
     square = len(families) - wide if families else 4
     width = size.d_model
     return [((width, width), square * size.layers), ((width, WIDER * width), wide * size.layers)]
+
+
+def _decomposed(size: Size, families: Sequence[str], factors: bool = False) -> float:
+    """Processor seconds to decompose the matrices of an update; the product of an adapter's
+    factors is only sketched where that takes less."""
+    seconds = 0.0
+    for (rows, columns), number in _matrices(size, families):
+        once = FACTORED * _cube((rows, columns))
+        seconds += number * (min(once, SKETCHED * rows * columns) if factors else once)
+    return seconds
 
 
 def _changed(shape: tuple[int, int], draws: int) -> float:

@@ -10,7 +10,7 @@ from core.limits import current_limits
 from core.models.hub.presets import ALL_MULTIBERTS
 from core.options import Option
 from ui.frame.links import Address
-from ui.study.models import model_options
+from ui.study.models import adapter_options, model_options
 
 TEXTS = ("demo", "demo-gold")
 # For widgets whose value is in the address: streamlit would otherwise reset them in views without
@@ -115,9 +115,8 @@ def _offered(address: Address, name: str) -> list[str]:
     first = option.default if option.patterns else ()
     if option.kind == "models" and option.high >= MULTIBERTS:
         first = (*first, ALL_MULTIBERTS)
-    return list(
-        dict.fromkeys([*first, *model_options(), *([value] if isinstance(value, str) else value)])
-    )
+    listed = (*model_options(), *(adapter_options() if option.adapters else ()))
+    return list(dict.fromkeys([*first, *listed, *([value] if isinstance(value, str) else value)]))
 
 
 def _most(option: Option) -> int:

@@ -12,6 +12,7 @@ from core.limits import current_limits
 from core.models import parse_ref, zoo_models
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
+from core.models.zoo import read_adapters
 from ui.frame.links import Address
 from ui.frame.shared import for_a_second
 from ui.frame.text import plain
@@ -35,6 +36,12 @@ def model_options() -> list[str]:
 def _included_refs() -> tuple[str, ...]:
     """List the references of the included models: every control of a form offers them."""
     return tuple(str(entry["ref"]) for entry in zoo_models())
+
+
+@for_a_second
+def adapter_options() -> tuple[str, ...]:
+    """List the references of the included LoRA adapters, which one page reads."""
+    return tuple(str(entry["ref"]) for entry in read_adapters())
 
 
 def public_models(address: Address, studies: Mapping[str, Mapping[str, Any]]) -> None:

@@ -41,8 +41,9 @@ class WeightsSpec(Spec):
         (EVERY,),
         most=MOST_MODELS,
         patterns=True,
+        adapters=True,
         said=" and its fine-tunes {}",
-        help="The fine-tunes whose weights are compared; "
+        help="The fine-tunes or LoRA adapters whose weights are compared; "
         f"{EVERY} stands for all included fine-tunes of the base with common settings, "
         "path:/runs/* for all models in a folder.",
     )

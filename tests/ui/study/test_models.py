@@ -81,6 +81,32 @@ def test_a_box_that_cannot_be_read_is_no_crash(small_box: Path) -> None:
     assert not app.exception
 
 
+def weights_page() -> None:
+    from core.weights.clusters.spec import WeightsSpec
+    from core.weights.lineage.spec import LineageSpec
+    from ui.study.forms import Form
+
+    forms = {name: Form(name, Spec) for name, Spec in (("a", WeightsSpec), ("b", LineageSpec))}
+    with forms["a"].body():
+        forms["a"].control("base")
+        for form in forms.values():
+            form.control("models")
+        forms["a"].button()
+
+
+def test_adapters_are_offered_after_the_models_where_they_are_read(small_box: Path) -> None:
+    models = '{"name": "parse-0", "ref": "zoo:parse-0"}'
+    adapters = '{"name": "parse-0-lora-8", "ref": "zoo:parse-0-lora-8"}'
+    (small_box / "manifest.json").write_text(f'{{"models": [{models}], "adapters": [{adapters}]}}')
+    app = AppTest.from_function(weights_page, default_timeout=30).run()
+    assert not app.exception
+    offered = app.multiselect(key="a/models").options
+    assert offered.index("zoo:parse-0-lora-8") > offered.index("zoo:parse-0")
+    for control in (app.multiselect(key="b/models"), app.selectbox(key="a/base")):
+        assert "zoo:parse-0" in control.options
+        assert "zoo:parse-0-lora-8" not in control.options
+
+
 def public_page() -> None:
     from core.alignment.seeds.spec import AlignSpec
     from ui.study.forms import Form
