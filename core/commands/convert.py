@@ -54,11 +54,10 @@ def _merge(ref: str, base: str | None, target: Path) -> int:
     """
     from core.errors import ModelError
     from core.models.loading.adapters import merge_adapter
-    from core.models.zoo import read_adapters
+    from core.models.zoo import adapter_base
 
-    listed = {str(entry["ref"]): str(entry["base"]) for entry in read_adapters()}
-    origin = base or listed.get(ref)
-    if origin is None:
+    origin = base or adapter_base(ref)
+    if not origin:
         raise ModelError(
             f"{ref} is not an included adapter, so its base is not known: name it with --base."
         )

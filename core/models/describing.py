@@ -16,11 +16,12 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
-from core.models.files.adapters import is_adapter
+from core.models.files.adapters import adapter_fingerprint, is_adapter
 from core.models.files.memory import remembered_folder
+from core.models.files.merging import merged_folder
 from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
-from core.models.zoo import not_included, read_manifest, zoo_folder
+from core.models.zoo import adapter_base, not_included, read_manifest, zoo_folder
 
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 UNNAMED = "?"  # architecture of a configuration that names no class
@@ -62,7 +63,8 @@ def zoo_models() -> list[dict[str, Any]]:
 
 
 def locate(ref: str | ModelRef) -> Path:
-    """Find the folder with the model's config.json, tokenizer and weights; download a Hub model.
+    """Find the folder with the model's config.json, tokenizer and weights; download a Hub model,
+    merge an included adapter into its base.
 
     Raises:
         ModelError: If it does not exist, is damaged, or is refused by the Hub or the loading
@@ -82,10 +84,21 @@ def locate(ref: str | ModelRef) -> Path:
                 f"{checkpoints.CONFIG}."
             )
         return folder
+    folder, base = _included_folder(ref), adapter_base(f"zoo:{ref.name}")
+    return merged_folder(folder, locate(base), _content_of_merged(folder, base)) if base else folder
+
+
+def _included_folder(ref: ModelRef) -> Path:
     folder = zoo_folder() / "models" / ref.name
     if not _is_folder(folder):
         raise ModelError(not_included(ref.name, folder.parent))
     return folder
+
+
+def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
+    """What an adapter and its base are known by; the sums in merged weights are rounded differently
+    on another machine."""
+    return adapter_fingerprint(folder), fingerprint(base)
 
 
 def adapter_folder(ref: str | ModelRef) -> Path | None:
@@ -97,7 +110,7 @@ def adapter_folder(ref: str | ModelRef) -> Path | None:
     ref = parse_ref(ref)
     if ref.kind == "hub" or ref.random:
         return None
-    folder = locate(ref)
+    folder = _included_folder(ref) if ref.kind == "zoo" else locate(ref)
     return folder if is_adapter(folder) else None
 
 
@@ -189,7 +202,9 @@ def describe(ref: str | ModelRef) -> ModelInfo:
             "choose another model."
         )
     version = LARGE_RANDOM_VERSION if files.parameters > LARGE else RANDOM_VERSION
-    identity = ["random", version, RANDOM_SEED] if ref.random else files.hashes
+    base = adapter_base(str(ref))
+    hashes = _content_of_merged(_included_folder(ref), base) if base else files.hashes
+    identity = ["random", version, RANDOM_SEED] if ref.random else hashes
     layers, width, heads = files.sizes
     return ModelInfo(
         ref=str(ref),
@@ -245,7 +260,6 @@ class Restoring:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        damaged = isinstance(error, ModelError) and self.ref.kind == "zoo"
-        if damaged and adapter_folder(self.ref) is None:  # an adapter is intact, but no model
+        if isinstance(error, ModelError) and self.ref.kind == "zoo":
             problem = str(error).split(": ")[0]
             raise ModelError(f"{problem}: {how_to_restore(self.ref)}.") from error

@@ -12,7 +12,7 @@ from core.models.files.adapters import is_adapter
 from core.models.files.checkpoints import ADAPTER, CONFIG
 from core.models.hub.revisions import MAIN, matching_revisions
 from core.models.references import PATTERN, is_of_revisions, parse_ref
-from core.models.zoo import CAUSAL, zoo_folder
+from core.models.zoo import CAUSAL, read_adapters, zoo_folder
 
 MOST_REVISIONS = 100  # that a pattern may match where a study does not thin them
 
@@ -25,6 +25,7 @@ def matching_refs(
     Included models come in the manifest's order, folders by name, revisions by the numbers in their
     names. A pattern names no second run of a seed, which would count the seed twice, and one that
     begins with a wildcard names no decoder, which is of another architecture than the seeds.
+    Included adapters are named by patterns that match no model.
 
     Args:
         text: The reference or pattern.
@@ -52,7 +53,9 @@ def matching_refs(
             for folder in sorted((zoo_folder() / "models").glob("*"))
             if not is_adapter(folder)
         ]
-        refs = [ref for ref in included if fnmatchcase(ref, text)]
+        adapted = [str(entry["ref"]) for entry in read_adapters()]
+        matches = ([ref for ref in refs if fnmatchcase(ref, text)] for refs in (included, adapted))
+        refs = next(filter(None, matches), [])
     elif kind == "path":
         parse_ref("path:.")  # refuses folders on a shared instance
         where = Path(name).expanduser()

@@ -1,8 +1,7 @@
 """The included models: their folder and their manifest.
 
-Adapters are listed apart from the models: they have an update and no weights, so that no page but
-that of weights reads them, and none by default. Nothing here imports torch or
-transformers.
+Adapters are listed apart from the models: the weights page reads their update as it is, and every
+other page the model that they make with their base. Nothing here imports torch or transformers.
 """
 
 from __future__ import annotations
@@ -60,6 +59,12 @@ def _read(folder: Path | None, kind: str) -> list[dict[str, Any]]:
 def _entries(path: Path) -> dict[str, list[dict[str, Any]]]:
     content = json.loads(path.read_text(encoding="utf8"))
     return {MODELS: content[MODELS], ADAPTERS: content.get(ADAPTERS, [])}
+
+
+def adapter_base(ref: str) -> str:
+    """Find the model that an included adapter was trained on; "" for anything else."""
+    listed = (entry for entry in read_adapters() if entry.get("ref") == ref)
+    return next((str(entry.get("base") or "") for entry in listed), "")
 
 
 def second_run(ref: str) -> str:

@@ -125,6 +125,11 @@ def user_cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palimpsest"
 
 
+def store_folder() -> Path:
+    """Find the folder of the default store: `PALIMPSEST_STORE`, or the user's cache folder."""
+    return named_folder("PALIMPSEST_STORE") or user_cache_folder()
+
+
 def make_private_folder(folder: Path) -> None:
     """Make the folder readable by its owner alone (mode 0700), if it is new or empty.
 

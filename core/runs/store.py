@@ -279,7 +279,7 @@ def default_store() -> Store:
     Raises:
         StoreError: If the folder cannot be used, or the limit is not a number of bytes.
     """
-    folder = files.named_folder("PALIMPSEST_STORE") or files.user_cache_folder()
+    folder = files.store_folder()
     size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
     precomputed = default_precomputed()
     which = (os.getpid(), folder, size_limit, precomputed.path if precomputed else None)

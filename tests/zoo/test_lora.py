@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoTokenizer
 
 from core.commands.main import main
 from core.errors import ModelError, RecipeError
-from core.models import describe
+from core.models import describe, load_model, locate
 from core.models.files.adapters import read_adapter
+from core.models.files.merging import MERGED
 from core.models.loading.adapters import load_adapted
 from core.models.loading.task_models import describe_head, load_task
+from core.models.patterns import matching_refs
 from core.models.verifying import find_problems
 from core.models.weights.sources import identify
 from core.models.zoo import read_adapters, read_manifest
@@ -142,16 +145,77 @@ def test_an_adapter_merged_into_its_base_scores_as_it_was_trained(
     torch.testing.assert_close(weights[f"{key}.weight"], expected.float())
 
 
-def test_an_adapter_is_no_model_that_other_pages_run(
+def test_an_included_adapter_is_the_model_that_it_makes_with_its_base(
     box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
-    with pytest.raises(ModelError, match="holds an adapter") as raised:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
+    ref = "zoo:sentiment-0-lora-2"
+    base, info = describe("zoo:seed-0"), describe(ref)
+    assert (info.layers, info.d_model, info.vocabulary) == (
+        base.layers, base.d_model, base.vocabulary,
+    )  # fmt: skip
+    alike = load_adapted(ref, "zoo:seed-0").model.state_dict()
+    loaded = load_model(ref, device="cpu").model.state_dict()
+    changed = [key for key in loaded if "intermediate" in key]
+    for key in changed:
+        torch.testing.assert_close(loaded[key], alike[f"roformer.{key}"], rtol=0, atol=1e-7)
+    assert changed
+    assert load_task(ref).head.labels == load_adapted(ref, "zoo:seed-0").head.labels
+    assert describe(f"random:{ref}").fingerprint != info.fingerprint
+    assert locate(ref) == locate(ref) != locate("zoo:parse-0-lora-2")
+    written = {path.name for path in (tmp_path / "store" / MERGED).iterdir()}
+    assert len(written) == 2
+    assert set(matching_refs("zoo:*-lora-*")) == {ref, "zoo:parse-0-lora-2"}
+    assert matching_refs("zoo:parse-*") == ("zoo:parse-0",)
+
+    # what it is known by is of its own files and its base's, wherever it was merged
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "another"))
+    (merged,) = (tmp_path / "store" / MERGED).glob(locate(ref).name)
+    weights = load_file(merged / "model.safetensors")
+    weights["roformer.encoder.layer.0.intermediate.dense.weight"][0, 0] += 1e-6
+    save_file(weights, locate(ref) / "model.safetensors")
+    assert describe(ref).fingerprint == info.fingerprint
+
+
+def test_an_adapter_that_is_merged_twice_at_once_is_there_once(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
+    with ThreadPoolExecutor(4) as pool:
+        places = set(pool.map(locate, ["zoo:parse-0-lora-2"] * 8))
+    (place,) = places
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
+    assert {path.name for path in place.iterdir()} >= {"config.json", "tokenizer.json"}
+
+
+def test_an_adapter_that_cannot_be_merged_is_one_sentence(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(box, tmp_path / "box")
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path / "box"))
+    (tmp_path / "store").write_text("no folder")
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
+    with pytest.raises(ModelError, match=r"could not be merged into seed-0 in .*: free some"):
         describe("zoo:parse-0-lora-2")
-    assert "git checkout" not in str(raised.value)  # nothing is damaged
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "new"))
+    weights = tmp_path / "box" / "models" / "parse-0-lora-2" / "adapter_model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(ModelError, match=r"adapter_model\.safetensors"):
+        describe("zoo:parse-0-lora-2")
+    assert not (tmp_path / "new" / MERGED).exists()
+
+
+def test_what_is_no_adapter_or_names_no_model_is_not_merged(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
     with pytest.raises(ModelError, match="no adapter in a folder"):
         load_adapted("zoo:parse-0", "zoo:seed-0")
     shutil.copytree(box / "models" / "parse-0-lora-2", tmp_path / "bare")
+    with pytest.raises(ModelError, match="holds an adapter"):
+        describe(f"path:{tmp_path / 'bare'}")
     (tmp_path / "bare" / "config.json").unlink()
     with pytest.raises(ModelError, match=r"put the config\.json of the merged model"):
         describe_head(f"path:{tmp_path / 'bare'}")

@@ -17,10 +17,9 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from core.errors import RecipeError
-from core.models.files.adapters import ADAPTER_WEIGHTS
+from core.models.files.adapters import ADAPTER_WEIGHTS, WRAPPER
 from core.models.files.checkpoints import ADAPTER, CONFIG
 from core.models.loading.heads import ArcParser
-from core.models.weights.adapters import WRAPPER
 from zoo.recipe.checkpoints import RECORD, config_of, rounded, write_folder
 from zoo.recipe.settings import LowRank
 

@@ -32,6 +32,8 @@ from core.models.files.checkpoints import (
 )
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
+FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
+WRAPPER = "base_model.model."  # begins the names of an adapter's tensors
 MOST_RANK = 65_536
 MOST_ALPHA = 1e6
 MOST_PATTERNS = 1_000

@@ -20,12 +20,12 @@ from safetensors.numpy import save_file
 
 from core.errors import ModelError
 from core.models.describing import adapter_folder, locate
-from core.models.files.adapters import ADAPTER_WEIGHTS
+from core.models.files.adapters import ADAPTER_WEIGHTS, FACTOR, WRAPPER
 from core.models.files.checkpoints import CONFIG, SAFETENSORS, TOKENIZER_FILES, read_config
 from core.models.loading.heads import load_task_model
 from core.models.loading.model import load_tokenizer
 from core.models.loading.task_models import TaskModel, describe_head
-from core.models.weights.adapters import FACTOR, WRAPPER, Adapter, match_adapter, read_factors
+from core.models.weights.adapters import Adapter, match_adapter, read_factors
 from core.models.weights.sources import open_adapter
 from core.models.weights.tensors import open_folder
 

@@ -11,7 +11,6 @@ layer is left out, as it is for every fine-tune.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.models.files.adapters import AdapterConfig
+from core.models.files.adapters import FACTOR, WRAPPER, AdapterConfig
 from core.models.weights.deltas import Delta, Pair, check_related
 from core.models.weights.families import Slot, find_slots, match_names
 from core.models.weights.tensors import Checkpoint
 
-FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
-WRAPPER = "base_model.model."
 LONGEST_NAME = 300  # characters of a tensor's name
 
 
