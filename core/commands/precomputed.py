@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
-from core.commands.examples import EXAMPLES, Example
+from core.commands.examples.every import EXAMPLES, Example
 from core.errors import NotStoredError
 from core.options import Spec
 from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec

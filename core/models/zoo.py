@@ -19,6 +19,7 @@ from core.models.files.memory import remembered
 MANIFEST = "manifest.json"
 MODELS, ADAPTERS = "models", "adapters"  # the manifest's lists
 MASKED, CAUSAL = "masked-lm", "causal-lm"  # tasks of pretrained models
+READING = "qa"  # task of the models that answer questions
 BESIDE = Path(__file__).resolve().parents[2] / "zoo"
 
 

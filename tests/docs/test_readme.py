@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from core.commands.examples import EXAMPLES
+from core.commands.examples.every import EXAMPLES
 from core.models.zoo import read_manifest
 from core.text.corpora import read_corpus
 from docs.make.studies import ROOMS

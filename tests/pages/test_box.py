@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.commands.examples import EXAMPLES
+from core.commands.examples.every import EXAMPLES
 from core.runs.precomputed import default_precomputed
 from tests.pages.conftest import open_page, sentences
 from ui.study.run_panel import PRECOMPUTED

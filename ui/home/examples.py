@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.commands.examples import EXAMPLES, Example
+from core.commands.examples.every import EXAMPLES, Example
 from core.commands.precomputed import read_cards
 from core.results.drawing.style import GREY
 from core.results.numbers import label_expr
@@ -81,7 +81,7 @@ def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
     """Draw a finding as a Vega-Lite specification.
 
     Args:
-        card: As `core.commands.examples.Finding.plain` gives it.
+        card: As `core.commands.examples.finding.Finding.plain` gives it.
     """
     series: Sequence[Mapping[str, Any]] = card["series"]
     kinds = {"lines": _lines, "bars": _bars, "arcs": _arcs}

@@ -7,8 +7,8 @@ from typing import Any
 
 from core.errors import RecipeError
 from core.models.files.checkpoints import SAFETENSORS
-from core.models.zoo import CAUSAL, MASKED
-from zoo.recipe.tasks import READING, REVIEW
+from core.models.zoo import CAUSAL, MASKED, READING
+from zoo.recipe.tasks import REVIEW
 
 TASKS = {
     MASKED: "masked-token prediction",

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import RecipeError
+from core.models.zoo import READING
 from zoo.recipe.checkpoints import write_json
 from zoo.recipe.countdown import (
     FINETUNING_STEP,
@@ -52,7 +53,7 @@ from zoo.recipe.publishing import (
 from zoo.recipe.questions.data import COUNTS, NOTE, read_questions, write_questions
 from zoo.recipe.quick import QUICK_COUNTS, quick_task
 from zoo.recipe.sources import text_source
-from zoo.recipe.tasks import READING, REVIEW, TaskData, find_treebank, read_task, review_task
+from zoo.recipe.tasks import REVIEW, TaskData, find_treebank, read_task, review_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
 
 Report = Callable[[str], None]

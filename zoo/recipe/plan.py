@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.models.zoo import READING
 from zoo.recipe.quick import QUICK_TASKS
 from zoo.recipe.settings import Finetuning, adapter_settings, run_settings
-from zoo.recipe.tasks import BOX_TASKS, READING, REVIEW
+from zoo.recipe.tasks import BOX_TASKS, REVIEW
 
 STAGES = (
     *("text", "pretrain", "finetune", "adapters", "decoders", "reviews"),

@@ -20,7 +20,6 @@ from core.text.conllu import read_conllu
 
 Kind = Literal["sequence", "words", "arcs", "span", "text"]
 PRETRAINING_TASKS = (MASKED, CAUSAL)
-READING = "qa"  # questions made by rule
 REVIEW = "review"  # film reviews, for decoders
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import as_identified, identities, identity_tasks
+from core.models.zoo import READING, read_adapters
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -58,6 +59,7 @@ from core.rsa.tokens.text import (
     make_methods,
     missing_words,
     no_span_head,
+    these_answer,
     top_answer_only,
 )
 from core.runs.runner import Outputs, Task
@@ -297,12 +299,15 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 
 def _unanswered(values: Mapping[str, Value]) -> list[str]:
-    """Say which models give no answer, or none below the top layer."""
-    return [
+    """Say which models give no answer, or none below the top layer, and which ones would."""
+    said = [
         top_answer_only(ref) if "spans" in value else no_span_head(ref)
         for ref, value in values.items()
         if value.get("why")
     ]
+    readers = [str(entry["ref"]) for entry in read_adapters() if entry.get("task") == READING]
+    unread = said and not any("spans" in value for value in values.values())
+    return [*said, these_answer(readers)] if unread and readers else said
 
 
 def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:

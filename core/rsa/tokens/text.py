@@ -113,6 +113,11 @@ def no_span_head(model: str) -> str:
     )
 
 
+def these_answer(readers: Sequence[str]) -> str:
+    """Say which included models have a head for question answering."""
+    return f"To see a question answered, compare {listed(readers)}."
+
+
 def top_answer_only(model: str) -> str:
     """Say that a model's head cannot be applied to lower layers."""
     return (

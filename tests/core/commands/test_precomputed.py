@@ -17,7 +17,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.commands import precomputed
-from core.commands.examples import EXAMPLES
+from core.commands.examples.every import EXAMPLES
 from core.errors import NotStoredError
 from core.results.columns import describe
 from core.runs.precomputed import FILE, Precomputed, write_precomputed

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RecipeError
+from core.models.zoo import READING
 from core.text.conllu import COLUMNS, Sentence, read_conllu
 from core.text.parsing import parse_words, tokenize
 from zoo.recipe.checkpoints import write_json
 from zoo.recipe.questions.passages import documents, make_examples, nearest_name
 from zoo.recipe.questions.rules import Lemmas
-from zoo.recipe.tasks import READING, Example, TaskData, find_treebank, squad_task
+from zoo.recipe.tasks import Example, TaskData, find_treebank, squad_task
 from zoo.recipe.text import split_held_out
 
 COUNTS = {"train": 20_000, "test": 2_000}

@@ -1,0 +1,136 @@
+"""Examples to start from: twelve studies of the included models, each with its finding and a small
+figure.
+
+An example is a study that a page opens by a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.alignment.seeds.spec import AlignSpec
+from core.commands.examples import alignment, probes, rsa, weights
+from core.commands.examples.finding import Finding
+from core.options import Spec
+from core.probes.behaviour.spec import BehaviourSpec
+from core.probes.trees.spec import ProbeSpec
+from core.rsa.layers.spec import RsaSpec
+from core.rsa.tokens.spec import TokenMapSpec
+from core.weights.clusters.members import EVERY
+from core.weights.clusters.spec import WeightsSpec
+from core.weights.intruders.spec import IntruderSpec
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+
+@dataclass(frozen=True)
+class Example:
+    """A study to start from.
+
+    Attributes:
+        name: Key of the example.
+        title: Two or three words, as many as a card has room for.
+        page: The page's file.
+        studies: Command and spec of each study that it reads; its link opens the first.
+        find: Results, in the order of the studies -> the finding.
+        view: Further parameters of the link, such as the page's view.
+    """
+
+    name: str
+    title: str
+    page: str
+    studies: tuple[tuple[str, Spec], ...]
+    find: Callable[[Sequence[Result]], Finding]
+    view: Mapping[str, tuple[str, ...]]
+
+    def query(self) -> dict[str, list[str]]:
+        """Return the link's parameters: the first study's non-default options, and the view."""
+        _, spec = self.studies[0]
+        changed, kinds = spec.changed(), {option.name: option for option in _options(spec)}
+        return {name: kinds[name].write(value) for name, value in changed.items()} | {
+            name: list(values) for name, values in self.view.items()
+        }
+
+
+def _options(spec: Spec) -> Any:
+    from core.options import options_of
+
+    return options_of(type(spec))
+
+
+QUICK = ("identity", "lookup", "procrustes", "ridge")
+ODD = ("zoo:sentiment-fast", "zoo:parse-slow")
+FROZEN = ("zoo:parse-frozen-2", "zoo:parse-frozen-4")
+READERS = ("zoo:qa-0", "zoo:qa-1", "zoo:qa-2")
+DECODERS = ("zoo:decoder-0", "zoo:decoder-1", "zoo:decoder-2")
+ADAPTED = ("zoo:parse-0", *(f"zoo:parse-0-lora-{rank}" for rank in (1, 8, 64)))
+BASES = ("zoo:seed-*", "zoo:decoder-*")
+SENTENCES, DRAWS = ProbeSpec().sentences, ProbeSpec().draws
+RSA, PROBE, WEIGHTS, ALIGN = (
+    *("pages/rsa.py", "pages/probe_trees.py"),
+    *("pages/weight_clustering.py", "pages/seed_alignment.py"),
+)
+EXAMPLES = (
+    Example(
+        "rewritten", "Where fine-tunes differ", RSA, (("rsa", RsaSpec()),), rsa.rewrites, {},
+    ),
+    Example(
+        "rogue", "A rogue dimension", RSA,
+        (("rsa", RsaSpec(drop_rogue=1)), ("rsa", RsaSpec())), rsa.rogue, {},
+    ),
+    Example(
+        "frozen", "Frozen layers", RSA, (("rsa", RsaSpec(compare=FROZEN)),), rsa.frozen, {},
+    ),
+    Example(
+        "tree", "One sentence", PROBE,
+        (("probe", ProbeSpec()),), probes.tree, {"view": ("Sentence",)},
+    ),
+    Example(
+        "weights", "Weights reveal the task", WEIGHTS,
+        (("weights", WeightsSpec()),), weights.weights, {"view": ("Neighbours",)},
+    ),
+    Example(
+        "doses", "Another learning rate", WEIGHTS,
+        (("weights", WeightsSpec(models=(EVERY, *ODD))),), weights.doses, {},
+    ),
+    Example(
+        "seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), alignment.seeds, {},
+    ),
+    Example(
+        "unseen", "Unseen words", ALIGN,
+        (("align", AlignSpec(methods=QUICK, split="sentence")),), alignment.unseen, {},
+    ),
+    Example(
+        "answer", "Finding an answer", RSA,
+        (
+            ("rsa", RsaSpec(compare=READERS)),
+            ("tokens", TokenMapSpec((RsaSpec().base, *READERS))),
+        ),
+        rsa.answer, {"view": ("Token map",)},
+    ),
+    Example(
+        "decoders", "Two decoders", RSA,
+        (
+            ("rsa", RsaSpec(base=DECODERS[0], compare=DECODERS[1:])),
+            ("rsa", RsaSpec(base=DECODERS[0], compare=DECODERS[1:], sinks="keep")),
+        ),
+        rsa.decoders, {},
+    ),
+    Example(
+        "adapters", "Adapters intrude", WEIGHTS,
+        (("weights", WeightsSpec()), ("weights intruders", IntruderSpec(models=ADAPTED))),
+        weights.adapters, {"view": ("Intruders",), "intruder_models": ADAPTED},
+    ),
+    Example(
+        "grammar", "Who knows grammar?", PROBE,
+        (
+            ("probe", ProbeSpec()),
+            ("probe behaviour", BehaviourSpec(models=BASES, sentences=SENTENCES, draws=DRAWS)),
+        ),
+        probes.grammar,
+        {"view": ("Behaviour",), "scored": BASES},
+    ),
+)  # fmt: skip

@@ -1,0 +1,84 @@
+"""Findings of the probe page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from core.commands.examples.finding import INK, Finding, Series
+from core.results.drawing.style import GREY, ORANGE
+from core.results.names import short_name
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+
+def tree(results: Sequence[Result]) -> Finding:
+    """Say how many edges of a sentence a probe predicts."""
+    from core.probes.sentence.study import (
+        SENTENCE_SHOWN,
+        SentenceSpec,
+        draw_sentence,
+        run_sentences,
+    )
+
+    result: Any = results[0]
+    model = next(iter(result.probes))
+    layer = result.best_layer(model)
+    layers = result.probes[model].layers
+    read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
+    view = draw_sentence(result, model, layer, read.trees[0], read.vectors[0])
+    at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
+    uuas = float(
+        at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[
+            0
+        ]
+    )
+    chain = result.table[
+        (result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")
+    ]
+    neighbours = ""
+    if len(chain):
+        neighbours = f"; linking adjacent words gives {text_of(chain['value'].iloc[0], 'points')} %"
+    arcs = [(edge, -1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
+    arcs += [(edge, 1.0, INK) for edge in (*view.agreed, *view.missed)]
+    return Finding(
+        f"A probe predicts {len(view.agreed)} of {len(view.agreed) + len(view.missed)} parse edges "
+        f"of “{' '.join(view.words[:5])} …” from layer {layer}, and {text_of(uuas, 'points')} % on "
+        f"test sentences{neighbours}.",
+        "arcs",
+        tuple(
+            Series(
+                "predicted" if up < 0 else "parse",
+                colour,
+                ((float(edge[0]), up), (float(edge[1]), up)),
+            )
+            for edge, up, colour in arcs
+        ),
+        "parse above, predicted tree below",
+    )
+
+
+def grammar(results: Sequence[Result]) -> Finding:
+    """Say how often models prefer the grammatical sentence, beside a bigram model."""
+    table = results[1].tables["behaviour"].query("kind == 'all' and metric == 'accuracy'")
+    margins = results[1].tables["behaviour_margins"].query("kind == 'all' and rival == 'bigram'")
+    shares = {short_name(str(row.model)): float(row.value) for row in table.itertuples()}
+    bigram = float(margins["rival_value"].iloc[0])
+    best = max(shares, key=lambda name: shares[name])
+    worst = min(shares, key=lambda name: shares[name])
+    return Finding(
+        f"Of minimal pairs, {best} prefers the grammatical sentence in "
+        f"{text_of(shares[best], 'points')} %, {worst} in {text_of(shares[worst], 'points')} %; a "
+        f"bigram model does in {text_of(bigram, 'points')} %, chance is 50 %.",
+        "bars",
+        (
+            *(
+                Series(name, ORANGE if name.startswith("decoder") else GREY, ((0.0, share),))
+                for name, share in shares.items()
+            ),
+            Series("bigrams", INK, ((0.0, bigram),)),
+        ),
+        "grammatical sentence preferred (% of pairs)",
+    )

@@ -1,0 +1,118 @@
+"""Findings of the RSA page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.commands.examples.finding import Finding, Series, lines, points, similarity_text
+from core.results.drawing.style import GREY, ORANGE
+from core.results.names import short_name
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
+
+
+def rewrites(results: Sequence[Result]) -> Finding:
+    """Say which model differs most from the base, and which least."""
+    table = results[0].tables["similarity"]
+    top = table[table["layer"] == table["layer"].max()].sort_values("similarity")
+    least, most = top.iloc[0], top.iloc[-1]
+    return Finding(
+        f"{short_name(least['model'])} differs most from the base: similarity "
+        f"{similarity_text(least)} at layer {least['layer']} after its weights moved by "
+        f"{text_of(least['relative_change'])} of their size. "
+        f"{short_name(most['model'])} differs least: {similarity_text(most)} after "
+        f"{text_of(most['relative_change'])}.",
+        "lines",
+        lines(table, "model", "similarity"),
+        "similarity to the base by layer",
+    )
+
+
+def rogue(results: Sequence[Result]) -> Finding:
+    """Say what similarity is without the dimensions of largest variance."""
+    without, with_it = (result.tables["similarity"] for result in results)
+    both = with_it.merge(without, on=["model", "layer"], suffixes=("", "_without"))
+    shift = both.loc[(both["similarity_without"] - both["similarity"]).abs().idxmax()]
+    dropped = int(results[0].spec["drop_rogue"])
+    named = "one dimension" if dropped == 1 else f"{dropped} dimensions"
+    model = short_name(shift["model"])
+    rows = both[both["model"] == shift["model"]]
+    return Finding(
+        f"Without {named} of the vectors, the similarity of {model} to the base at layer "
+        f"{shift['layer']} is "
+        f"{text_of(shift['similarity_without'])} instead of {text_of(shift['similarity'])}: part "
+        f"of the measured difference is due to {named}.",
+        "lines",
+        (
+            Series("all dimensions", GREY, points(rows, "similarity")),
+            Series(f"without {named}", ORANGE, points(rows, "similarity_without")),
+        ),
+        f"similarity of {model} to the base by layer",
+    )
+
+
+def frozen(results: Sequence[Result]) -> Finding:
+    """Say up to which layer models equal the base."""
+    table = results[0].tables["similarity"]
+    parts = []
+    for model, rows in table.groupby("model", sort=False):
+        equal = rows[rows["similarity"] > EQUAL]["layer"]
+        after = rows[rows["layer"] == equal.max() + 1]
+        above = [
+            f" (similarity {text_of(value)} one layer higher)" for value in after["similarity"]
+        ]
+        if len(equal):
+            upto = f"{short_name(str(model))} equals the base up to layer {equal.max()}"
+            parts.append("".join([upto, *above]))
+    return Finding(
+        f"{'; '.join(parts)}. These layers were frozen in training.",
+        "lines",
+        lines(table, "model", "similarity"),
+        "similarity to the base by layer",
+    )
+
+
+def answer(results: Sequence[Result]) -> Finding:
+    """Say what readers answer, and from which layer upward."""
+    table = results[1].tables["spans"]
+    parts = []
+    for model, rows in table.groupby("model", sort=False):
+        top = rows.iloc[-1]
+        differs = rows[rows["span"] != top["span"]]["layer"]
+        since = 0 if differs.empty else int(differs.max()) + 1
+        parts.append(f"{short_name(str(model))} answers “{top['span']}” from layer {since} upward")
+    return Finding(
+        f"Asked “{results[1].spec['question']}”, {'; '.join(parts)}. The answer is "
+        f"“{results[1].spec['answer']}”. At lower layers, the answer is what the head makes of "
+        "their states.",
+        "lines",
+        lines(table, "model", "f1"),
+        "overlap with the answer (F1) by layer",
+    )
+
+
+def decoders(results: Sequence[Result]) -> Finding:
+    """Say how similar decoders are with attention sinks and without."""
+    without, with_it = (result.tables["similarity"] for result in results)
+    both = with_it.merge(without, on=["model", "layer"], suffixes=("", "_without"))
+    model = both["model"].iloc[0]
+    rows = both[both["model"] == model]
+    shift = rows.loc[(rows["similarity_without"] - rows["similarity"]).abs().idxmax()]
+    return Finding(
+        f"The similarity of {short_name(str(results[0].spec['base']))} and {short_name(model)}, "
+        "which "
+        f"differ in their seed only, is {text_of(shift['similarity_without'])} at layer "
+        f"{shift['layer']}, and {text_of(shift['similarity'])} with the attention sinks, which are "
+        "left out of decoders.",
+        "lines",
+        (
+            Series("with sinks", GREY, points(rows, "similarity")),
+            Series("without sinks", ORANGE, points(rows, "similarity_without")),
+        ),
+        f"similarity of {short_name(model)} to the base by layer",
+    )
