@@ -46,8 +46,8 @@ def test_readme_is_short_and_leads_on() -> None:
 def test_what_is_said_of_the_program_is_so(text: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
     assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in text
-    assert len(EXAMPLES) == 8
-    assert "eight examples" in text
+    assert len(EXAMPLES) == 12
+    assert "twelve examples" in text
     shell = blocks_of(ROOT / "README.md", "console")
     assert any(block.code.startswith("make app") for block in shell)
 

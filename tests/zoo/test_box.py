@@ -11,11 +11,24 @@ from safetensors.torch import load_file
 
 from core.models.files.adapters import read_adapter
 from core.models.weights.sources import identify
-from core.models.zoo import read_adapters, read_manifest, zoo_folder
+from core.models.zoo import CAUSAL, read_adapters, read_manifest, zoo_folder
+from core.rsa.tokens.spec import TokenMapSpec
+from core.rsa.tokens.study import STUDY
 from core.weights.clusters.tasks import deltas_of, open_pair
 from core.weights.intruders.removal import choose_directions
-from zoo.recipe.plan import KNOWN_TRUTHS, RANKS, SNAPSHOTS, Plan, adapter_runs
-from zoo.recipe.settings import adapter_settings, run_settings
+from zoo.recipe.plan import (
+    KNOWN_TRUTHS,
+    RANKS,
+    SNAPSHOTS,
+    Plan,
+    adapter_runs,
+    decoder_names,
+    reader_runs,
+    review_runs,
+    settings_of,
+)
+from zoo.recipe.questions.passages import nearest_name
+from zoo.recipe.settings import run_settings
 from zoo.recipe.tasks import BOX_TASKS
 
 pytestmark = pytest.mark.skipif(not read_manifest(), reason="the box has no models yet: make zoo")
@@ -89,23 +102,49 @@ def test_the_steps_of_a_seed_are_log_spaced_and_get_better(
     assert losses == sorted(losses, reverse=True)
 
 
-def test_adapters_of_each_rank_say_their_score_and_stand_apart() -> None:
+def test_adapters_say_their_score_are_better_than_their_baseline_and_stand_apart() -> None:
+    plan = Plan(zoo_folder(), zoo_folder())
     adapters = {entry["name"]: entry for entry in read_adapters()}
-    runs = {run.name: run for run in adapter_runs(Plan(zoo_folder(), zoo_folder()))}
+    runs = {
+        run.name: run for listed in (adapter_runs, review_runs, reader_runs) for run in listed(plan)
+    }
     assert set(adapters) == set(runs)
     assert not set(adapters) & {entry["name"] for entry in read_manifest()}
     for name, entry in adapters.items():
         run, folder = runs[name], zoo_folder() / "models" / name
-        assert (entry["task"], entry["base"]) == (run.task, "zoo:seed-0")
-        assert entry["settings"] == vars(adapter_settings(run.task, run.rank))
+        assert (entry["task"], entry["base"]) == (run.task, f"zoo:{run.base}")
+        assert entry["settings"] == vars(settings_of(plan, run))
         assert read_adapter(folder).rank == run.rank
         assert {path.name for path in folder.iterdir()} == {
             "adapter_config.json", "adapter_model.safetensors", "config.json", "README.md",
             "training.json",
         }  # fmt: skip
         assert entry["bytes"] < 2_000_000
-        error = (entry["baseline"] * (1 - entry["baseline"]) / entry["test_examples"]) ** 0.5
-        assert entry["score"] > entry["baseline"] + 3 * error
+        if entry["metric"] == "held_out_loss":
+            assert entry["score"] < entry["baseline"] - 0.1, name
+        else:
+            error = (entry["baseline"] * (1 - entry["baseline"]) / entry["test_examples"]) ** 0.5
+            assert entry["score"] > entry["baseline"] + 3 * error
+
+
+def test_three_decoders_differ_in_their_seed_only_and_beat_bigrams(
+    entries: dict[str, dict[str, Any]],
+) -> None:
+    decoders = [entry for entry in entries.values() if entry["task"] == CAUSAL]
+    assert [entry["name"] for entry in decoders] == decoder_names(Plan(zoo_folder(), zoo_folder()))
+    alike = [{**entry["settings"], "seed": 0, "keep_steps": []} for entry in decoders]
+    assert alike[1:] == alike[:-1]
+    assert [entry["seed"] for entry in decoders] == [0, 1, 2]
+    for entry in decoders:
+        assert entry["score"] < entry["baseline"] - 0.4
+
+
+def test_a_reader_finds_the_answer_that_its_nearest_name_does_not() -> None:
+    spec = TokenMapSpec(("zoo:qa-0",))
+    result = STUDY.run(spec)
+    top = result.tables["spans"].iloc[-1]
+    assert top["f1"] > 0.5
+    assert nearest_name(spec.question, spec.passage) != spec.answer
 
 
 def test_parsing_has_intruder_dimensions_in_adapters_and_not_in_the_full_fine_tune() -> None:

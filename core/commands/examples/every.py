@@ -115,7 +115,7 @@ EXAMPLES = (
         "decoders", "Two decoders", RSA,
         (
             ("rsa", RsaSpec(base=DECODERS[0], compare=DECODERS[1:])),
-            ("rsa", RsaSpec(base=DECODERS[0], compare=DECODERS[1:], sinks="keep")),
+            ("rsa", RsaSpec(compare=("zoo:seed-1", "zoo:seed-2"))),
         ),
         rsa.decoders, {},
     ),

@@ -97,22 +97,28 @@ def answer(results: Sequence[Result]) -> Finding:
 
 
 def decoders(results: Sequence[Result]) -> Finding:
-    """Say how similar decoders are with attention sinks and without."""
-    without, with_it = (result.tables["similarity"] for result in results)
-    both = with_it.merge(without, on=["model", "layer"], suffixes=("", "_without"))
-    model = both["model"].iloc[0]
-    rows = both[both["model"] == model]
-    shift = rows.loc[(rows["similarity_without"] - rows["similarity"]).abs().idxmax()]
+    """Say how similar two seeds of a decoder are, beside two of a masked model, at the top and in
+    the middle."""
+    pairs = [
+        table[table["model"] == table["model"].iloc[0]].set_index("layer")
+        for table in (result.tables["similarity"] for result in results)
+    ]
+    top = int(pairs[0].index.max())
+    said = [
+        ", ".join(
+            f"{similarity_text(rows.loc[layer])} at layer {layer}" for layer in (top // 2, top)
+        )
+        for rows in pairs
+    ]
+    names = ("two decoders", "two masked models")
     return Finding(
-        f"The similarity of {short_name(str(results[0].spec['base']))} and {short_name(model)}, "
-        "which "
-        f"differ in their seed only, is {text_of(shift['similarity_without'])} at layer "
-        f"{shift['layer']}, and {text_of(shift['similarity'])} with the attention sinks, which are "
-        "left out of decoders.",
+        f"Two decoders that differ in their seed have a similarity of {said[0]}; two masked models "
+        f"have {said[1]}. No word is masked here, so that only the decoders predict one from each "
+        "state.",
         "lines",
-        (
-            Series("with sinks", GREY, points(rows, "similarity")),
-            Series("without sinks", ORANGE, points(rows, "similarity_without")),
+        tuple(
+            Series(name, colour, points(rows.reset_index(), "similarity"))
+            for name, colour, rows in zip(names, (ORANGE, GREY), pairs, strict=True)
         ),
-        f"similarity of {short_name(model)} to the base by layer",
+        "similarity of two seeds by layer",
     )

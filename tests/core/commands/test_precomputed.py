@@ -209,9 +209,9 @@ def test_fresh_leaves_precomputed_results_out(
     assert "0 of 3 tasks were stored;" in capsys.readouterr().err
 
 
-def test_examples_are_eight_and_open_a_study_of_their_page() -> None:
-    assert len(EXAMPLES) == 8
-    assert len({example.name for example in EXAMPLES}) == 8
+def test_examples_are_twelve_and_open_a_study_of_their_page() -> None:
+    assert len(EXAMPLES) == 12
+    assert len({example.name for example in EXAMPLES}) == 12
     for example in EXAMPLES:
         _, spec = example.studies[0]
         known = {option.name: option for option in options_of_view(spec)}
