@@ -81,14 +81,12 @@ def models(
     least: int = 1,
     most: int = 12,
     patterns: bool = False,
-    adapters: bool = False,
     said: str = "; {}",
 ) -> Any:
-    """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*, and with
-    `adapters`, of LoRA adapters, too."""
-    bounds = {"low": least, "high": most}
-    allowed = {"patterns": patterns, "adapters": adapters}
-    return _field("models", label, tuple(default), help, **bounds, **allowed, said=said)
+    """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*."""
+    return _field(
+        "models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said
+    )
 
 
 def corpus(

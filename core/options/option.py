@@ -57,7 +57,6 @@ class Option:
         shown: Whether it has a control on the page; it always has a flag.
         titled: Whether `choices` gives titles rather than meanings.
         patterns: Whether models may be patterns with * and ?, for included models and folders.
-        adapters: Whether models may be LoRA adapters.
         said: Format of the value in a study's summary, with its separator, such as ", {}
             sentences"; if empty, the summary has the option only when it is not at its default. See
             `core.options.summary`.
@@ -75,7 +74,6 @@ class Option:
     shown: bool = True
     titled: bool = False
     patterns: bool = False
-    adapters: bool = False
     said: str = ""
 
     @property

@@ -10,6 +10,7 @@ from core.errors import ModelError
 from core.models import costs
 from core.models.references import PATTERN
 from core.models.sizes import Size, size_of_adapter
+from core.models.zoo import adapter_base
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.activations import SENTENCES
@@ -158,7 +159,7 @@ def _sizes(base: str, bases: Mapping[str, str]) -> tuple[dict[str, Size], list[s
         left out.
     """
     sizes = costs.sizes_of((base, *bases))
-    unsized = {ref: origin for ref, origin in bases.items() if ref not in sizes}
+    unsized = {ref: at for ref, at in bases.items() if ref not in sizes or adapter_base(ref)}
     origins = sizes | costs.sizes_of({*unsized.values()} - {*sizes})
     adapters: dict[str, Size] = {}
     for ref, origin in unsized.items():

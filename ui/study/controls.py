@@ -115,7 +115,7 @@ def _offered(address: Address, name: str) -> list[str]:
     first = option.default if option.patterns else ()
     if option.kind == "models" and option.high >= MULTIBERTS:
         first = (*first, ALL_MULTIBERTS)
-    listed = (*model_options(), *(adapter_options() if option.adapters else ()))
+    listed = (*model_options(), *(adapter_options() if option.kind == "models" else ()))
     return list(dict.fromkeys([*first, *listed, *([value] if isinstance(value, str) else value)]))
 
 

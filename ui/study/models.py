@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from core.errors import PalimpsestError
 from core.limits import current_limits
-from core.models import parse_ref, zoo_models
+from core.models import parse_ref
 from core.models.hub.collections import collections_for
 from core.models.hub.presets import PRESETS
-from core.models.zoo import read_adapters
+from core.models.zoo import read_adapters, read_manifest, zoo_folder
 from ui.frame.links import Address
 from ui.frame.shared import for_a_second
 from ui.frame.text import plain
@@ -27,21 +28,27 @@ def model_options() -> list[str]:
     """List the references to offer: included models, public ones, those from the Hub."""
     listed = st.session_state.get(FOUND, ())
     refs = (
-        [*_included_refs()] + [preset.ref for preset in PRESETS] + [model.ref for model in listed]
+        [*_included_refs(zoo_folder())]
+        + [preset.ref for preset in PRESETS]
+        + [model.ref for model in listed]
     )
     return list(dict.fromkeys(refs))
 
 
 @for_a_second
-def _included_refs() -> tuple[str, ...]:
-    """List the references of the included models: every control of a form offers them."""
-    return tuple(str(entry["ref"]) for entry in zoo_models())
+def _included_refs(box: Path) -> tuple[str, ...]:
+    """List the references of the models in a box: every control of a form offers them."""
+    return tuple(str(entry["ref"]) for entry in read_manifest(box))
+
+
+def adapter_options() -> list[str]:
+    """List the references of the included LoRA adapters, which are nobody's base."""
+    return [*_adapter_refs(zoo_folder())]
 
 
 @for_a_second
-def adapter_options() -> tuple[str, ...]:
-    """List the references of the included LoRA adapters, which one page reads."""
-    return tuple(str(entry["ref"]) for entry in read_adapters())
+def _adapter_refs(box: Path) -> tuple[str, ...]:
+    return tuple(str(entry["ref"]) for entry in read_adapters(box))
 
 
 def public_models(address: Address, studies: Mapping[str, Mapping[str, Any]]) -> None:

@@ -22,6 +22,7 @@ from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
 from core.models.weights.adapters import Adapter
 from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder, safetensors_files
+from core.models.zoo import adapter_base
 from core.runs.runner import tick
 from core.runs.store import identified
 
@@ -34,7 +35,7 @@ def identify(ref: str) -> str:
     """
     parsed = parse_ref(ref)
     if parsed.kind != "hub":
-        held = adapter_folder(ref)
+        held = None if adapter_base(ref) else adapter_folder(ref)  # its base counts if it is known
         return adapters.adapter_fingerprint(held) if held else fingerprint(parsed)
     try:
         commit = hub_listing.look_up(parsed.name, parsed.revision).commit
@@ -88,7 +89,7 @@ def open_model(ref: str, identity: str) -> Checkpoint:
         raise ModelError(
             f"{ref} has random weights, so there is no update to compare; choose a trained model."
         )
-    if adapter_folder(ref) is not None:
+    if adapter_folder(ref) is not None and not adapter_base(ref):
         raise ModelError(
             f"{ref} is an adapter, which has an update but no weights of its own; choose its base."
         )

@@ -41,7 +41,6 @@ class WeightsSpec(Spec):
         (EVERY,),
         most=MOST_MODELS,
         patterns=True,
-        adapters=True,
         said=" and its fine-tunes {}",
         help="The fine-tunes or LoRA adapters whose weights are compared; "
         f"{EVERY} stands for all included fine-tunes of the base with common settings, "

@@ -20,7 +20,6 @@ class IntruderSpec(options.Spec):
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
         most=MOST_MODELS,
         patterns=True,
-        adapters=True,
         help="Models or LoRA adapters; path:/runs/* stands for all in a folder.",
     )
     leading: int = options.whole(
