@@ -11,8 +11,11 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
+from core.commands.examples.every import EXAMPLES
+from core.commands.precomputed import results_of, walk
 from core.results.export import Result
 from core.results.numbers import text_of
+from core.runs.precomputed import default_precomputed
 from core.weights.lineage import tables
 from docs.make.figures import precomputed
 from tests import ROOT
@@ -207,6 +210,41 @@ def probe_removal(result: Result) -> list[str]:
     ]
 
 
+def decoders(results: list[Result]) -> list[str]:
+    """How alike two decoders are, and two masked models."""
+    pairs = (
+        results[0].tables["similarity"].query("model == 'zoo:decoder-1'"),
+        results[1].tables["references"].query("model == 'zoo:seed-1'"),
+    )
+    said = [pair.set_index("layer").loc[layer] for pair in pairs for layer in (3, 6)]
+    middle, top, masked_middle, masked_top = (banded(row, "similarity") for row in said)
+    untrained = results[0].tables["references"].query("layer == 6").set_index("model")
+    assert (results[0].tables["sinks"]["sinks"] == 0).all()
+    return [
+        f"is {middle} at layer 3 and {top} at layer 6, that of `seed-0` and `seed-1` "
+        f"{masked_middle} and {masked_top}.",
+        "An untrained decoder has "
+        f"−{short(-untrained.loc['random:zoo:decoder-0', 'similarity'])} at layer 6",
+    ]
+
+
+def grammar(results: list[Result]) -> list[str]:
+    """Accuracy on all minimal pairs of decoders and of seeds."""
+    every = results[1].tables["behaviour"].query("kind == 'all' and metric == 'accuracy'")
+    scores = every.set_index("model")["value"]
+    low, high, least, most = (
+        f"{end(scores[scores.index.str.startswith(f'zoo:{family}')]):.0f}"
+        for family in ("decoder", "seed")
+        for end in (min, max)
+    )
+    return [
+        f"prefer the grammatical sentence in {low} to {high} % of the pairs, the five seeds in "
+        f"{least} to {most} %."
+    ]
+
+
+OF_EXAMPLES = {"decoders": decoders, "grammar": grammar}
+
 CHECKED: dict[str, Callable[[Result], list[str]]] = {
     "swap": swap,
     "probe": probe,
@@ -225,4 +263,13 @@ CHECKED: dict[str, Callable[[Result], list[str]]] = {
 @pytest.mark.parametrize("name", CHECKED)
 def test_a_finding_is_what_its_study_found(name: str, precomputed_results: None) -> None:
     for sentence in CHECKED[name](precomputed()[name]):
+        assert sentence in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_EXAMPLES)
+def test_a_finding_is_what_its_example_found(name: str, precomputed_results: None) -> None:
+    (example,) = (example for example in EXAMPLES if example.name == name)
+    walked = walk(default_precomputed().get_many).results
+    for sentence in OF_EXAMPLES[name](results_of(example, walked)):
         assert sentence in PAGE

@@ -145,9 +145,8 @@ def _adapter(entry: dict[str, Any]) -> list[str]:
         "Every matrix of attention and of the feed-forward part has factors; its update is "
         f"{alpha / rank:g} times their product. Biases, layer norms and embeddings are the base's. "
         + head,
-        "The weights page compares an adapter with its base as it is; it is no model that other "
-        f"pages could run. `python -m core convert {entry['ref']}` merges it into its base: a "
-        "model that they read.",
+        "The weights page compares an adapter's factors with its base; every other page runs the "
+        f"model that they make. `python -m core convert {entry['ref']}` writes that model.",
     ]
     return [*lines, MADE_BY_RULE] if entry["task"] == READING else lines
 

@@ -64,10 +64,10 @@ def _options(spec: Spec) -> Any:
 QUICK = ("identity", "lookup", "procrustes", "ridge")
 ODD = ("zoo:sentiment-fast", "zoo:parse-slow")
 FROZEN = ("zoo:parse-frozen-2", "zoo:parse-frozen-4")
-READERS = ("zoo:qa-0", "zoo:qa-1", "zoo:qa-2")
+READER = ("zoo:qa-0",)
 DECODERS = ("zoo:decoder-0", "zoo:decoder-1", "zoo:decoder-2")
-ADAPTED = ("zoo:parse-0", *(f"zoo:parse-0-lora-{rank}" for rank in (1, 8, 64)))
-BASES = ("zoo:seed-*", "zoo:decoder-*")
+ADAPTED = ("zoo:parse-0", "zoo:parse-0-lora-8")
+BASES = ("zoo:seed-?", "zoo:decoder-*")
 SENTENCES, DRAWS = ProbeSpec().sentences, ProbeSpec().draws
 RSA, PROBE, WEIGHTS, ALIGN = (
     *("pages/rsa.py", "pages/probe_trees.py"),
@@ -106,8 +106,8 @@ EXAMPLES = (
     Example(
         "answer", "Finding an answer", RSA,
         (
-            ("rsa", RsaSpec(compare=READERS)),
-            ("tokens", TokenMapSpec((RsaSpec().base, *READERS))),
+            ("rsa", RsaSpec(compare=READER)),
+            ("tokens", TokenMapSpec((RsaSpec().base, *READER))),
         ),
         rsa.answer, {"view": ("Token map",)},
     ),
@@ -115,7 +115,7 @@ EXAMPLES = (
         "decoders", "Two decoders", RSA,
         (
             ("rsa", RsaSpec(base=DECODERS[0], compare=DECODERS[1:])),
-            ("rsa", RsaSpec(compare=("zoo:seed-1", "zoo:seed-2"))),
+            ("rsa", RsaSpec()),
         ),
         rsa.decoders, {},
     ),

@@ -63,15 +63,16 @@ def tree(results: Sequence[Result]) -> Finding:
 def grammar(results: Sequence[Result]) -> Finding:
     """Say how often models prefer the grammatical sentence, beside a bigram model."""
     table = results[1].tables["behaviour"].query("kind == 'all' and metric == 'accuracy'")
-    margins = results[1].tables["behaviour_margins"].query("kind == 'all' and rival == 'bigram'")
     shares = {short_name(str(row.model)): float(row.value) for row in table.itertuples()}
-    bigram = float(margins["rival_value"].iloc[0])
-    best = max(shares, key=lambda name: shares[name])
-    worst = min(shares, key=lambda name: shares[name])
+    bigram = shares.pop("bigram")
+    said = []
+    for family in ("seed", "decoder"):
+        own = [share for name, share in shares.items() if name.startswith(family)]
+        low, high = (text_of(end, "points") for end in (min(own), max(own)))
+        said.append(f"{low} to {high} %")
     return Finding(
-        f"Of minimal pairs, {best} prefers the grammatical sentence in "
-        f"{text_of(shares[best], 'points')} %, {worst} in {text_of(shares[worst], 'points')} %; a "
-        f"bigram model does in {text_of(bigram, 'points')} %, chance is 50 %.",
+        f"Of minimal pairs, the seeds prefer the grammatical sentence in {said[0]}, the decoders "
+        f"in {said[1]}; a bigram model does in {text_of(bigram, 'points')} %, chance is 50 %.",
         "bars",
         (
             *(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
+SEED = "zoo:seed-1"  # a reference of the page, beside `seed-0`
 
 
 def rewrites(results: Sequence[Result]) -> Finding:
@@ -88,8 +89,7 @@ def answer(results: Sequence[Result]) -> Finding:
         parts.append(f"{short_name(str(model))} answers “{top['span']}” from layer {since} upward")
     return Finding(
         f"Asked “{results[1].spec['question']}”, {'; '.join(parts)}. The answer is "
-        f"“{results[1].spec['answer']}”. At lower layers, the answer is what the head makes of "
-        "their states.",
+        f"“{results[1].spec['answer']}”. At lower layers its head is applied to their states.",
         "lines",
         lines(table, "model", "f1"),
         "overlap with the answer (F1) by layer",
@@ -99,9 +99,11 @@ def answer(results: Sequence[Result]) -> Finding:
 def decoders(results: Sequence[Result]) -> Finding:
     """Say how similar two seeds of a decoder are, beside two of a masked model, at the top and in
     the middle."""
+    tables = (results[0].tables["similarity"], results[1].tables["references"])
+    models = (results[0].spec["compare"][0], SEED)
     pairs = [
-        table[table["model"] == table["model"].iloc[0]].set_index("layer")
-        for table in (result.tables["similarity"] for result in results)
+        table[table["model"] == model].set_index("layer")
+        for table, model in zip(tables, models, strict=True)
     ]
     top = int(pairs[0].index.max())
     said = [

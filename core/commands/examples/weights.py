@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.commands.examples.finding import INK, Finding, Series
 from core.results.drawing.style import GREY, ORANGE
-from core.results.names import short_name
+from core.results.names import listed, short_name
 from core.results.numbers import text_of
 
 if TYPE_CHECKING:
@@ -65,13 +65,11 @@ def adapters(results: Sequence[Result]) -> Finding:
     their size."""
     table = results[1].tables["families"].query("family == 'all'").set_index("model")
     counts = {short_name(str(model)): row for model, row in table.iterrows()}
-    said = [
-        f"{name} {row['intruders']} (random updates of its size: {text_of(row['null_mean'])})"
-        for name, row in counts.items()
-    ]
+    said = [f"{row['intruders']} in {name}" for name, row in counts.items()]
+    chance = [f"{row['null_mean']:.0f}" for row in counts.values()]
     return Finding(
         f"Of {table['looked'].iloc[0]} leading directions of each model, those that resemble none "
-        f"of the base's: {'; '.join(said)}.",
+        f"of the base's: {listed(said)}. Random updates as large bring {listed(chance)}.",
         "bars",
         tuple(
             Series(name, GREY if "lora" not in name else ORANGE, ((0.0, float(row["intruders"])),))

@@ -45,6 +45,7 @@ from core.rsa.tokens.text import (
     make_headline,
     missing_part,
     no_span_head,
+    these_answer,
 )
 from core.vectors.forward import cut_pair
 from tests.core.hub_server import HubServer
@@ -256,5 +257,6 @@ def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:
     assert not result.failures
     answer = result.table[(result.table["layer"] == 0) & (result.table["role"] == ANSWER)]["word"]
     assert " ".join(answer) == ANSWER_TEXT
-    assert result.notices == (no_span_head("zoo:seed-0"),)
+    readers = ["zoo:qa-0", "zoo:qa-1", "zoo:qa-2"]
+    assert result.notices == (no_span_head("zoo:seed-0"), these_answer(readers))
     assert len(result.tables["spans"]) == 0
