@@ -39,8 +39,8 @@ show_sweeps()
 st.header("Included models", anchor=False)
 with st.container(width=shell.PROSE):
     st.markdown(
-        "Small BERTs of about two million parameters, trained for this app, so that everything "
-        "runs offline and without a graphics card. You can use any other model instead: "
+        "Small BERTs and decoders of about two million parameters, trained for this app, so that "
+        "everything runs offline and without a graphics card. You can use any other model instead: "
         "`hub:organisation/name` from the Hugging Face Hub, or a folder on your computer."
     )
 if entries := zoo_models():
