@@ -83,7 +83,12 @@ class Corpus:
         )
 
 
-def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) -> Corpus:
+def read_corpus(
+    ref: str,
+    limit: int | None = None,
+    genres: Sequence[str] = (),
+    limits: Limits | None = None,
+) -> Corpus:
     """Read the sentences of a corpus.
 
     Args:
@@ -92,12 +97,13 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
             (1,000 of a hub data set). The genres of the demo corpora alternate, so any limit
             includes them all.
         genres: Keep these genres only (demo corpora, or CoNLL-U with `# genre = NAME`).
+        limits: What the server allows; None for this instance's own.
 
     Raises:
         CorpusError: If the reference has no valid form, or the corpus is missing, empty or
             malformed.
     """
-    limits = current_limits()
+    limits = limits or current_limits()
     base, _, named = ref.strip().partition(":")
     if base in ("demo", "demo-gold"):
         path = zoo_folder() / "corpus" / ("demo.txt" if base == "demo" else "demo-gold.conllu")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from core.commands.examples.every import EXAMPLES
 from core.models import zoo_folder
 from core.runs.precomputed import FILE
 from tests.browser.server import ROOT, started
@@ -37,7 +38,7 @@ def test_every_page_shows_its_figure_at_once_without_torch(
     with started(command, tmp_path) as (server, address):
         page = chromium.new_page()
         page.goto(address)
-        expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(8)
+        expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(len(EXAMPLES))
         for name in ("RSA", "Probe trees", "Weight clustering", "Seed alignment"):
             before = _seconds(server.pid)
             page.get_by_test_id("stSidebarNav").get_by_text(name, exact=True).click()

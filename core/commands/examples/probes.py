@@ -67,8 +67,8 @@ def grammar(results: Sequence[Result]) -> Finding:
     bigram = shares.pop("bigram")
     said = []
     for family in ("seed", "decoder"):
-        own = [share for name, share in shares.items() if name.startswith(family)]
-        low, high = (text_of(end, "points") for end in (min(own), max(own)))
+        of_family = [share for name, share in shares.items() if name.startswith(family)]
+        low, high = (text_of(end, "points") for end in (min(of_family), max(of_family)))
         said.append(f"{low} to {high} %")
     return Finding(
         f"Of minimal pairs, the seeds prefer the grammatical sentence in {said[0]}, the decoders "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.errors import ModelError
+from core.limits import LOCAL
 from core.models import load_tokenizer
 from core.models.identity import as_identified
 from core.models.loading.language_models import Kind, head_of
@@ -35,13 +36,14 @@ def find_head(ref: str) -> str:
 
 @pure("probes.included_sentences")
 def read_included() -> Sentences:
-    """Read the included sentences, from which bigrams are counted: the demo, and the labelled ones.
+    """Read the included sentences, from which bigrams are counted: the demo, and the labelled ones;
+    all of them on a shared instance, too.
 
     Raises:
         CorpusError: If they are not there.
     """
     labelled = (tuple(text.split()) for text, _ in read_labelled())
-    return (*read_corpus("demo").words, *labelled)
+    return (*read_corpus("demo", limits=LOCAL).words, *labelled)
 
 
 @pure("probes.minimal_pairs", guard=as_identified)

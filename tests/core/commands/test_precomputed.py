@@ -74,6 +74,14 @@ def test_what_the_dictionary_says_is_so(walked: precomputed.Walk) -> None:
     assert false_statements(tables) == []
 
 
+@pytest.mark.slow
+@needs_precomputed
+def test_a_shared_instance_finds_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    shared = precomputed.walk(BOX.get_many)
+    assert (shared.missing, shared.unanswered) == (set(), ())
+
+
 @needs_precomputed
 def test_the_precomputed_results_are_small() -> None:
     assert BOX.path.stat().st_size < 10 * 10**6
