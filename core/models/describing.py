@@ -16,12 +16,18 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
-from core.models.files.adapters import adapter_fingerprint, is_adapter
+from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
 from core.models.files.memory import remembered_folder
 from core.models.files.merging import merged_folder
 from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
-from core.models.zoo import adapter_base, not_included, read_manifest, zoo_folder
+from core.models.zoo import (
+    adapter_base,
+    not_included,
+    read_adapters,
+    read_manifest,
+    zoo_folder,
+)
 
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 UNNAMED = "?"  # architecture of a configuration that names no class
@@ -192,7 +198,10 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     folder = locate(ref)
     with Restoring(ref):
         files = _files_of(folder)
-    _check_manifest(ref, files.hashes)
+    base = adapter_base(f"zoo:{ref.name}") if ref.kind == "zoo" else ""
+    held = _included_folder(ref) if base else folder
+    stored = [checkpoints.content_hash(held / ADAPTER_WEIGHTS)] if base else files.hashes
+    _check_manifest(ref, stored)
     limits = current_limits()
     if files.parameters > limits.max_parameters:
         raise too_large(ref, files.parameters, limits.max_parameters)
@@ -202,8 +211,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
             "choose another model."
         )
     version = LARGE_RANDOM_VERSION if files.parameters > LARGE else RANDOM_VERSION
-    base = adapter_base(str(ref))
-    hashes = _content_of_merged(_included_folder(ref), base) if base else files.hashes
+    hashes = _content_of_merged(held, base) if base else files.hashes
     identity = ["random", version, RANDOM_SEED] if ref.random else hashes
     layers, width, heads = files.sizes
     return ModelInfo(
@@ -232,17 +240,14 @@ def _check_manifest(ref: ModelRef, hashes: Sequence[str]) -> None:
     """Refuse an included model whose hash is not the manifest's."""
     if ref.kind != "zoo":
         return
-    for entry in zoo_models():
-        wanted = (
-            entry.get("files", {}).get(checkpoints.SAFETENSORS)
-            if entry.get("name") == ref.name
-            else None
-        )
-        if wanted and wanted not in hashes:
-            path = zoo_folder() / "models" / ref.name / checkpoints.SAFETENSORS
-            raise ModelError(
-                f"{path} is not the file that the manifest describes: {how_to_restore(ref)}."
-            )
+    for entry in (*zoo_models(), *read_adapters()):
+        files = entry.get("files", {}) if entry.get("name") == ref.name else {}
+        for name in (checkpoints.SAFETENSORS, ADAPTER_WEIGHTS):
+            if (wanted := files.get(name)) and wanted not in hashes:
+                path = zoo_folder() / "models" / ref.name / name
+                raise ModelError(
+                    f"{path} is not the file that the manifest describes: {how_to_restore(ref)}."
+                )
 
 
 def how_to_restore(ref: ModelRef) -> str:

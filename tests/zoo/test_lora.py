@@ -201,7 +201,12 @@ def test_an_adapter_that_cannot_be_merged_is_one_sentence(
         describe("zoo:parse-0-lora-2")
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "new"))
     weights = tmp_path / "box" / "models" / "parse-0-lora-2" / "adapter_model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:100])
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ModelError, match="not the file that the manifest describes: restore it"):
+        describe("zoo:parse-0-lora-2")
+    shutil.rmtree(tmp_path / "new")
+    weights.write_bytes(content[:100])
     with pytest.raises(ModelError, match=r"adapter_model\.safetensors"):
         describe("zoo:parse-0-lora-2")
     assert not (tmp_path / "new" / MERGED).exists()
