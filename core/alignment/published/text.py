@@ -31,7 +31,8 @@ PROTOCOLS = {
     OURS: "ours, on unseen words",
 }
 HOLDS, REVERSED, OPEN = "holds", "reversed", "open"
-ABOVE, BELOW = "worse", "better"  # than the target's mean
+# than the target's mean
+ABOVE, BELOW, UNDECIDED = "worse", "better", "not detectably better or worse"
 THEIR_WIDTH = 768
 
 
@@ -132,16 +133,12 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
     for protocol in ("published", OURS):
         if protocol in by_protocol.index:
             error = estimate_of(by_protocol.loc[protocol], "nmse")
+            verdict = ABOVE if error.value > 1 else BELOW
             if error.value > 1:
                 error = Estimate(error.value, error.low, error.high, kind="amount")
-            facts.append(
-                Statement(
-                    protocol,
-                    ABOVE if error.value > 1 else BELOW,
-                    error,
-                    baseline="the target's mean",
-                )
-            )
+            if error.low <= 1 <= error.high:
+                verdict = UNDECIDED
+            facts.append(Statement(protocol, verdict, error, baseline="the target's mean"))
     facts += [Statement(str(row["claim"]), str(row["survives"])) for _, row in findings.iterrows()]
     return tuple(facts)
 
@@ -152,8 +149,9 @@ def make_headline(facts: Sequence[Statement]) -> str:
         return "The published protocol could not be run on this pair; the reasons are below."
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
+    verb = "is" if theirs.verdict == UNDECIDED else "predicts"
     text = (
-        f"By the published protocol, the invertible network predicts {theirs.verdict} than the "
+        f"By the published protocol, the invertible network {verb} {theirs.verdict} than the "
         f"mean{_error(theirs)}"
     )
     if OURS in by_protocol:

@@ -21,6 +21,7 @@ from core.alignment.published.text import (
     CLAIMS,
     OURS,
     PROTOCOLS,
+    UNDECIDED,
     make_headline,
     statements_of,
 )
@@ -258,6 +259,17 @@ def test_the_headline_states_both_errors_and_which_findings_hold() -> None:
     headline = make_headline(tuple(facts.values()))
     assert all(fact.named_in(headline) for fact in facts.values())
     assert all(CLAIMS[name].says in headline for name in ("linear", "mean"))
+
+
+def test_an_error_whose_interval_contains_the_mean_is_neither_better_nor_worse() -> None:
+    by_protocol = {"published": errors(1.01, 3.0), OURS: errors(0.99, 0.5)}
+    table = error_rows(by_protocol, "models", 6)
+    table["low"], table["high"] = table["nmse"] - 0.1, table["nmse"] + 0.1
+    facts = statements_of(table, finding_rows(claim_rows(by_protocol, {})))
+    assert [fact.verdict for fact in facts[:2]] == [UNDECIDED, UNDECIDED]
+    headline = make_headline(facts)
+    assert "network is not detectably better or worse than the mean (error 1.0 [" in headline
+    assert "; by ours, on unseen words, not detectably better or worse (error .99 [" in headline
 
 
 def test_errors_in_one_unit_weigh_layers_as_plain_squared_errors_do() -> None:
