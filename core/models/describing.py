@@ -90,8 +90,13 @@ def locate(ref: str | ModelRef) -> Path:
                 f"{checkpoints.CONFIG}."
             )
         return folder
-    folder, base = _included_folder(ref), adapter_base(f"zoo:{ref.name}")
+    folder, base = _included_folder(ref), _base_of(ref)
     return merged_folder(folder, locate(base), _content_of_merged(folder, base)) if base else folder
+
+
+def _base_of(ref: ModelRef) -> str:
+    """Find the base of an included adapter, whose control with random weights has one, too."""
+    return adapter_base(f"zoo:{ref.name}") if ref.kind == "zoo" else ""
 
 
 def _included_folder(ref: ModelRef) -> Path:
@@ -198,7 +203,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     folder = locate(ref)
     with Restoring(ref):
         files = _files_of(folder)
-    base = adapter_base(f"zoo:{ref.name}") if ref.kind == "zoo" else ""
+    base = _base_of(ref)
     held = _included_folder(ref) if base else folder
     stored = [checkpoints.content_hash(held / ADAPTER_WEIGHTS)] if base else files.hashes
     _check_manifest(ref, stored)

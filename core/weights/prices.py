@@ -158,8 +158,9 @@ def _sizes(base: str, bases: Mapping[str, str]) -> tuple[dict[str, Size], list[s
         Sizes by reference, and which references are adapters; models that are not available are
         left out.
     """
-    sizes = costs.sizes_of((base, *bases))
-    unsized = {ref: at for ref, at in bases.items() if ref not in sizes or adapter_base(ref)}
+    # an included adapter would be merged into its base to be sized as a model
+    sizes = costs.sizes_of((base, *(ref for ref in bases if not adapter_base(ref))))
+    unsized = {ref: origin for ref, origin in bases.items() if ref not in sizes}
     origins = sizes | costs.sizes_of({*unsized.values()} - {*sizes})
     adapters: dict[str, Size] = {}
     for ref, origin in unsized.items():
