@@ -9,6 +9,7 @@ from core.commands.examples.finding import Finding, Series, lines, points, simil
 from core.results.drawing.style import GREY, ORANGE
 from core.results.names import short_name
 from core.results.numbers import text_of
+from core.results.statements import lead_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -80,18 +81,12 @@ def frozen(results: Sequence[Result]) -> Finding:
 
 def answer(results: Sequence[Result]) -> Finding:
     """Say what readers answer, and from which layer upward."""
-    table = results[1].tables["spans"]
-    parts = []
-    for model, rows in table.groupby("model", sort=False):
-        top = rows.iloc[-1]
-        differs = rows[rows["span"] != top["span"]]["layer"]
-        since = 0 if differs.empty else int(differs.max()) + 1
-        parts.append(f"{short_name(str(model))} answers “{top['span']}” from layer {since} upward")
+    asked = results[1]
     return Finding(
-        f"Asked “{results[1].spec['question']}”, {'; '.join(parts)}. The answer is "
-        f"“{results[1].spec['answer']}”. At lower layers its head is applied to their states.",
+        f"Asked “{asked.spec['question']}”, {lead_of(asked.headline)} The answer is "
+        f"“{asked.spec['answer']}”. At lower layers its head is applied to their states.",
         "lines",
-        lines(table, "model", "f1"),
+        lines(asked.tables["spans"], "model", "f1"),
         "overlap with the answer (F1) by layer",
     )
 
