@@ -18,7 +18,7 @@ from core.commands.main import main
 from core.errors import ModelError, RecipeError
 from core.models import describe, load_model, locate
 from core.models.files.adapters import read_adapter
-from core.models.files.merging import MERGED
+from core.models.files.merging import MERGED, merge
 from core.models.loading.adapters import load_adapted
 from core.models.loading.task_models import describe_head, load_task
 from core.models.patterns import matching_refs
@@ -210,6 +210,25 @@ def test_an_adapter_that_cannot_be_merged_is_one_sentence(
     with pytest.raises(ModelError, match=r"adapter_model\.safetensors"):
         describe("zoo:parse-0-lora-2")
     assert not (tmp_path / "new" / MERGED).exists()
+
+
+@pytest.mark.parametrize("damage", ["a side is missing", "of another shape", "of no module"])
+def test_factors_that_do_not_fit_the_base_are_refused(
+    damage: str, box: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "lora"
+    shutil.copytree(box / "models" / "parse-0-lora-2", folder)
+    factors = load_file(folder / "adapter_model.safetensors")
+    name = next(key for key in factors if key.endswith("lora_B.weight"))
+    factor = factors.pop(name)
+    if damage == "of another shape":
+        factors[name] = factor[1:].contiguous()
+    elif damage == "of no module":
+        factors[name] = factor
+        factors["base_model.model.nowhere.lora_B.weight"] = factor.clone()
+    save_file(factors, folder / "adapter_model.safetensors")
+    with pytest.raises(ModelError, match="lora is not an adapter of seed-0, or is damaged"):
+        merge(folder, box / "models" / "seed-0")
 
 
 def test_what_is_no_adapter_or_names_no_model_is_not_merged(
