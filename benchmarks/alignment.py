@@ -17,7 +17,8 @@ from collections.abc import Callable
 import numpy as np
 
 from core.alignment.maps.cca import canonical_directions
-from core.alignment.maps.linear import Ols, Procrustes, Ridge, moments
+from core.alignment.maps.linear import Ols, Procrustes, Ridge
+from core.alignment.maps.moments import Moments, Space, moments
 
 LAYERS, ROWS, WIDTH = 7, 5_000, 384
 CORRELATIONS = (
@@ -78,7 +79,12 @@ def closed_forms() -> None:
     cost = timed(lambda: moments(x, y).xy)[0]
     show("moments, shared by all closed forms", cost)
     known = moments(x, y)
-    ours = timed(lambda: Ols().fit_moments(known).weight)[0]
+
+    def fresh() -> Moments:  # without the decompositions of an earlier line
+        x, y = (Space(side.mean, side.covariance) for side in (known.x, known.y))
+        return Moments(known.rows, x, y, known.xy)
+
+    ours = timed(lambda: Ols().fit_moments(fresh()).weight)[0]
     show("least squares from the moments; lstsq", ours, LAYERS * theirs)
     ours, found = timed(lambda: canonical_directions(moments(x, y)).correlations)
     slow = CCA(n_components=len(CORRELATIONS), max_iter=1_000, tol=1e-10)
@@ -89,16 +95,16 @@ def closed_forms() -> None:
     apart = float(np.abs(found[0, : len(CORRELATIONS)] - reference).max())
     show("CCA by itself; scikit-learn's", ours, LAYERS * theirs * WIDTH / len(CORRELATIONS), apart)
     held = (x[:, :500], y[:, :500])
-    show("Procrustes from the moments", timed(lambda: Procrustes().fit_moments(known).weight)[0])
+    show("Procrustes from the moments", timed(lambda: Procrustes().fit_moments(fresh()).weight)[0])
     show(
         "ridge of 17 penalties from the moments",
-        timed(lambda: Ridge().fit_moments(known, held).weight)[0],
+        timed(lambda: Ridge().fit_moments(fresh(), held).weight)[0],
     )
 
 
 def training_cost(width: int, steps: int, layers: int) -> float:
     """Seconds to fit the networks of so many layers for so many steps, their starts included."""
-    from core.alignment.maps.fitting import Schedule
+    from core.alignment.maps.bank import Schedule
     from core.alignment.maps.nonlinear import Inn
 
     x, y = pair(layers, 2_000, width)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from core.alignment.maps.registry import METHODS
 from core.alignment.published.rows import BATCH
 from core.alignment.published.spec import OURS_OF
+from core.alignment.seeds.tasks import GROUP
 from core.models import costs
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
@@ -31,17 +32,21 @@ if TYPE_CHECKING:
 
 PRODUCTS, FACTORED = (
     2.2e-11,
-    3e-9,
+    6e-10,
 )  # processor seconds per multiplication, and per cubed width of a factorisation
 SCORED = 6e-8  # per number of a row that is mapped and scored
 STATIC_TRIES = 24  # kernels and penalties that a static window is tried with
 KERNELS = 30  # factorisations in the search for a width and a penalty
 SEARCHED, MOST_ROWS = 800.0, 4_000.0
 # Processor seconds of training a network on included models (one map, layer and direction) on a
-# processor without units for bfloat16, and the power of the width with which they grow.
-NETWORKS = {"inn": (4.7, 1.1), "mlp": (4.4, 0.75)}
+# processor without matrix units for bfloat16, and the power of the width with which they grow.
+NETWORKS = {"inn": (3.4, 0.9), "mlp": (2.8, 0.4)}
 BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
 STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double
+# Bytes per number of both models: of all layers, which are read, and of those mapped at once, by
+# networks and by other maps.
+READ, TRAINING, MAPPING = 6.8, 30.0, 20.0
+GRIDDED = 6  # products of a row per map of a layer into a layer; decompositions are shared
 KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
 PLANTED = 2  # maps fitted to a planted rotation, and copies of the rows that it takes
@@ -72,9 +77,10 @@ def align_price(spec: AlignSpec) -> Price:
         tasks += fitting(methods, width, rows, 2 * states)
         if spec.grid and not number:
             maps = (sizes[source].layers + 1) * (sizes[target].layers + 1)
-            tasks.append(maps * _linear(1, width, rows))
+            tasks.append(maps * PRODUCTS * GRIDDED * rows * width**2)
         at_once = min(TASKS_AT_ONCE, len(pairs) * _tasks(methods))
-        memory = max(memory, at_once * _stacked(2 * states * rows * width, methods))
+        read = min(sizes[source].layers, sizes[target].layers) + 1
+        memory = max(memory, at_once * _mapped(2 * rows * width, read, states, methods))
         kept += KEPT * len(methods) * states
     kept += sum(costs.stored(size, sentences) for size in sizes.values())
     work = f"{costs.counted(len(pairs), 'pair')} of {costs.counted(len(sizes), 'model')}"
@@ -195,7 +201,7 @@ def protocol_price(spec: ProtocolSpec) -> Price:
         tasks += fitting(OURS_OF[group], width, rows, 2 * states)
         networks = PUBLISHED * 2 * width**2 * states * costs.SINGLE * 4
         passing = PADDED * BATCH * spec.length * states * width * costs.SINGLE
-        ours = _stacked(2 * states * rows * width, OURS_OF[group])
+        ours = _mapped(2 * rows * width, states, states, OURS_OF[group])
         memory = max(memory, TASKS_AT_ONCE * max(networks, passing, ours))
     return costs.price_of(
         sizes,
@@ -270,6 +276,14 @@ def _tasks(methods: Iterable[str]) -> int:
         + any(kind in ("control", "linear") for kind in kinds)
         + ("static" in kinds)
     )
+
+
+def _mapped(numbers: float, read: int, mapped: int, methods: Iterable[str]) -> float:
+    """Bytes of memory of a task that maps a few of its layers at a time, each of so many numbers in
+    both models."""
+    at_once = max(1.0, min(mapped, GROUP // (numbers * costs.SINGLE)))
+    trained = any(name in NETWORKS for name in methods)
+    return numbers * (READ * read + (TRAINING if trained else MAPPING) * at_once)
 
 
 def _stacked(numbers: float, methods: Iterable[str]) -> float:

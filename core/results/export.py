@@ -94,6 +94,12 @@ class Result:
         return next(iter(self.tables.values()))
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the tables and arrays."""
+        tables = (table.memory_usage(deep=True).sum() for table in self.tables.values())
+        return int(sum(tables) + sum(array.nbytes for array in self.arrays.values()))
+
+    @property
     def sentences_read(self) -> int | None:
         """How many sentences of the text were read; None for a study of weights alone."""
         count: int | None = self.provenance.get("corpus", {}).get("sentences")

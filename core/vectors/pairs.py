@@ -178,6 +178,9 @@ def in_common(activations: Sequence[Activations]) -> list[Activations]:
     shared = set.intersection(*map(set, owned)) if owned else set()
     reduced = []
     for part, items in zip(activations, owned, strict=True):
+        if len(shared) == len(items):  # all of them, and no copy is needed
+            reduced.append(part)
+            continue
         at = np.array([place for place, item in enumerate(items) if item in shared], dtype=np.int64)
         reduced.append(
             Activations(part.vectors[:, at], part.sentence[at], part.word[at], part.notices)

@@ -32,10 +32,12 @@ from core.alignment.attention.text import (
     statements_of,
 )
 from core.alignment.check.drawings import head_chart, matrix_chart, output_chart
+from core.alignment.evaluation.judging import fit_each
+from core.alignment.evaluation.scoring import rows_for
+from core.alignment.evaluation.split import part_of, parts_from
+from core.alignment.maps.moments import TINY
 from core.alignment.prices import attention_price
-from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.seeds.study import CITATIONS
-from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import ERROR_FORMULA
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint

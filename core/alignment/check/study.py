@@ -28,12 +28,14 @@ from core.alignment.check.text import (
     make_methods,
     statements_of,
 )
+from core.alignment.evaluation.judging import fit_each
+from core.alignment.evaluation.scoring import rows_for
+from core.alignment.evaluation.split import split_rows
 from core.alignment.maps.bijections import FORMS, plant
+from core.alignment.maps.moments import TINY
 from core.alignment.maps.registry import METHODS
 from core.alignment.prices import check_price
-from core.alignment.seeds.protocol import TINY, rows_for, split_rows
 from core.alignment.seeds.study import CITATIONS
-from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import FORMULAS, OF_MAPS
 from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks

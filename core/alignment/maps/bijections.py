@@ -56,7 +56,7 @@ def plant(rows: Single, form: str, blocks: int, seed: int) -> Single:
 def _coupling(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
     import torch
 
-    from core.alignment.maps.nonlinear import coupling_network
+    from core.alignment.maps.coupling import coupling_network
 
     network = coupling_network(
         rows.shape[1], blocks, HIDDEN, int(rng.integers(2**31)), zero=False

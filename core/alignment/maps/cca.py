@@ -23,18 +23,11 @@ from typing import cast
 import numpy as np
 from jaxtyping import Float
 
-from core.alignment.maps.linear import (
-    RCOND,
-    LinearAligner,
-    Moments,
-    Rows,
-    check_pairs,
-    inverse_power,
-)
+from core.alignment.maps.linear import LinearAligner
+from core.alignment.maps.moments import Moments, Rows, check_pairs
 from core.errors import ShapeError
 from core.statistics import projection_weights
 
-VARIANCE_KEPT = 0.99  # SVCCA: share of each side's variance in the principal components kept
 WEIGHT_KEPT = 0.99  # PWCCA: share of the projection weight in the directions kept
 SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)  # of all directions: CCA chooses one on validation rows
 
@@ -60,15 +53,17 @@ def canonical_directions(moments: Moments) -> Canonical:
     correlation 0.
 
     Example:
-        >>> from core.alignment.maps.linear import moments
+        >>> from core.alignment.maps.moments import moments
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
         >>> canonical_directions(moments(x, 2 * x)).correlations.round(2).tolist()
         [1.0, 1.0]
     """
-    half_x, half_y = inverse_power(moments.xx, 0.5), inverse_power(moments.yy, 0.5)
-    left, values, right = np.linalg.svd(half_x @ moments.xy @ half_y, full_matrices=False)
-    root_y = inverse_power(moments.yy, -0.5)
-    return Canonical(half_x @ left, right @ root_y, np.clip(values, 0.0, 1.0))
+    left, values, right = moments.canonical
+    return Canonical(
+        moments.x.inverse_power(0.5) @ left,
+        right @ moments.y.inverse_power(-0.5),
+        np.clip(values, 0.0, 1.0),
+    )
 
 
 class Cca(LinearAligner):
@@ -83,13 +78,13 @@ class Cca(LinearAligner):
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         directions = canonical_directions(moments)
         k = directions.correlations.shape[-1]
-        everything = np.ones((*moments.xx.shape[:-2], k))
+        everything = np.ones((*moments.xy.shape[:-2], k))
         if self.components is not None:
             return _through(directions, everything * (np.arange(k) < self.components))
         if validation is None:
             return _through(directions, everything)
-        x = np.asarray(validation[0], dtype=np.float64) - moments.mean_x
-        y = np.asarray(validation[1], dtype=np.float64) - moments.mean_y
+        x = np.asarray(validation[0], dtype=np.float64) - moments.x.mean
+        y = np.asarray(validation[1], dtype=np.float64) - moments.y.mean
         check_pairs(x, y)
         weights = [
             _through(directions, everything * (np.arange(k) < max(1, round(s * k)))) for s in SHARES
@@ -106,16 +101,7 @@ class Svcca(LinearAligner):
     """CCA between the principal components that hold `VARIANCE_KEPT` of each side's variance."""
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        keep_x, keep_y = _principal_projector(moments.xx), _principal_projector(moments.yy)
-        reduced = Moments(
-            moments.rows,
-            moments.mean_x,
-            moments.mean_y,
-            keep_x @ moments.xx @ keep_x,
-            keep_y @ moments.yy @ keep_y,
-            keep_x @ moments.xy @ keep_y,
-        )
-        directions = canonical_directions(reduced)
+        directions = canonical_directions(moments.leading)
         return _through(directions, np.ones_like(directions.correlations))
 
 
@@ -125,8 +111,8 @@ class Pwcca(LinearAligner):
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         directions = canonical_directions(moments)
-        # <canonical coordinate i, dimension j of X> over the rows is a column of xx @ x_in.
-        weight = projection_weights((moments.xx @ directions.x_in).swapaxes(-1, -2))
+        # <canonical coordinate i, dimension j of X> over the rows: a column of this product
+        weight = projection_weights((moments.x.covariance @ directions.x_in).swapaxes(-1, -2))
         order = np.argsort(-weight, axis=-1)
         shares = np.take_along_axis(weight, order, -1).cumsum(-1)
         kept_sorted = np.concatenate(
@@ -143,15 +129,3 @@ def _through(directions: Canonical, kept: np.ndarray) -> np.ndarray:
         np.ndarray,
         (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out,
     )
-
-
-def _principal_projector(covariance: np.ndarray) -> np.ndarray:
-    """The orthogonal projector onto the fewest principal directions that hold `VARIANCE_KEPT` of
-    the variance."""
-    values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values[..., ::-1], 0.0)
-    vectors = vectors[..., ::-1]
-    total = np.maximum(values.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
-    before = values.cumsum(-1) - values  # variance of the preceding directions
-    kept = (before < VARIANCE_KEPT * total) & (values > RCOND * values[..., :1])
-    return cast(np.ndarray, (vectors * kept[..., None, :]) @ vectors.swapaxes(-1, -2))

@@ -11,7 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from core.alignment.maps.linear import Aligner, LinearAligner, Moments, Ridge, Rows, check_pairs
+from core.alignment.maps.linear import Aligner, LinearAligner, Ridge
+from core.alignment.maps.moments import Moments, Rows, Space, check_pairs, moments
 from core.statistics import sum_by_group
 
 
@@ -56,12 +57,22 @@ class Shuffled(LinearAligner):
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit on target rows in random order; the validation rows are shuffled too."""
+        return self._fit(x, y, validation)
+
+    def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
+        """Fit with the known side of the source."""
+        return self._fit(x, y, validation, sums.x)
+
+    def _fit(
+        self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None, source: Space | None = None
+    ) -> Self:
         rng = np.random.default_rng(self.seed)
         y = np.asarray(y)
         if validation is not None:
             held = np.asarray(validation[1])
             validation = (validation[0], held[..., rng.permutation(held.shape[-2]), :])
-        return super().fit(x, y[..., rng.permutation(y.shape[-2]), :], validation)
+        dealt = y[..., rng.permutation(y.shape[-2]), :]
+        return self.fit_moments(moments(x, dealt, source), validation)
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         return Ridge().fit_moments(moments, validation).weight

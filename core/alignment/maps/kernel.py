@@ -20,7 +20,8 @@ from typing import Self, cast
 import numpy as np
 from jaxtyping import Float, Int
 
-from core.alignment.maps.linear import Aligner, Rows, check_pairs, hold_out
+from core.alignment.maps.linear import Aligner, hold_out
+from core.alignment.maps.moments import Rows, check_pairs
 from core.runs.runner import checkpoint, tick
 
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)  # of the median squared distance
@@ -106,16 +107,16 @@ class _Layer:
             kernel, seen = self._kernel(inside, width), self._kernel(across, width)
             for penalty in PENALTIES:
                 errors[width, penalty] = _error(
-                    seen @ solve(kernel, targets[searched], penalty), wanted
+                    predict(kernel, seen, targets[searched], penalty), wanted
                 )
         self.width, coarse = min(errors, key=lambda pair: errors[pair])
         kernel = self._kernel(squared_distances(self.rows, self.rows), self.width)
         seen = self._kernel(squared_distances(held, self.rows), self.width)
-        fits = []
-        for factor in FINER:
-            weights = solve(kernel, targets, coarse * factor)
-            fits.append((_error(seen @ weights, wanted), coarse * factor, weights))
-        _, self.penalty, self.weights = min(fits, key=lambda fit: fit[0])
+        finer = [coarse * factor for factor in FINER]
+        self.penalty = min(
+            finer, key=lambda penalty: _error(predict(kernel, seen, targets, penalty), wanted)
+        )
+        self.weights = solve(kernel, targets, self.penalty)
 
     def map(self, x: Single) -> np.ndarray:
         """Map rows into the target space, in chunks."""
@@ -189,6 +190,30 @@ def solve(
     factor = cho_factor(penalised, lower=True, overwrite_a=True, check_finite=False)
     weights: np.ndarray = cho_solve(factor, targets, check_finite=False)
     return weights
+
+
+def predict(
+    kernel: Float[np.ndarray, "row row"],
+    seen: Float[np.ndarray, "other row"],
+    targets: Float[np.ndarray, "row d"],
+    penalty: float,
+) -> Float[np.ndarray, "other d"]:
+    """Predict other rows, whose kernel with the training rows is `seen`: seen (kernel + penalty
+    I)^-1 targets.
+
+    The smaller of the two products is made first, because a choice needs no weights.
+
+    Example:
+        >>> rows = np.eye(2, dtype=np.float32)
+        >>> predict(rows, rows[:1], np.float32([[2], [4]]), 1.0).round(5).tolist()
+        [[1.0]]
+    """
+    if len(seen) < targets.shape[1]:
+        smoother: np.ndarray = solve(kernel, seen.T, penalty).T
+        predicted: np.ndarray = smoother @ targets
+    else:
+        predicted = seen @ solve(kernel, targets, penalty)
+    return predicted
 
 
 def _error(predicted: np.ndarray, wanted: np.ndarray) -> float:

@@ -14,85 +14,19 @@ an arbitrary one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Self, cast
 
 import numpy as np
 from jaxtyping import Float
 
+from core.alignment.maps.moments import RCOND, TINY, Moments, Rows, check_pairs, moments
 from core.errors import ShapeError
 
-# of the largest eigenvalue of a covariance: 1e-5 of the largest singular value of the rows
-RCOND = 1e-10
 HELD_OUT = 0.1  # share of the rows used for validation where no validation rows are given
 PENALTIES = np.logspace(
     -6, 2, 17
 )  # candidate ridge penalties, in units of the mean variance of a dimension of X
-
-Rows = Float[np.ndarray, "... row d"]
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Means and covariances (divided by the number of rows) of paired rows, float64."""
-
-    rows: int
-    mean_x: Float[np.ndarray, "... 1 dx"]
-    mean_y: Float[np.ndarray, "... 1 dy"]
-    xx: Float[np.ndarray, "... dx dx"]
-    yy: Float[np.ndarray, "... dy dy"]
-    xy: Float[np.ndarray, "... dx dy"]
-
-
-def moments(x: Rows, y: Rows) -> Moments:
-    """Compute the moments of paired rows.
-
-    Raises:
-        ShapeError: If the rows do not pair up, there are fewer than two, or a value is not finite.
-
-    Example:
-        >>> paired = moments(np.array([[1.0], [3.0]]), np.array([[2.0], [6.0]]))
-        >>> paired.rows, paired.mean_x.tolist(), paired.xy.tolist()
-        (2, [[2.0]], [[2.0]])
-    """
-    x, y = np.asarray(x), np.asarray(y)
-    check_pairs(x, y)
-    if x.ndim > 2 and len(
-        x
-    ):  # one layer at a time: centred copies of all layers would double the memory
-        each = [moments(left, right) for left, right in zip(x, y, strict=True)]
-        names = ("mean_x", "mean_y", "xx", "yy", "xy")
-        return Moments(
-            each[0].rows, *(np.stack([getattr(layer, name) for layer in each]) for name in names)
-        )
-    x, y = x.astype(np.float64), y.astype(np.float64)
-    n = x.shape[-2]
-    mean_x, mean_y = x.mean(-2, keepdims=True), y.mean(-2, keepdims=True)
-    x, y = x - mean_x, y - mean_y
-    across = x.swapaxes(-1, -2)
-    return Moments(n, mean_x, mean_y, across @ x / n, y.swapaxes(-1, -2) @ y / n, across @ y / n)
-
-
-def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
-    """Check that rows pair up, that there are at least two, and that all values are finite.
-
-    Raises:
-        ShapeError: If one of these does not hold.
-
-    Example:
-        >>> check_pairs(np.zeros((3, 2)), np.zeros((2, 2)))  # doctest: +IGNORE_EXCEPTION_DETAIL
-        Traceback (most recent call last):
-            ...
-        core.errors.ShapeError: Source (3, 2) and target (2, 2) must have the same layers and rows.
-    """
-    if x.ndim < 2 or x.shape[:-1] != y.shape[:-1]:
-        raise ShapeError(
-            f"Source {x.shape} and target {y.shape} must have the same layers and rows, in order."
-        )
-    if x.shape[-2] < 2:
-        raise ShapeError(f"A map needs at least two training rows; there are {x.shape[-2]}.")
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ShapeError("The vectors contain NaN or infinite values; a model may have overflowed.")
 
 
 def hold_out(
@@ -121,10 +55,15 @@ class Aligner:
         invertible: `inverse_transform` exists.
         of_words: Its input is the number of each row's word type, (..., row, 1), instead of its
             vector.
+        from_moments: `fit_known` uses the moments of the training rows.
         left_out: Training rows that a fit did not use.
+        numbers: Of the layers in the whole study, which random weights depend on; 0, 1 and so on
+            where empty.
     """
 
     left_out = 0
+    numbers: Sequence[int] = ()
+    from_moments = False
     needs_equal_width = False
     invertible = False
     of_words = False
@@ -133,6 +72,10 @@ class Aligner:
         """Fit the map on paired training rows; `validation` rows choose penalties and stop
         training."""
         raise TypeError(f"{type(self).__name__} does not implement fit")
+
+    def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
+        """Fit as `fit` does, where the moments of the training rows are known."""
+        return self.fit(x, y, validation)
 
     def transform(self, x: Rows) -> Rows:
         """Map source rows into the target space."""
@@ -181,7 +124,9 @@ class LinearAligner(Aligner):
     moments."""
 
     invertible = True
+    from_moments = True
     weight: Float[np.ndarray, "... dx dy"]
+    back: Float[np.ndarray, "... dy dx"] | None = None  # once it was needed
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit on paired training rows.
@@ -190,15 +135,17 @@ class LinearAligner(Aligner):
             ShapeError: If rows do not pair up, widths do not fit, or values are not finite.
         """
         self._check_widths(np.asarray(x), np.asarray(y))
-        sums = moments(x, y)
+        return self.fit_moments(moments(x, y), validation)
+
+    def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
+        """Fit from the moments alone."""
         return self.fit_moments(sums, validation)
 
     def fit_moments(self, moments: Moments, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit from moments, so that several maps share one pass over the rows."""
-        if self.needs_equal_width and moments.xx.shape[-1] != moments.yy.shape[-1]:
-            self._check_widths(moments.mean_x, moments.mean_y)
-        self.mean_x, self.mean_y = moments.mean_x, moments.mean_y
-        self.weight = self._solve(moments, validation)
+        self._check_widths(moments.x.mean, moments.y.mean)
+        self.mean_x, self.mean_y = moments.x.mean, moments.y.mean
+        self.weight, self.back = self._solve(moments, validation), None
         return self
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
@@ -213,8 +160,14 @@ class LinearAligner(Aligner):
     def inverse_transform(self, y: Rows) -> Rows:
         """Map target rows back by the pseudo-inverse of the weight (exact where the weight is
         square and regular)."""
-        back = np.linalg.pinv(self.weight, rcond=float(np.sqrt(RCOND)))
-        return cast("Rows", (np.asarray(y, dtype=np.float64) - self.mean_y) @ back + self.mean_x)
+        if self.back is None:
+            self.back = self._invert()
+        return cast(
+            "Rows", (np.asarray(y, dtype=np.float64) - self.mean_y) @ self.back + self.mean_x
+        )
+
+    def _invert(self) -> np.ndarray:
+        return pseudo_inverse(self.weight)
 
 
 class Procrustes(LinearAligner):
@@ -227,20 +180,26 @@ class Procrustes(LinearAligner):
         self.scale = scale
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        left, values, right = np.linalg.svd(moments.xy, full_matrices=False)
+        left, values, right = moments.singular
         rotation = left @ right
         if not self.scale:
-            return cast(np.ndarray, rotation)
-        spread = np.trace(moments.xx, axis1=-2, axis2=-1)
+            return rotation
+        spread = np.trace(moments.x.covariance, axis1=-2, axis2=-1)
         factor = np.divide(values.sum(-1), spread, out=np.ones_like(spread), where=spread > 0)
         return cast(np.ndarray, factor[..., None, None] * rotation)
+
+    def _invert(self) -> np.ndarray:
+        """The transpose over the squared scale."""
+        squared = (self.weight**2).mean((-1, -2), keepdims=True) * self.weight.shape[-1]
+        back: np.ndarray = self.weight.swapaxes(-1, -2) / np.maximum(squared, TINY)
+        return back
 
 
 class Ols(LinearAligner):
     """Ordinary least squares: the linear map with the lowest training error."""
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        return cast(np.ndarray, inverse_power(moments.xx, 1.0) @ moments.xy)
+        return cast(np.ndarray, moments.x.inverse_power(1.0) @ moments.xy)
 
 
 class Ridge(LinearAligner):
@@ -252,38 +211,58 @@ class Ridge(LinearAligner):
     penalty: Float[np.ndarray, ...]
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        values, vectors = np.linalg.eigh(moments.xx)
-        values = np.maximum(values, 0.0)
-        unit = np.maximum(values.mean(-1, keepdims=True), np.finfo(np.float64).tiny)
+        values, vectors = moments.x.axes
+        unit = np.maximum(values.mean(-1, keepdims=True), TINY)
         inner = vectors.swapaxes(-1, -2) @ moments.xy
-
-        def weight(penalty: np.ndarray) -> np.ndarray:
-            return cast(
-                np.ndarray, vectors @ (inner / (values + penalty[..., None] * unit)[..., None])
-            )
-
-        shape = moments.xx.shape[:-2]
-        best = np.full(shape, PENALTIES[len(PENALTIES) // 2])
+        self.penalty = np.full(values.shape[:-1], PENALTIES[len(PENALTIES) // 2])
         if validation is not None:
-            x = np.asarray(validation[0], dtype=np.float64) - moments.mean_x
-            y = np.asarray(validation[1], dtype=np.float64) - moments.mean_y
-            check_pairs(x, y)
-            errors = [((x @ weight(np.full(shape, p)) - y) ** 2).mean((-1, -2)) for p in PENALTIES]
-            best = PENALTIES[np.argmin(np.stack(errors), axis=0)]
-        self.penalty = np.asarray(best)
-        return weight(self.penalty)
+            shrunk = [1 / (values + penalty * unit) for penalty in PENALTIES]
+            errors = _errors(shrunk, vectors, inner, moments, validation)
+            self.penalty = np.asarray(PENALTIES[np.argmin(np.stack(errors), axis=0)])
+        shrinking = values + self.penalty[..., None] * unit
+        return cast(np.ndarray, vectors @ (inner / shrinking[..., None]))
 
 
-def inverse_power(covariance: np.ndarray, power: float) -> np.ndarray:
-    """Compute `covariance ** -power` on directions with variance, 0 on the others (batched,
-    symmetric).
+def _errors(
+    shrunk: list[np.ndarray],
+    vectors: np.ndarray,
+    inner: np.ndarray,
+    moments: Moments,
+    validation: tuple[Rows, Rows],
+) -> list[np.ndarray]:
+    """Squared error of `vectors @ diag(s) @ inner` on validation rows for each s, up to a constant.
+
+    It is a quadratic form in s, so that a further s costs no product over the rows.
+    """
+    x = np.asarray(validation[0], dtype=np.float64) - moments.x.mean
+    y = np.asarray(validation[1], dtype=np.float64) - moments.y.mean
+    check_pairs(x, y)
+    along = x @ vectors
+    across = along.swapaxes(-1, -2)
+    curved = (across @ along) * (inner @ inner.swapaxes(-1, -2))
+    slope = ((across @ y) * inner).sum(-1)
+    return [(((s[..., None, :] @ curved)[..., 0, :] - 2 * slope) * s).sum(-1) for s in shrunk]
+
+
+def pseudo_inverse(weight: Float[np.ndarray, "... dx dy"]) -> Float[np.ndarray, "... dy dx"]:
+    """Invert matrices on directions with more than the square root of `RCOND` of the largest
+    singular value.
+
+    A matrix that is regular beyond doubt, by its Frobenius norm and that of its inverse, needs no
+    singular values.
 
     Example:
-        >>> inverse_power(np.diag([4.0, 0.0]), 0.5).tolist()
+        >>> pseudo_inverse(np.array([[2.0, 0.0], [0.0, 0.0]])).tolist()
         [[0.5, 0.0], [0.0, 0.0]]
     """
-    values, vectors = np.linalg.eigh(covariance)
-    floor = RCOND * np.maximum(values[..., -1:], np.finfo(np.float64).tiny)
-    safe = np.where(values > floor, values, 1.0)
-    scaled = np.where(values > floor, safe**-power, 0.0)
-    return cast(np.ndarray, (vectors * scaled[..., None, :]) @ vectors.swapaxes(-1, -2))
+    if weight.ndim > 2:
+        return np.stack([pseudo_inverse(layer) for layer in weight])
+    least = float(np.sqrt(RCOND))
+    if weight.shape[0] == weight.shape[1]:
+        try:
+            inverse: np.ndarray = np.linalg.inv(weight)
+        except np.linalg.LinAlgError:  # singular
+            inverse = np.full_like(weight, np.inf)
+        if np.linalg.norm(weight) * np.linalg.norm(inverse) < 1 / least:
+            return inverse
+    return cast(np.ndarray, np.linalg.pinv(weight, rcond=least))

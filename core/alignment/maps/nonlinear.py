@@ -25,21 +25,20 @@ from typing import Self, cast
 import numpy as np
 import torch
 from FrEIA.framework import SequenceINN
-from FrEIA.modules import FixedLinearTransform, GLOWCouplingBlock
 from torch import Tensor, nn
 
+from core.alignment.maps.bank import Schedule, Stackable, linear
+from core.alignment.maps.coupling import Unturned, coupling_network
 from core.alignment.maps.curves import Curve
-from core.alignment.maps.fitting import Schedule, train_bank
+from core.alignment.maps.fitting import train_bank
 from core.alignment.maps.linear import (
     Aligner,
     LinearAligner,
     Procrustes,
     Ridge,
-    Rows,
     hold_out,
-    moments,
 )
-from core.errors import ShapeError
+from core.alignment.maps.moments import Moments, Rows, moments
 from core.models.loading.construction import seeded
 
 CHUNK = 1000  # rows
@@ -47,53 +46,11 @@ COUPLED = Schedule(learning_rate=4e-3, patience=3, noise=0.4)
 PLAIN = Schedule(batch=128, learning_rate=1e-3, noise=0.2)
 
 
-def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = True) -> SequenceINN:
-    """Build affine coupling blocks on d dimensions, each between a random rotation and its inverse.
-
-    Args:
-        d: Width of the space.
-        blocks: How many blocks.
-        hidden: Width of the networks in a block.
-        seed: Of the weights and the rotations.
-        zero: Start as the identity; False draws random weights (the bijection check's known
-            bijection).
-
-    Raises:
-        ShapeError: If d is less than 2.
-
-    Example:
-        >>> import torch
-        >>> rows = torch.tensor([[1.0, 2.0]])
-        >>> coupling_network(2, blocks=2, hidden=4,
-        ...     seed=0)(rows)[0].detach().numpy().round(3).tolist()
-        [[1.0, 2.0]]
-    """
-    if d < 2:
-        raise ShapeError(f"A coupling block needs at least two dimensions; the space has {d}.")
-    with seeded(seed):
-
-        def subnet(inward: int, outward: int) -> nn.Module:
-            last = nn.Linear(hidden, outward)
-            if zero:
-                nn.init.zeros_(last.weight)
-                nn.init.zeros_(last.bias)
-            return nn.Sequential(nn.Linear(inward, hidden), nn.GELU(), last)
-
-        network = SequenceINN(d)
-        left = torch.eye(d)  # basis of the previous block: two successive rotations are one product
-        for _ in range(blocks):
-            basis = torch.linalg.qr(torch.randn(d, d))[0]
-            network.append(FixedLinearTransform, M=basis @ left.T)
-            network.append(GLOWCouplingBlock, subnet_constructor=subnet, clamp=1.0)
-            left = basis
-        network.append(FixedLinearTransform, M=left.T.contiguous())
-    return network
-
-
 class _TrainedAligner(Aligner):
     """Base of trained maps: a closed-form map, then a network for each layer on its output, in
     units of the spread."""
 
+    from_moments = True
     curve: Curve | None = None
 
     def __init__(self, hidden: int, schedule: Schedule, seed: int) -> None:
@@ -116,20 +73,24 @@ class _TrainedAligner(Aligner):
         x, y = np.asarray(x), np.asarray(y)
         self._check_widths(x, y)
         x, y, validation = hold_out(x, y, validation)
-        sums = moments(x, y)
+        return self.fit_known(x, y, validation, moments(x, y))
+
+    def fit_known(self, x: Rows, y: Rows, validation: tuple[Rows, Rows], sums: Moments) -> Self:
+        """Fit as `fit` does, from the known moments of the training rows."""
+        self._check_widths(x, y)
         self.start = self._start().fit_moments(sums, validation)
         self.flat = x.ndim == 2
-        variance = np.trace(sums.yy, axis1=-2, axis2=-1) / sums.yy.shape[-1]
+        variance = np.trace(sums.y.covariance, axis1=-2, axis2=-1) / y.shape[-1]
         self.spread = np.sqrt(np.where(variance > 0, variance, 1.0))[..., None, None]
-        layers = 1 if self.flat else x.shape[0]
-        d = y.shape[-1]
+        numbers = self.numbers or range(1 if self.flat else x.shape[0])
         self.bank = nn.ModuleList(
-            [self._network(d, self.seed * 1000 + layer) for layer in range(layers)]
+            [self._network(y.shape[-1], self.seed * 1000 + number) for number in numbers]
         )
         rows = [self._prepared(x, self.start.transform), self._prepared(y)]
         rows += [self._prepared(validation[0], self.start.transform), self._prepared(validation[1])]
         del x, y, validation, sums  # frees their memory during training
-        self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule)
+        inner, rows[1], rows[3] = self._inside(rows[1], rows[3])
+        self.curve = train_bank(inner, rows[0], rows[1], rows[2], rows[3], self.schedule)
         # trained in float32, applied in float64: the inverse is then exact to rounding
         self.bank.double()
         return self
@@ -140,6 +101,10 @@ class _TrainedAligner(Aligner):
         with torch.inference_mode():
             mapped = torch.stack([network(rows[i]) for i, network in enumerate(self.bank)])
         return self._unscaled(mapped)
+
+    def _inside(self, y: Tensor, held_y: Tensor) -> tuple[nn.ModuleList, Tensor, Tensor]:
+        """What is trained of the networks, and its training and validation targets."""
+        return self.bank, y, held_y
 
     def _prepared(self, rows: Rows, through: Callable[[Rows], Rows] = np.asarray) -> Tensor:
         """The networks' input, in float32; made in chunks, because intermediate values are in
@@ -180,6 +145,14 @@ class Inn(_TrainedAligner):
     def _network(self, d: int, seed: int) -> nn.Module:
         return _Rows(coupling_network(d, self.blocks, self.hidden, seed))
 
+    def _inside(self, y: Tensor, held_y: Tensor) -> tuple[nn.ModuleList, Tensor, Tensor]:
+        """All but the last rotation, which changes no distance: its inverse turns the targets
+        once, in place of every step's rows."""
+        networks = [cast(_Rows, network).network for network in self.bank]
+        inner = nn.ModuleList([Unturned(network) for network in networks])
+        back = torch.stack([network.module_list[-1].M_inv for network in networks])
+        return inner, y @ back, held_y @ back
+
     def inverse_transform(self, y: Rows) -> Rows:
         """Map target rows back into the source space, exactly."""
         rows = self._scaled(y).double()
@@ -213,7 +186,7 @@ class Mlp(_TrainedAligner):
             return _Residual(d, self.hidden)
 
 
-class _Residual(nn.Module):
+class _Residual(Stackable):
     """rows + network(rows), with a network that starts at zero."""
 
     def __init__(self, d: int, hidden: int) -> None:
@@ -224,3 +197,7 @@ class _Residual(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         return cast("Tensor", rows + self.outward(nn.functional.gelu(self.inward(rows))))
+
+    def stacked(self, weights: dict[str, Tensor], rows: Tensor) -> Tensor:
+        hidden = nn.functional.gelu(linear(weights, "inward", rows))
+        return rows + linear(weights, "outward", hidden)

@@ -24,11 +24,13 @@ from core.alignment.maps.kernel import (
     FINER,
     PENALTIES,
     SEARCHED,
+    predict,
     sample_rows,
     solve,
     squared_distances,
 )
-from core.alignment.maps.linear import Aligner, Rows, check_pairs, hold_out
+from core.alignment.maps.linear import Aligner, hold_out
+from core.alignment.maps.moments import RCOND, Rows, check_pairs
 from core.runs.runner import tick
 
 LINEAR = 0.0  # the width that stands for the linear kernel
@@ -98,14 +100,22 @@ class StaticKernel(Aligner):
                 [np.arange(layer * width, (layer + 1) * width) for layer in layers]
             )
             inside, across = kernel(rows), kernel(held)
-            fits = [solve(inside, targets[:, columns], choice[2] * factor) for factor in FINER]
+            finer = [choice[2] * factor for factor in FINER]
             errors = [
-                _errors(across @ weights, wanted[:, columns], len(layers)) for weights in fits
+                _errors(
+                    predict(inside, across, targets[:, columns], penalty),
+                    wanted[:, columns],
+                    len(layers),
+                )
+                for penalty in finer
             ]
             best = np.argmin(errors, axis=0)
-            weights = np.stack(
-                [fits[fit].reshape(len(rows), -1, width)[:, at] for at, fit in enumerate(best)]
-            )
+            weights = np.empty((len(layers), len(rows), width), dtype=np.float32)
+            for penalty in np.unique(best):
+                of = np.flatnonzero(best == penalty)
+                mine = np.concatenate([columns[at * width : (at + 1) * width] for at in of])
+                solved = solve(inside, targets[:, mine], finer[penalty])
+                weights[of] = solved.reshape(len(rows), -1, width).transpose(1, 0, 2)
             self.maps.append((kernel, weights, layers))
         return self
 
@@ -137,7 +147,9 @@ class StaticKernel(Aligner):
                 inside, across = kernel(rows), kernel(held)
                 for penalty in PENALTIES:
                     tried.append((columns, width, penalty))
-                    errors.append(_errors(across @ solve(inside, targets, penalty), wanted, layers))
+                    errors.append(
+                        _errors(predict(inside, across, targets, penalty), wanted, layers)
+                    )
         return [tried[place] for place in np.argmin(errors, axis=0)]
 
     def _centred(self, x: np.ndarray) -> np.ndarray:
@@ -181,28 +193,44 @@ def reduced(
     """
     centred = (rows - rows[train].mean(0, dtype=np.float64)).astype(np.float64)
     if rows.shape[1] > width:
-        _, axes = np.linalg.eigh(centred[train].T @ centred[train])
-        centred = centred @ axes[:, ::-1][:, :width]
+        trained = centred[train]
+        if len(train) < rows.shape[1]:  # as many components as rows: from their inner products
+            values, sides = np.linalg.eigh(trained @ trained.T)
+            values, sides = values[::-1][:width], sides[:, ::-1][:, :width]
+            there = values > RCOND * values[0]
+            axes = trained.T @ (sides[:, there] / np.sqrt(values[there]))
+        else:
+            axes = np.linalg.eigh(trained.T @ trained)[1][:, ::-1][:, :width]
+        centred = centred @ axes
     leading: np.ndarray = centred.astype(np.float32)
     return leading
 
 
-def beside(
-    states: Float[np.ndarray, "layer row d"], window: Float[np.ndarray, "row w"], train: np.ndarray
-) -> Float[np.ndarray, "layer row both"]:
-    """Each layer's rows with the window beside them, both of one mean squared norm over the
-    training rows.
-
-    The window is reduced to the layer's width, so that it does not outweigh the layer by its
-    dimensions.
+def near_columns(
+    window: Float[np.ndarray, "row w"], train: np.ndarray, width: int
+) -> Float[np.ndarray, "row d"]:
+    """The window reduced to a layer's width, so that it does not outweigh the layer by its
+    dimensions, in units of its norm over the training rows.
 
     Example:
-        >>> states, window = np.eye(4, 2)[None], np.eye(4, 6)
-        >>> beside(states, window, np.arange(4)).shape
+        >>> near_columns(np.eye(4, 6), np.arange(4), 2).shape
+        (4, 2)
+    """
+    near = reduced(window, train, width)
+    near /= _norm(near[train])
+    return near
+
+
+def beside(
+    states: Float[np.ndarray, "layer row d"], near: Float[np.ndarray, "row w"], train: np.ndarray
+) -> Float[np.ndarray, "layer row both"]:
+    """Each layer's rows with the window's beside them (`near_columns`), both of one mean squared
+    norm over the training rows.
+
+    Example:
+        >>> beside(np.eye(4, 2)[None], np.eye(4, 2), np.arange(4)).shape
         (1, 4, 4)
     """
-    near = reduced(window, train, states.shape[-1])
-    near /= _norm(near[train])
     both = np.empty((*states.shape[:2], states.shape[-1] + near.shape[-1]), dtype=np.float32)
     for layer, rows in enumerate(states):
         centred = rows - rows[train].mean(0, dtype=np.float64)

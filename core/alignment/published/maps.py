@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from core.alignment.evaluation.split import SHARES, part_of
 from core.alignment.maps.cca import Cca, canonical_directions
-from core.alignment.maps.linear import Moments, Ridge, Rows, moments
+from core.alignment.maps.linear import Ridge
+from core.alignment.maps.moments import Moments, Rows, Space, moments
 from core.alignment.published.rows import SentenceRows, sentence_rows
-from core.alignment.seeds.protocol import SHARES, part_of
 from core.errors import ShapeError
 from core.models.identity import as_identified
 from core.runs.runner import span, tick
@@ -220,27 +221,29 @@ def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "lay
     prediction.
     """
     sums = moments(x, y)
-    number = np.maximum(_components(sums.xx), _components(sums.yy))
-    left, right = (_projector(side, number) for side in (sums.xx, sums.yy))
+    number = np.maximum(_components(sums.x), _components(sums.y))
+    left, right = (_projector(side, number) for side in (sums.x, sums.y))
     reduced = Moments(
-        sums.rows, sums.mean_x, sums.mean_y, left @ sums.xx @ left, right @ sums.yy @ right,
+        sums.rows,
+        Space(sums.x.mean, left @ sums.x.covariance @ left),
+        Space(sums.y.mean, right @ sums.y.covariance @ right),
         left @ sums.xy @ right,
-    )  # fmt: skip
+    )
     directions = canonical_directions(reduced)
     weight = directions.x_in @ directions.y_out
-    return lambda given: (np.asarray(given, dtype=np.float64) - sums.mean_x) @ weight + sums.mean_y
+    return lambda given: (np.asarray(given, dtype=np.float64) - sums.x.mean) @ weight + sums.y.mean
 
 
-def _components(covariance: np.ndarray) -> Int[np.ndarray, " layer"]:
+def _components(side: Space) -> Int[np.ndarray, " layer"]:
     """The number of leading components that hold `KEPT` of the sum of singular values, (layer,)."""
-    values = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, ::-1], 0.0))
+    values = np.sqrt(side.axes[0][:, ::-1])
     kept: np.ndarray = (values.cumsum(-1) < KEPT * values.sum(-1, keepdims=True)).sum(-1) + 1
     return kept
 
 
-def _projector(covariance: np.ndarray, number: Int[np.ndarray, " layer"]) -> np.ndarray:
-    vectors = np.linalg.eigh(covariance)[1][..., ::-1]
-    kept = np.arange(covariance.shape[-1]) < number[:, None]
+def _projector(side: Space, number: Int[np.ndarray, " layer"]) -> np.ndarray:
+    vectors = side.axes[1][..., ::-1]
+    kept = np.arange(vectors.shape[-1]) < number[:, None]
     projector: np.ndarray = (vectors * kept[:, None, :]) @ vectors.swapaxes(-1, -2)
     return projector
 

@@ -27,7 +27,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import gelu, selu
 
-from core.alignment.maps.fitting import fast_bfloat16
+from core.alignment.maps.bank import fast_bfloat16
 from core.runs.runner import checkpoint, tick
 from core.runs.store import Value
 
@@ -159,7 +159,7 @@ def train(
         some = slice(place, place + batch)
         optimiser.zero_grad()
         for turn in turns:
-            with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
+            with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16(d)):
                 mapped = apply(kind, weights, sources[turn, some])
             ((mapped.float() - targets[turn, some]) ** 2).mean((1, 2)).sum().backward()
             optimiser.step()

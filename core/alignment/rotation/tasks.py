@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.alignment.maps.linear import LinearAligner, Moments, moments
+from core.alignment.evaluation.judging import Judge, by_direction
+from core.alignment.evaluation.split import Parts
+from core.alignment.maps.linear import LinearAligner
+from core.alignment.maps.moments import TINY, Moments, moments
 from core.alignment.maps.registry import make_aligner
-from core.alignment.seeds.protocol import TINY, Parts
-from core.alignment.seeds.tasks import Judge, by_direction, described, read_pair
+from core.alignment.seeds.tasks import described, read_pair
 from core.errors import ShapeError
 from core.models.identity import as_identified
 from core.runs.runner import span, tick
@@ -136,7 +138,7 @@ def _of_planted(x: np.ndarray, planted: np.ndarray, parts: Parts) -> tuple[np.nd
     spectrum."""
     sums = moments(x[:, parts.train], planted[:, parts.train])
     tested = planted[:, parts.test]
-    spread = np.maximum(((tested - sums.mean_y) ** 2).sum((-1, -2)), TINY)
+    spread = np.maximum(((tested - sums.y.mean) ** 2).sum((-1, -2)), TINY)
     maps = [_fit(name, sums, x, planted, parts) for name in (ROTATION, LINEAR)]
     rotation, linear = (
         ((each.transform(x[:, parts.test]) - tested) ** 2).sum((-1, -2)) / spread for each in maps

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from core.alignment.seeds.protocol import TINY
+from core.alignment.maps.moments import TINY
 from core.statistics import jackknife_variance, t_interval
 
 

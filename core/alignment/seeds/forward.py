@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.alignment.evaluation.scoring import rows_for
 from core.alignment.maps.linear import Aligner
-from core.alignment.seeds.protocol import rows_for
 from core.errors import ModelError
 from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
 from core.models.loading.tokenizers import Tokenizer

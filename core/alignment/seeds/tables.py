@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.alignment.evaluation.scoring import WORDS
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.bands import Replicates, leave_out
-from core.alignment.seeds.protocol import WORDS
 from core.alignment.seeds.spec import AGAIN, AlignSpec
 from core.runs.store import Value
 

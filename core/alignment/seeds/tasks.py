@@ -3,14 +3,13 @@ layers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
-
 import numpy as np
 
-from core.alignment.maps.linear import Aligner, LinearAligner, Moments, moments
-from core.alignment.maps.registry import METHODS, make_aligner
-from core.alignment.seeds.protocol import Parts, rows_for, score, split_rows
+from core.alignment.evaluation.judging import Judge, by_direction, by_layer, fit_each
+from core.alignment.evaluation.scoring import rows_for
+from core.alignment.evaluation.split import Parts, split_rows
+from core.alignment.maps.moments import TINY, Moments, check_pairs, moments, space_of
+from core.alignment.maps.registry import METHODS, NETWORKS, make_aligner
 from core.errors import ShapeError
 from core.models.identity import as_identified
 from core.runs.runner import span, tick
@@ -18,11 +17,7 @@ from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.pairs import Items, Words, extract_pair
 
-if TYPE_CHECKING:
-    from core.alignment.maps.curves import Curve
-
-SHOWN = 120  # rows kept for the projection of the space
-COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")
+GROUP = 2**25  # bytes of both models' rows, in single precision, that are mapped at once
 
 
 @pure("alignment.pair", version=3, guard=as_identified)
@@ -42,11 +37,11 @@ def align_pair(
     """Fit each method at each layer in both directions on training rows, score it on test rows.
 
     Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same
-    width, all layers of both directions are fitted in one batched product.
+    width, the networks of both directions train in one bank.
 
     Returns:
         For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part,
-        subset, layer) for the training and the test rows and `protocol.WORDS`; `m/error`
+        subset, layer) for the training and the test rows and `scoring.WORDS`; `m/error`
         (direction, 2, layer, unit) for seen and unseen test rows; for networks `m/steps` (check,),
         `m/training`, `m/validation` (direction, check, layer) and `m/converged` (direction, layer);
         `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training rows left out
@@ -62,18 +57,17 @@ def align_pair(
     with span(0.0, 0.2):
         x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
     chosen = chosen_layers(layers, len(x))
-    x, y = x[chosen], y[chosen]  # single precision; computations convert what they need to double
     value = described(x, y, parts, chosen, said)
-    if x.shape[-1] == y.shape[-1]:
-        stacks = [(np.concatenate([x, y]), np.concatenate([y, x]))]
-    else:
-        stacks = [(x, y), (y, x)]
-    del x, y  # the stacks hold them
-    fits = []
-    for number, (sources, targets) in enumerate(stacks):
-        with span(0.2 + 0.8 * number / len(stacks), 0.2 + 0.8 * (number + 1) / len(stacks)):
-            fits.append(_fit_all(sources, targets, parts, methods, seed))
-    return value | by_direction(fits, len(chosen))
+    fits: list[Value] = []
+    # A few layers at a time: what maps of all layers of a wide model need does not fit in memory.
+    groups = layer_groups(len(chosen), x[:1].nbytes + y[:1].nbytes)
+    for number, group in enumerate(groups):
+        with span(0.2 + 0.8 * number / len(groups), 0.2 + 0.8 * (number + 1) / len(groups)):
+            some = chosen[group]
+            fits.append(
+                _fit_group(x[some], y[some], parts, methods, seed, group.tolist(), len(chosen))
+            )
+    return value | by_layer(fits)
 
 
 @pure("alignment.layers", version=3, guard=as_identified)
@@ -101,62 +95,18 @@ def align_layers(
         )
     train, held, test = parts.train, parts.validation, parts.test
     nmse = np.zeros((len(x), len(y)))
+    spaces = [space_of(target[train]) for target in y]
     for row, source in enumerate(x):
         tick(0.4 + 0.6 * row / len(nmse), f"layer {row} into every layer")
+        space = space_of(source[train])  # its decomposition serves every target
         for column, target in enumerate(y):
+            sums = moments(source[train], target[train], space, spaces[column])
             aligner = make_aligner(method, seed)
-            aligner.fit(source[train], target[train], (source[held], target[held]))
+            aligner.fit_known(source[train], target[train], (source[held], target[held]), sums)
             spread = ((target[test] - target[train].mean(0)) ** 2).sum()
             error = ((aligner.transform(source[test]) - target[test]) ** 2).sum()
-            nmse[row, column] = error / max(float(spread), 1e-300)
+            nmse[row, column] = error / max(float(spread), TINY)
     return {"nmse": nmse, **said}
-
-
-def fit_each(
-    methods: tuple[str, ...],
-    seed: int,
-    x: np.ndarray,
-    y: np.ndarray,
-    parts: Parts,
-    value: Value,
-    *,
-    sums: Moments | None = None,
-    low: float = 0.0,
-    high: float = 1.0,
-) -> Iterator[tuple[str, Any]]:
-    """Fit each method to paired rows, one after another, and give its name and aligner.
-
-    Args:
-        methods: Names in the registry.
-        seed: Of networks and samples.
-        x, y: Paired rows, (layer, row, d).
-        parts: The split.
-        value: Where "m/refused" is set, with the reason, for a method m that does not fit the
-            shapes.
-        sums: Moments of the training rows, so that linear maps need no further pass over the rows;
-            computed where None.
-        low, high: Fractions of the task between which the methods are fitted.
-    """
-    step, train, held = (high - low) / len(methods), parts.train, parts.validation
-    for number, name in enumerate(methods):
-        with span(low + step * number, low + step * (number + 1)):
-            tick(0.0, METHODS[name].label)
-            aligner = make_aligner(name, seed)
-            try:
-                given = rows_for(aligner, x, parts.types)
-                validation = (given[:, held], y[:, held])
-                if (
-                    sums is not None
-                    and isinstance(aligner, LinearAligner)
-                    and METHODS[name].kind == "linear"
-                ):
-                    aligner.fit_moments(sums, validation)
-                else:
-                    aligner.fit(given[:, train], y[:, train], validation)
-            except ShapeError as error:
-                value[f"{name}/refused"] = str(error)
-                continue
-        yield name, aligner
 
 
 def read_pair(
@@ -175,17 +125,84 @@ def read_pair(
     return paired.base, paired.compared, parts, paired.said
 
 
-def _fit_all(
-    x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int
+def layer_groups(layers: int, size: int) -> list[np.ndarray]:
+    """Places of the layers that are mapped at once, each layer's rows taking so many bytes.
+
+    Example:
+        >>> [group.tolist() for group in layer_groups(3, GROUP // 2)]
+        [[0, 1], [2]]
+    """
+    at_once = max(1, GROUP // max(size, 1))
+    return np.array_split(np.arange(layers), -(-layers // at_once))
+
+
+def _fit_group(
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Parts,
+    methods: tuple[str, ...],
+    seed: int,
+    numbers: list[int],
+    layers: int,
 ) -> Value:
-    """Fit and score every method on stacked layers; outputs as in `align_pair`, with the stack for
-    direction, layer."""
-    sums = moments(x[:, parts.train], y[:, parts.train])
+    """Fit and score every method on some layers in both directions; outputs as in `align_pair`.
+
+    Args:
+        numbers: Places of these layers among all.
+        layers: Number of all.
+    """
+    check_pairs(x[:, parts.train], y[:, parts.train])
+    stacked = tuple(name for name in methods if name in NETWORKS and x.shape[-1] == y.shape[-1])
+    others = tuple(name for name in methods if name not in stacked)
+    share = len(others) / len(methods)
+    value: Value = {}
+    if others:
+        with span(0.0, share):
+            value |= _fit_directions(x, y, parts, others, seed, numbers)
+    if stacked:  # the networks of both directions train in one bank
+        with span(share, 1.0):
+            of_both = [*numbers, *(layers + number for number in numbers)]
+            rows = np.concatenate([x, y]), np.concatenate([y, x])
+            fit = _fit_all(rows[0], rows[1], parts, stacked, seed, of_both)
+            value |= by_direction([fit], len(x))
+    return value
+
+
+def _fit_directions(
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Parts,
+    methods: tuple[str, ...],
+    seed: int,
+    numbers: list[int],
+) -> Value:
+    """One direction after the other; the second uses the decompositions of the first."""
+    sums: Moments | None = None
+    if any(METHODS[name].kind in ("control", "linear") for name in methods):
+        sums = moments(x[:, parts.train], y[:, parts.train])
+    with span(0.0, 0.5):
+        there = _fit_all(x, y, parts, methods, seed, numbers, sums)
+    with span(0.5, 1.0):
+        back = _fit_all(y, x, parts, methods, seed, numbers, sums.swapped if sums else None)
+    return by_direction([there, back], len(x))
+
+
+def _fit_all(
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Parts,
+    methods: tuple[str, ...],
+    seed: int,
+    numbers: list[int],
+    sums: Moments | None = None,
+) -> Value:
+    """Fit and score every method from x to y; outputs as in `align_pair`, without a direction."""
     judge = Judge(y, parts)
     value: Value = {"target_points": judge.points(y[:, judge.shown])}
     if x.shape[-1] == y.shape[-1]:
         value["source_points"] = judge.points(x[:, judge.shown])
-    for name, aligner in fit_each(methods, seed, x, y, parts, value, sums=sums):
+    fitted = fit_each(methods, seed, x, y, parts, value, sums=sums, numbers=numbers)
+    for name, aligner in fitted:
         value |= judge.scores(name, aligner, rows_for(aligner, x, parts.types))
     return value
 
@@ -203,103 +220,6 @@ def described(x: np.ndarray, y: np.ndarray, parts: Parts, chosen: np.ndarray, sa
     }
 
 
-class Judge:
-    """Scores fitted maps on the rows of one target.
-
-    Args:
-        y: Rows of the target, (layer, row, d).
-        parts: Their split.
-    """
-
-    def __init__(self, y: np.ndarray, parts: Parts) -> None:
-        self.y, self.parts = y, parts
-        test = parts.test
-        self.mean = y[:, parts.train].mean(1, keepdims=True, dtype=np.float64)
-        self.shown = test[np.linspace(0, len(test) - 1, min(SHOWN, len(test))).astype(np.int64)]
-        tested = y[:, test].astype(np.float64)
-        self._axes = np.linalg.svd(tested - tested.mean(1, keepdims=True), full_matrices=False)[2]
-        self._axes = self._axes[:, :2].swapaxes(-1, -2)
-
-    def points(self, rows: np.ndarray) -> np.ndarray:
-        """Rows on the target's first two principal components, float32."""
-        return cast(np.ndarray, ((rows - self.mean) @ self._axes).astype(np.float32))
-
-    def scores(self, name: str, aligner: Aligner, given: np.ndarray) -> Value:
-        """What `align_pair` returns of one map, for the rows that it is given, (layer, row, d)."""
-        parts = self.parts
-        scores = [
-            score(
-                aligner,
-                given[:, rows],
-                self.y[:, rows],
-                parts.unit[rows],
-                parts.seen(rows),
-                self.mean,
-            )
-            for rows in (parts.train, parts.test)
-        ]
-        value: Value = {
-            f"{name}/{column}": np.stack([getattr(part, column) for part in scores])
-            for column in COLUMNS
-        }
-        value[f"{name}/error"], value["spread"] = scores[1].error, scores[1].spread
-        value[f"{name}/mapped"] = self.points(aligner.transform(given[:, self.shown]))
-        if aligner.left_out:
-            value[f"{name}/left_out"] = aligner.left_out
-        curve: Curve | None = getattr(aligner, "curve", None)
-        if curve is not None:
-            value[f"{name}/steps"], value[f"{name}/converged"] = curve.steps, curve.converged
-            value[f"{name}/training"], value[f"{name}/validation"] = (
-                curve.training,
-                curve.validation,
-            )
-        return value
-
-
-LAYER_AXIS = {
-    "training": -1,
-    "validation": -1,
-    "converged": -1,
-    "mapped": 0,
-    "source_points": 0,
-    "target_points": 0,
-    "spectrum": -2,
-    "planted_spectrum": -2,
-}
-
-
-def by_direction(fits: list[Value], layers: int) -> Value:
-    """Turn stacks of both directions (or one value for each direction) into arrays with a leading
-    direction."""
-    value: Value = {}
-    for name in {name: None for fit in fits for name in fit}:
-        present = [fit[name] for fit in fits if name in fit]
-        column = name.rpartition("/")[2]
-        if column in ("refused", "left_out"):
-            value[name] = present[0]
-        elif column == "steps":
-            value[name] = max(present, key=len)
-        elif len(present) == len(fits):
-            axis = LAYER_AXIS.get(column, -2 if column in ("error", "spread") else -1)
-            if len(fits) == 1:
-                split = np.split(np.asarray(present[0]), [layers], axis=axis)
-            else:
-                split = [np.asarray(value) for value in present]
-            value[name] = np.stack(
-                _padded(split) if column in ("training", "validation") else split
-            )
-    return value
-
-
-def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
-    """Curves (check, layer) padded to the same length with NaN."""
-    longest = max(map(len, curves))
-    return [
-        np.pad(curve, ((0, longest - len(curve)), (0, 0)), constant_values=np.nan)
-        for curve in curves
-    ]
-
-
 def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
     """The requested layers as indices, or all of them where none was requested.
 
@@ -312,3 +232,14 @@ def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
             "requested: choose others."
         )
     return np.asarray(layers or range(depth), dtype=np.int64)
+
+
+def at_layers(rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The rows of these layers, (layer, row, d); no copy where they are all there are, in order.
+
+    Example:
+        >>> rows = np.zeros((2, 3, 1))
+        >>> at_layers(rows, np.array([0, 1])) is rows, at_layers(rows, np.array([1])).shape
+        (True, (1, 3, 1))
+    """
+    return rows if np.array_equal(chosen, np.arange(len(rows))) else rows[chosen]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.alignment.evaluation.split import SHARES
 from core.alignment.maps.registry import METHODS
-from core.alignment.seeds.protocol import SHARES
 from core.alignment.seeds.spec import AGAIN, AlignSpec
 from core.alignment.seeds.statements import (
     BETTER,

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.alignment.evaluation.judging import Judge, by_direction, by_layer
+from core.alignment.evaluation.split import Parts, split_rows
 from core.alignment.maps.kernel import KernelRidge
-from core.alignment.maps.linear import Aligner
 from core.alignment.maps.registry import METHODS
-from core.alignment.maps.static import StaticKernel, beside
-from core.alignment.seeds.protocol import Parts, split_rows
-from core.alignment.seeds.tasks import Judge, by_direction, chosen_layers, described
+from core.alignment.maps.static import StaticKernel, beside, near_columns
+from core.alignment.seeds.tasks import at_layers, chosen_layers, described, layer_groups
 from core.models.identity import as_identified
 from core.runs.runner import span, tick
 from core.runs.store import Value
@@ -79,7 +79,15 @@ def align_static(
             window, columns = _window(words.vectors[0], words.sentence, words.word)
             window = window[_places(words, paired)]
             fits.append(
-                _fit(states[chosen], window, columns, targets[chosen], parts, methods, seed)
+                _fit(
+                    at_layers(states, chosen),
+                    window,
+                    columns,
+                    at_layers(targets, chosen),
+                    parts,
+                    methods,
+                    seed,
+                )
             )
     return value | by_direction(fits, len(chosen))
 
@@ -121,12 +129,33 @@ def _fit(
     value: Value = {"target_points": judge.points(y[:, judge.shown])}
     for number, name in enumerate(methods):
         tick(number / len(methods), METHODS[name].label)
-        if name in columns:
-            aligner: Aligner = StaticKernel(columns[name], seed)
-            given = np.broadcast_to(window, (len(y), *window.shape))
-        else:
-            aligner, given = KernelRidge(seed), beside(states, window, train)
         with span(number / len(methods), (number + 1) / len(methods)):
-            aligner.fit(given[:, train], y[:, train], (given[:, held], y[:, held]))
-        value |= judge.scores(name, aligner, given)
+            if name not in columns:
+                value |= _beside(name, states, window, y, parts, seed)
+                continue
+
+            def same(rows: np.ndarray) -> np.ndarray:  # at every layer, in the memory of one
+                return np.broadcast_to(window[rows], (len(y), len(rows), window.shape[1]))
+
+            aligner = StaticKernel(columns[name], seed)
+            aligner.fit(same(train), y[:, train], (same(held), y[:, held]))
+            value |= judge.scores(name, aligner, same)
     return value
+
+
+def _beside(
+    name: str, states: np.ndarray, window: np.ndarray, y: np.ndarray, parts: Parts, seed: int
+) -> Value:
+    """The method that reads each layer's state and the window beside it, a few layers at a time."""
+    train, held = parts.train, parts.validation
+    near = near_columns(window, train, states.shape[-1])
+    fits = []
+    groups = layer_groups(len(y), 2 * states[:1].nbytes)
+    for number, group in enumerate(groups):
+        given, targets = beside(states[group], near, train), y[group]
+        aligner = KernelRidge(seed)
+        with span(number / len(groups), (number + 1) / len(groups)):
+            aligner.fit(given[:, train], targets[:, train], (given[:, held], targets[:, held]))
+            judge = Judge(targets, parts)
+            fits.append(judge.scores(name, aligner, given))
+    return by_layer(fits, directed=False)

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.alignment.check.drawings import stitching_chart
+from core.alignment.evaluation.judging import fit_each
+from core.alignment.evaluation.split import part_of, parts_from
 from core.alignment.maps.linear import Aligner
 from core.alignment.prices import stitching_price
-from core.alignment.seeds.protocol import part_of, parts_from
 from core.alignment.seeds.study import CITATIONS
-from core.alignment.seeds.tasks import fit_each
 from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
 from core.alignment.stitching.text import (

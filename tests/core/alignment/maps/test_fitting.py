@@ -11,8 +11,10 @@ import pytest
 import torch
 from torch import nn
 
+from core.alignment.maps import bank as bank_module
 from core.alignment.maps import fitting
-from core.alignment.maps.fitting import Schedule, train_bank
+from core.alignment.maps.bank import Schedule
+from core.alignment.maps.fitting import train_bank
 from core.models.loading.construction import seeded
 
 
@@ -73,13 +75,13 @@ def test_portions_train_as_one_bank_does(monkeypatch: pytest.MonkeyPatch) -> Non
     rows = (x[:, :100], y[:, :100], x[:, 100:], y[:, 100:])
     together = train_bank(bank, *rows, schedule)
     sizes: list[int] = []
-    whole = fitting._Bank
+    whole = fitting.Bank
 
     def counted(networks: nn.ModuleList, schedule: Schedule) -> object:
         sizes.append(len(networks))
         return whole(networks, schedule)
 
-    monkeypatch.setattr(fitting, "_Bank", counted)
+    monkeypatch.setattr(fitting, "Bank", counted)
     one = sum(tensor.nbytes for tensor in bank[0].state_dict().values())
     monkeypatch.setattr(fitting, "PORTION", 2 * one)
     shares: list[float] = []
@@ -125,16 +127,22 @@ def test_the_parameters_of_the_best_check_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "fast"), [("avx512_bf16 amx_bf16 amx_tile", True), ("avx2 avx512_bf16", False)]
+    ("flags", "narrow", "wide"),
+    [
+        ("avx512_bf16 amx_bf16 amx_tile", True, True),
+        ("avx2 avx512_bf16", False, True),
+        ("avx2", False, False),
+    ],
 )
 def test_bfloat16_is_used_where_the_processor_has_units_for_it(
-    flags: str, fast: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    flags: str, narrow: bool, wide: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
-    monkeypatch.setattr(fitting, "PROCESSOR", tmp_path / "cpuinfo")
-    fitting.fast_bfloat16.cache_clear()
+    monkeypatch.setattr(bank_module, "PROCESSOR", tmp_path / "cpuinfo")
+    bank_module._flags.cache_clear()
     try:
-        assert fitting.fast_bfloat16() is fast
+        found = bank_module.fast_bfloat16(128), bank_module.fast_bfloat16(bank_module.WIDE)
+        assert found == (narrow, wide)
         x, y = bent_rows(2, 200, 4)
         bank = small_bank(2, 4)
         curve = train_bank(
@@ -148,4 +156,32 @@ def test_bfloat16_is_used_where_the_processor_has_units_for_it(
         assert (curve.validation[-1] < curve.validation[0]).all()
         assert all(parameter.dtype == torch.float32 for parameter in bank.parameters())
     finally:
-        fitting.fast_bfloat16.cache_clear()
+        bank_module._flags.cache_clear()
+
+
+def test_a_step_is_adam_with_decoupled_decay_at_each_networks_rate() -> None:
+    bank = bank_module.Bank(small_bank(2, 3), Schedule(learning_rate=0.1, weight_decay=0.2))
+    bank.rate = torch.tensor([0.1, 0.025])
+    rows = torch.randn(2, 8, 3, generator=torch.Generator().manual_seed(3))
+    weights = {name: weight.detach().clone() for name, weight in bank.weights.items()}
+    first = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    second = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    (ahead, behind), warm_up = bank_module.BETAS, bank_module.WARM_UP
+    for number in range(warm_up + 5):
+        losses = bank.errors(rows, torch.ones_like(rows))
+        gradients = torch.autograd.grad(
+            losses.sum(), list(bank.weights.values()), retain_graph=True
+        )
+        rate = min(1.0, (number + 1) / warm_up) * bank.rate
+        for name, gradient in zip(weights, gradients, strict=True):
+            first[name] = ahead * first[name] + (1 - ahead) * gradient
+            second[name] = behind * second[name] + (1 - behind) * gradient**2
+            change = (first[name] / (1 - ahead ** (number + 1))) / (
+                (second[name] / (1 - behind ** (number + 1))).sqrt() + bank_module.EPSILON
+            )
+            each = rate.view(-1, *[1] * (gradient.ndim - 1))
+            weights[name] = weights[name] * (1 - 0.2 * each) - each * change
+        bank.step(losses, number)
+    for name, weight in weights.items():
+        torch.testing.assert_close(bank.weights[name].detach(), weight, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(bank.first[name], first[name], rtol=1e-3, atol=1e-6)

@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge as Reference
 
 from core.alignment.maps import kernel
 from core.alignment.maps.bijections import FORMS, plant
-from core.alignment.maps.kernel import KernelRidge, squared_distances
+from core.alignment.maps.kernel import KernelRidge, predict, squared_distances
 from core.alignment.maps.linear import Ols
 
 
@@ -77,3 +77,12 @@ def test_a_planted_truth_is_a_rotation_without_blocks_and_bent_with_them(form: s
         kept = np.linalg.norm(bent[:, None] - bent[None], axis=-1)
         np.fill_diagonal(kept, 1.0)
         assert kept[apart > 0.5].min() > 1e-3  # no two rows fall together: it can be undone
+
+
+@pytest.mark.parametrize("others", [3, 40])
+def test_either_order_of_the_products_predicts_the_same(rng, others: int) -> None:
+    rows = rng.normal(size=(30, 4))
+    inside, seen = rows @ rows.T, rng.normal(size=(others, 30))
+    targets = rng.normal(size=(30, 10))
+    expected = seen @ np.linalg.solve(inside + 0.5 * np.eye(30), targets)
+    np.testing.assert_allclose(predict(inside, seen, targets, 0.5), expected, atol=1e-10)

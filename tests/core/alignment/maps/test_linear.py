@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 
 from core.alignment.maps.cca import Cca, Pwcca, Svcca, canonical_directions
-from core.alignment.maps.linear import Aligner, Identity, Ols, Procrustes, Ridge, moments
+from core.alignment.maps.linear import Aligner, Identity, Ols, Procrustes, Ridge
+from core.alignment.maps.moments import moments
 from core.errors import ShapeError
 
 LINEAR = [Procrustes(), Procrustes(scale=True), Ols(), Ridge(), Cca(), Svcca(), Pwcca()]

@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from core.alignment.check.study import check_bijections
+from core.alignment.maps.bank import Schedule
+from core.alignment.maps.coupling import coupling_network
 from core.alignment.maps.linear import Ols, Procrustes, Ridge
-from core.alignment.maps.nonlinear import Inn, Mlp, Schedule, coupling_network
+from core.alignment.maps.nonlinear import Inn, Mlp
 from core.errors import ShapeError
 
 QUICK = Schedule(steps=30, batch=64, check_every=10)
@@ -35,16 +37,6 @@ def bend(x: np.ndarray, blocks: int, gain: float = 3.0) -> np.ndarray:
         return network(torch.from_numpy(x), jac=False)[0].numpy()
 
 
-def test_a_coupling_network_starts_as_the_identity_and_inverts_exactly(rng) -> None:
-    rows = torch.from_numpy(rng.normal(size=(50, 8)))
-    same = coupling_network(8, 3, 16, seed=1).double()(rows, jac=False)[0]
-    torch.testing.assert_close(same, rows, atol=1e-5, rtol=0)  # the bases are rotations in float32
-    bent = coupling_network(8, 3, 16, seed=1, zero=False).double()
-    there = bent(rows, jac=False)[0]
-    assert (there - rows).abs().max() > 0.05
-    torch.testing.assert_close(bent(there, rev=True, jac=False)[0], rows, atol=1e-5, rtol=0)
-
-
 def test_untrained_networks_are_their_closed_forms(rng) -> None:
     x, y = rng.normal(size=(200, 6)), rng.normal(size=(200, 6))
     nothing = Schedule(steps=0)
@@ -67,6 +59,25 @@ def test_layers_trained_side_by_side_keep_their_best_and_invert(rng) -> None:
     assert inn.curve is not None
     assert inn.curve.validation.shape == (len(inn.curve.steps), 2)
     assert np.isnan(inn.curve.training[0]).all()
+
+
+def test_the_error_in_training_is_that_of_the_whole_network(rng) -> None:
+    """The last rotation is left out of training, and the targets are turned in its place."""
+    x, y = (rng.normal(size=(1, 60, 6)) for _ in range(2))
+    inn = Inn(2, 8, Schedule(steps=10, check_every=5, batch=16)).fit(x, y, (x, y))
+    assert inn.curve is not None
+    best = np.nanmin(inn.curve.validation)
+    error = ((inn.transform(x) - y) ** 2).mean() / y.var(1).mean()
+    assert error == pytest.approx(best, rel=2e-3)
+
+
+def test_random_weights_are_those_of_the_layers_number_in_the_study(rng) -> None:
+    x, y = (rng.normal(size=(3, 60, 6)) for _ in range(2))
+    whole = Inn(2, 8, QUICK).fit(x, y, (x, y)).transform(x)
+    one = Inn(2, 8, QUICK)
+    one.numbers = (2,)
+    alone = one.fit(x[2:], y[2:], (x[2:], y[2:])).transform(x[2:])
+    np.testing.assert_allclose(alone[0], whole[2], atol=1e-4)
 
 
 def test_training_is_a_function_of_the_seed(rng) -> None:

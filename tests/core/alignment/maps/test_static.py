@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 
 from core.alignment.maps.kernel import squared_distances
-from core.alignment.maps.static import LINEAR, PENALTIES, StaticKernel, beside, reduced
+from core.alignment.maps.static import (
+    LINEAR,
+    PENALTIES,
+    StaticKernel,
+    beside,
+    near_columns,
+    reduced,
+)
 from core.vectors.window import static_window
 
 
@@ -84,7 +91,7 @@ def test_a_window_is_reduced_to_the_layers_width_by_its_training_rows():
         rng.normal(size=(50, 15)) * 7,
         np.arange(30),
     )
-    both = beside(states, window, train)
+    both = beside(states, near_columns(window, train, 3), train)
     assert both.shape == (2, 50, 6)
     np.testing.assert_allclose((both[:, train, :3] ** 2).sum(-1).mean(1), 1, rtol=1e-5)
     np.testing.assert_allclose((both[:, train, 3:] ** 2).sum(-1).mean(1), 1, rtol=1e-5)
@@ -92,3 +99,18 @@ def test_a_window_is_reduced_to_the_layers_width_by_its_training_rows():
     np.testing.assert_array_equal(
         reduced(narrow, train, 3), (narrow - narrow[train].mean(0)).astype(np.float32)
     )
+
+
+def test_components_are_the_same_from_rows_and_from_columns():
+    """More columns than training rows, or fewer: the inner products of the rows on their leading
+    components are those of the covariance's."""
+    rng = np.random.default_rng(2)
+    window = rng.normal(size=(50, 40)) * np.linspace(5, 1, 40)
+    for train in (np.arange(30), np.arange(45)):
+        centred = window - window[train].mean(0)
+        axes = np.linalg.eigh(centred[train].T @ centred[train])[1][:, ::-1][:, :6]
+        found, expected = reduced(window, train, 6), centred @ axes
+        np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-4, atol=1e-3)
+    few = reduced(window, np.arange(5), 30)  # five rows have four components
+    assert few.shape == (50, 4)
+    assert np.isfinite(few).all()

@@ -98,7 +98,7 @@ def made_rows(layers: int = 3, rows: int = 140, d: int = 6) -> tuple[np.ndarray,
 
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published_training, "fast_bfloat16", lambda: False)
+    monkeypatch.setattr(published_training, "fast_bfloat16", lambda width: False)
 
 
 @pytest.mark.parametrize("shared", [True, False])

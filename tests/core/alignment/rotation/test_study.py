@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.alignment.evaluation.split import split_rows
 from core.alignment.rotation.spec import RotationSpec
 from core.alignment.rotation.study import plan, prepare
 from core.alignment.rotation.tables import error_tables, spectrum_table
@@ -22,7 +23,6 @@ from core.alignment.rotation.text import (
     statements_of,
 )
 from core.alignment.seeds import tasks
-from core.alignment.seeds.protocol import split_rows
 from core.alignment.seeds.tables import OVERALL
 from core.errors import ShapeError, SpecError
 from core.results.columns import meaning

@@ -3,13 +3,17 @@ time."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from core.alignment.evaluation.judging import SHOWN
+from core.alignment.evaluation.split import Parts, split_rows
+from core.alignment.maps import nonlinear
+from core.alignment.maps.fitting import train_bank
 from core.alignment.seeds import tasks
-from core.alignment.seeds.protocol import Parts, split_rows
 from core.alignment.seeds.tasks import align_layers, align_pair
 from core.errors import ShapeError
 from core.vectors.pairs import Paired
@@ -109,6 +113,32 @@ def test_other_widths_are_mapped_there_and_back_and_what_needs_one_width_says_so
     assert (value["d_one"], value["d_other"]) == (WIDTH, 6)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [WIDTH, 6])
+def test_layers_mapped_a_few_at_a_time_are_those_mapped_at_once(
+    width: int, spaces: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces(*planted(noise=1.0, width=width))
+    methods = ("identity", "shuffled", "lookup", "ridge", "svcca", "kernel", "mlp", "inn")
+    monkeypatch.setattr(
+        nonlinear,
+        "train_bank",
+        lambda *rows: train_bank(*rows[:-1], replace(rows[-1], steps=60)),
+    )
+    whole = align(*methods)
+    monkeypatch.setattr(tasks, "GROUP", 1)
+    apart = align(*methods)
+    assert apart.keys() == whole.keys()
+    for name, value in whole.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            loose = any(trained in name for trained in ("mlp", "inn"))
+            np.testing.assert_allclose(
+                apart[name], value, rtol=0.02 if loose else 1e-6, atol=1e-3, err_msg=name
+            )
+        else:
+            np.testing.assert_array_equal(apart[name], value, err_msg=name)
+
+
 def test_chosen_layers_are_those_of_the_whole(spaces: Any) -> None:
     spaces(*planted(noise=1.0))
     every, some = align("ols"), align("ols", layers=(2, 0))
@@ -129,7 +159,7 @@ def test_points_are_the_targets_on_their_first_two_principal_components(spaces: 
     x, y = planted()
     parts = spaces(x, y)
     value = align("procrustes")
-    assert len(parts.test) <= tasks.SHOWN  # all of them are shown
+    assert len(parts.test) <= SHOWN  # all of them are shown
     tested = y[:, parts.test].astype(np.float64)
     for layer in range(LAYERS):
         rows = tested[layer] - tested[layer].mean(0)

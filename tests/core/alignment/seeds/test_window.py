@@ -65,6 +65,18 @@ def test_each_reads_what_it_may(spaces: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
+def test_layers_beside_the_window_are_mapped_a_few_at_a_time(
+    spaces: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = values(spaces, monkeypatch, *STATIC)
+    monkeypatch.setattr(tasks, "GROUP", 1)
+    apart = values(spaces, monkeypatch, *STATIC)
+    assert apart.keys() == whole.keys()
+    for name, value in whole.items():
+        np.testing.assert_allclose(apart[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.slow
 def test_no_layer_but_the_first_is_read(spaces: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("static-word", "static-window")
     before = values(spaces, monkeypatch, *names)
