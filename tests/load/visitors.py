@@ -128,9 +128,11 @@ class Visitor:
     address: str
     tab: Tab
     draw: random.Random
+    asked: str = ""  # what was opened last
 
     async def ask(self, page: str, **link: object) -> None:
         """Open a link, and wait for the page's answer."""
+        self.asked = f"{page or 'home'} {link.get('view', '')}".strip()
         await self.tab.open(page, **link)
         await self.tab.until(lambda tab: tab.settled and (tab.charts() or tab.text()), PATIENCE)
 
@@ -327,7 +329,8 @@ async def _timed(name: str, visitor: Visitor, report: Visit) -> None:
     report.seconds.setdefault(name, []).append(took)
     if took > ANSWERED:
         report.lateness.append(
-            f"{name} asked {began - report.began:.0f} s after the start: {took:.1f} s"
+            f"{name} ({visitor.asked}) asked {began - report.began:.0f} s after the start: "
+            f"{took:.1f} s"
         )
     report.errors += [
         f"{name}: {shown.type}: {shown.message}"[:300] for shown in visitor.tab.of_type("exception")

@@ -14,6 +14,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
@@ -23,7 +24,8 @@ from ui.frame.heavy import freeze_heavy_imports
 if TYPE_CHECKING:
     from core.runs.runner import Progress
 
-KEPT = 16  # finished jobs that are kept; the results of older ones are in the store
+# Finished jobs: kept in any case, at most, and while their results hold so many bytes
+KEPT, MOST, HELD = 16, 256, 2**26
 LOOKED = 512  # looks that found a study not stored; they hold no result
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
@@ -55,6 +57,7 @@ class Job:
         state: Its state; `result` is set when it is DONE, `error` when it has FAILED.
         progress: The last report; None before the first.
         seconds: Wall-clock time of the run; 0 until it ends.
+        size: Bytes of the result's tables and arrays.
         owner: The session that asked first.
         looking: Whether the quick lane handles it, which only reads the store.
         only_stored: Whether it ends as NOT_STORED if not everything is stored.
@@ -71,6 +74,7 @@ class Job:
     error: BaseException | None = None
     started: float = 0.0
     seconds: float = 0.0
+    size: int = 0
     owner: str = ""
     looking: bool = False
     only_stored: bool = False
@@ -108,8 +112,8 @@ class Jobs:
     waiting.
     """
 
-    def __init__(self, kept: int = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
-        self._kept, self._clock = kept, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: list[Job] = []
         self._looks: list[Job] = []
@@ -332,19 +336,15 @@ class Jobs:
         job.seconds = self._clock() - job.started if job.started else 0.0
         if state is State.DONE and not job.looking and not job.from_store:
             self._took.append(job.seconds)
-        job.work = _nothing  # frees the spec and an uploaded text
+        job.size = getattr(job.result, "nbytes", 0)
+        job.work = lambda progress, signal: None  # frees the spec and an uploaded text
         job.ended.set()
 
     def _forget_oldest(self) -> None:
-        for holding, most in ((True, self._kept), (False, LOOKED)):
-            ended = [
-                key
-                for key, job in self._jobs.items()
-                if job.over and (job.state is not State.NOT_STORED) is holding
-            ]
-            for key in ended[: max(0, len(ended) - most)]:
-                del self._jobs[key]
-
-
-def _nothing(progress: Callable[[Progress], None], signal: Signal) -> None:
-    """Replace the work of a finished job."""
+        """Forget what nobody has asked for in the longest time, beyond what is kept."""
+        ended = [job for job in reversed(self._jobs.values()) if job.over]
+        looks = [job for job in ended if job.state is State.NOT_STORED]
+        results = [job for job in ended if job.state is not State.NOT_STORED]
+        fitting = sum(held <= HELD for held in accumulate(job.size for job in results))
+        for job in (*results[min(MOST, max(KEPT, fitting)) :], *looks[LOOKED:]):
+            del self._jobs[job.key]

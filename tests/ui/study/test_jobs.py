@@ -9,12 +9,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 
 from core.errors import CancelledError, GaveWayError, ModelError, NotStoredError
 from core.runs.runner import Progress
 from core.runs.tasks import Signal
+from ui.study import jobs as jobs_module
 from ui.study.jobs import WATCHING, Job, Jobs, QueueFullError, State
 
 LONG = 10.0  # seconds; nothing here should ever take that long
@@ -204,12 +206,32 @@ def test_the_queue_has_a_cap_and_says_so() -> None:
     finish(jobs.ask("x", "", gate, most=2))
 
 
-def test_finished_jobs_are_bounded_and_the_oldest_goes_first() -> None:
-    jobs = Jobs(kept=2)
+def test_finished_jobs_are_bounded_and_the_oldest_goes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs_module, "MOST", 2)
+    jobs = Jobs()
     for n in range(4):
         finish(jobs.ask(str(n), "", lambda progress, signal: 1))
     jobs.ask("last", "", lambda progress, signal: 1)
     assert list(jobs._jobs) == ["2", "3", "last"]
+
+
+@pytest.mark.parametrize(
+    ("size", "held", "left"), [(10, 1_000, 30), (100, 500, 5), (100, 1, 3), (10, 1_000_000, 30)]
+)
+def test_small_results_are_kept_in_numbers_and_large_ones_are_few(
+    size: int, held: int, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class that looks at thirty studies in turn has none of them read again; a few results are
+    kept however large they are."""
+    monkeypatch.setattr(jobs_module, "HELD", held)
+    monkeypatch.setattr(jobs_module, "KEPT", 3)
+    jobs = Jobs()
+    for n in range(30):
+        finish(jobs.ask(str(n), "", lambda progress, signal: SimpleNamespace(nbytes=size)))
+    jobs.ask("last", "", lambda progress, signal: 1)
+    assert list(jobs._jobs) == [*map(str, range(30 - left, 30)), "last"]
 
 
 def test_progress_is_read_while_the_study_runs_and_tells_whether_it_was_stored() -> None:
@@ -411,11 +433,15 @@ def test_jobs_do_not_import_streamlit() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_what_is_not_stored_is_remembered_longer_than_results_are() -> None:
+def test_what_is_not_stored_is_remembered_longer_than_results_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs_module, "MOST", 2)
+
     def missing(progress, signal):
         raise NotStoredError("Not everything is stored.")
 
-    jobs = Jobs(kept=2)
+    jobs = Jobs()
     for number in range(6):
         job = jobs.ask(f"missing {number}", "", missing, only_stored=True)
         assert job.ended.wait(5)
