@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from core.commands.main import main
 from core.errors import ModelError, RecipeError
 from core.models import describe, load_model, locate
 from core.models.files.adapters import read_adapter
-from core.models.files.merging import MERGED, merge
+from core.models.files.merging import LATE, MERGED, merge, merged_folder
 from core.models.loading.adapters import load_adapted
 from core.models.loading.task_models import describe_head, load_task
 from core.models.patterns import matching_refs
@@ -370,3 +372,20 @@ def test_what_cannot_be_merged_is_one_sentence_and_leaves_nothing(
     (tmp_path / "new").mkdir()
     assert main(["convert", "zoo:parse-0-lora-2", *out]) == 2
     assert "is there already" in capsys.readouterr().err
+
+
+def test_what_an_interrupted_merge_left_goes_with_the_next(
+    box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path))
+    old, new = (tmp_path / MERGED / f"partial-{name}" for name in ("old", "new"))
+    for left in (old, new):
+        left.mkdir(parents=True)
+        (left / "model.safetensors").write_bytes(b"half")
+    before = time.time() - LATE - 60
+    os.utime(old, (before, before))
+    folder = box / "models"
+    made = merged_folder(folder / "parse-0-lora-2", folder / "seed-0", ("a", "b"))
+    assert made.is_dir()
+    assert not old.exists()
+    assert new.is_dir()  # another process may be at it

@@ -15,6 +15,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from core.models.files.checkpoints import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.runs.files import make_private_folder, store_folder
 
 MERGED = "merged"  # folder beside the store's values
+PARTIAL = "partial-"
+LATE = 3600.0  # seconds after which what a merge has not finished was left by a process that died
 
 
 def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
@@ -50,7 +53,8 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
     tensors = merge(adapter, base)
     try:
         make_private_folder(place)
-        with tempfile.TemporaryDirectory(dir=place, prefix="partial-") as partial:
+        _clear(place)
+        with tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as partial:
             made = Path(partial) / target.name
             made.mkdir()
             shutil.copyfile(adapter / CONFIG, made / CONFIG)
@@ -69,6 +73,13 @@ def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
             "space."
         ) from error
     return target
+
+
+def _clear(place: Path) -> None:
+    """Remove what interrupted merges left."""
+    for partial in place.glob(f"{PARTIAL}*"):
+        if time.time() - partial.stat().st_mtime > LATE:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def merge(adapter: Path, base: Path) -> dict[str, ndarray]:
