@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from core.study import Study
 
 EVERY = 0.5  # seconds between two updates of the progress bar
-LOOK = 10.0  # seconds at most to find out whether a study is stored
-LOOK_REFUSED = 2.0  # the same for one that this instance does not compute
+LOOK = 2.0  # seconds to find out whether a study is stored before the page says that it looks
 PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress bar
+LOOKING = "Looking for a stored result"
 CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes there."
 PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
 # session state: the last study failed or was cancelled
@@ -170,12 +170,14 @@ def is_stored(request: Request, *, refused: bool = False) -> bool:
     """Whether a study's results are all stored, so that it can be shown before its button is
     pressed.
 
-    Nothing is computed.
+    Nothing is computed. If the look takes longer than `LOOK` seconds, the page says so and ends
+    here; it is drawn again when the look has ended.
 
     Args:
         request: The study.
         refused: This instance does not compute the study: what another session's look found
-            missing is still missing, and is not looked for again.
+            missing is still missing, and is not looked for again; and the page does not wait for
+            a look that takes long.
     """
     key = request.key
     looked = st.session_state.setdefault(LOOKED, set())
@@ -186,7 +188,11 @@ def is_stored(request: Request, *, refused: bool = False) -> bool:
         return False
     looked.add(key)
     if job.only_stored or job.looking:
-        job.ended.wait(LOOK_REFUSED if refused else LOOK)
+        job.ended.wait(LOOK)
+    if job.looking and not (job.over or refused):
+        st.session_state.setdefault(WATCHED, set()).add(key)
+        _watch_look(job)
+        st.stop()
     return job.state is State.DONE
 
 
@@ -309,11 +315,24 @@ def forget_watched() -> None:
     st.session_state[WATCHED] = set()
 
 
+def _still_watched(job: Job) -> None:
+    """Draw the page again if it has gone on meanwhile: its end may have been lost."""
+    if job.key not in st.session_state[WATCHED]:
+        st.rerun()
+    jobs().watch(job, _watcher())
+
+
+@st.fragment(run_every=EVERY)
+def _watch_look(job: Job) -> None:
+    _still_watched(job)
+    if job.over or not job.looking:
+        st.rerun()
+    st.progress(0.0, text=LOOKING)
+
+
 @st.fragment(run_every=EVERY)
 def _watch(job: Job) -> None:
-    if job.key not in st.session_state[WATCHED]:
-        st.rerun()  # the page has gone on; its end may have been lost, so that it is drawn again
-    jobs().watch(job, _watcher())
+    _still_watched(job)
     if job.over:
         st.rerun()
     ahead = jobs().ahead(job)

@@ -20,6 +20,7 @@ from ui.frame.errors import APOLOGY
 from ui.study.jobs import Job
 from ui.study.run_panel import (
     CANCELLED,
+    LOOKING,
     PRECOMPUTED,
     STORED,
     by_cause,
@@ -229,6 +230,49 @@ def test_a_refused_study_is_looked_for_once_on_this_server(refused: bool, looks:
         app.session_state["refused"] = refused
         assert "False" in texts(app.run())
     assert LOOKS.count == looks
+
+
+def slowly_looking_page() -> None:
+    import streamlit as st
+
+    from tests.ui.study.test_run_panel import SLOW_LOOK, Spec
+    from ui.study.run_panel import Request, forget_watched, is_stored
+
+    forget_watched()
+    st.write("The page's beginning.")
+    st.write(f"stored: {is_stored(Request('RSA', Spec(), SLOW_LOOK))}")
+
+
+SLOW_LOOK = Study()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_page_does_not_wait_for_a_look_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch, stored: bool
+) -> None:
+    """It says that it looks, and is drawn again when the look has ended."""
+    gate = threading.Event()
+
+    def look(study: Study, progress, signal: Signal) -> Outcome:
+        assert signal.look_only
+        gate.wait(LONG)
+        if stored:
+            return Outcome()
+        raise NotStoredError("Not everything is stored.")
+
+    monkeypatch.setattr(Study, "__call__", look)
+    monkeypatch.setattr("ui.study.run_panel.LOOK", 0.05)
+    app = AppTest.from_function(slowly_looking_page, default_timeout=30).run()
+    assert "The page's beginning." in texts(app)
+    assert [bar.proto.text for bar in app.get("progress")] == [LOOKING]
+    assert "stored: " not in texts(app)
+    gate.set()
+    (job,) = [job for job in jobs()._jobs.values() if job.title == "RSA"]
+    assert job.ended.wait(LONG)
+    app.run()
+    assert f"stored: {stored}" in texts(app)
+    assert not app.get("progress")
 
 
 @pytest.mark.slow
