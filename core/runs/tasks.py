@@ -3,8 +3,7 @@
 A task's key is made of the identity that is written down at its function (`@pure("rsa.compare",
 version=3)`), with the version that its author raises when the mathematics changes, and its
 arguments; what is stored under that key is not computed again. A function may move to another
-module: nobody's results are lost. Inside a task, `tick` reports how far it is and is where
-cancelling takes effect.
+module: nobody's results are lost. Inside a task, `tick` reports progress, and a cancelled one ends.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from typing import Any, TypeVar
 
 from core.errors import CancelledError, PalimpsestError
 from core.runs.checkpoints import Checkpoint, checkpoint_key
+from core.runs.process.imports import import_tangled
 from core.runs.store import Store, current_store, default_store, encode, identified, key_of, using
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
@@ -294,6 +294,7 @@ def perform(task: Task, identifier: str) -> Outcome:
     own, and the value returns as safetensors bytes. A PalimpsestError becomes a failure; any other
     error is a bug and is raised.
     """
+    import_tangled()
     ledger = _LEDGERS.get(identifier)
     if ledger is not None and ledger.pid != os.getpid():
         ledger = None  # a forked child: it has the parent's ledger, but nobody reads it here

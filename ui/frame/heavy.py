@@ -7,6 +7,8 @@ import sys
 import threading
 from importlib import import_module
 
+from core.runs.process.imports import import_tangled
+
 HEAVY = ("datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
 FIRST = ("pandas",)  # what any figure needs
 FIGURES = (
@@ -32,6 +34,7 @@ def warm() -> threading.Thread:
 def _import_all() -> None:
     for name in (*FIRST, *FIGURES):
         import_module(name)
+    import_tangled()
 
 
 def freeze_heavy_imports() -> bool:

@@ -1,0 +1,29 @@
+"""Imports that threads must not do at the same time."""
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+
+# Packages whose parts import each other: scipy.stats imports scipy.spatial.distance, which imports
+# its parent, which imports it. torch and spaCy are entered by their own name everywhere, so that a
+# second thread waits for the first.
+TANGLED = ("pandas", "scipy.spatial", "scipy.stats", "sklearn")
+_one = threading.Lock()
+_done = threading.Event()
+
+
+def import_tangled() -> None:
+    """Import packages whose parts import each other, in one thread at a time.
+
+    Two threads that enter such a package by different parts hold a lock each and wait for the
+    other's. Python ends that by letting one of them see a module that is half executed
+    (`importlib`'s `_DeadlockError`), and an `ImportError` ends its task. Every thread that runs a
+    study or a task calls this first; later calls take a microsecond.
+    """
+    if _done.is_set():
+        return
+    with _one:
+        for name in TANGLED:
+            import_module(name)
+        _done.set()
