@@ -69,6 +69,12 @@ ALIGNMENT = Lesson(
             "find it?",
             {"view": "Bijection check"},
         ),
+        Try(
+            "Two decoders",
+            "They predict the next word. Is the error of ridge lower or higher than between two "
+            "masked models, and is the error of the static window as well?",
+            {"models": ("zoo:decoder-0", "zoo:decoder-1")},
+        ),
     ),
     questions=(
         Question(

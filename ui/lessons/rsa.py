@@ -82,6 +82,21 @@ RSA = Lesson(
             "high similarity came from repeated words?",
             {"one_per_word": "true"},
         ),
+        Try(
+            "Compare decoders",
+            "Two decoders from other seeds and one fine-tune of the first. Are two decoders more or "
+            "less alike than two masked models, and at which layers?",
+            {
+                "base": "zoo:decoder-0",
+                "compare": ("zoo:decoder-1", "zoo:decoder-2", "zoo:review-0"),
+            },
+        ),
+        Try(
+            "Three readers",
+            "They find the answer to a question in a passage. From which layer do they differ from "
+            "their base? *Token map* shows one at work.",
+            {"compare": ("zoo:qa-0", "zoo:qa-1", "zoo:qa-2")},
+        ),
     ),
     questions=(
         Question(

@@ -75,6 +75,19 @@ WEIGHTS = Lesson(
             "Does the update have lower rank than noise of the same shape? In which layers?",
             {"view": "Rank by depth"},
         ),
+        Try(
+            "Adapters",
+            "Adapters (LoRA) of two tasks beside full fine-tunes of both. Are an adapter's "
+            "neighbours models of its task, or other adapters?",
+            {
+                "models": (
+                    "zoo:parse-?",
+                    "zoo:parse-0-lora-*",
+                    "zoo:sentiment-?",
+                    "zoo:sentiment-0-lora-*",
+                )
+            },
+        ),
     ),
     questions=(
         Question(

@@ -35,6 +35,7 @@ LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelle
 SILENCE = (
     120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
 )
+IDLE = 10.0  # seconds in which its process does nothing: a thread that found no memory stops others
 Words = Sequence[str]
 Ask = Callable[[dict[str, Any]], Iterator[Any]]
 
@@ -185,7 +186,7 @@ class OutsideTokenizer:
                 return iter(
                     list(
                         self._process.ask(
-                            asked, Patience(SILENCE, SILENCE + seconds, seconds), note
+                            asked, Patience(SILENCE, SILENCE + seconds, seconds, IDLE), note
                         )
                     )
                 )

@@ -7,7 +7,8 @@ its standard input) to the module's `answer`, and writes a line of JSON for each
 the end. It ends when nobody holds the other side of its standard input.
 
 Where the system has no limits for a process (Windows) or does not keep them (memory on macOS), time
-alone is limited.
+alone is limited. A thread that finds no memory may leave the others waiting for it for ever; where
+the system shows it (Linux), a process that does nothing is ended.
 """
 
 from __future__ import annotations
@@ -57,11 +58,14 @@ class Patience:
         silence: Seconds without a reply.
         deadline: Seconds until the last reply.
         processor: Seconds of processor time; None where the two above are enough.
+        idle: Seconds in which the process neither works nor reads a disk; None if it may wait for a
+            network.
     """
 
     silence: float
     deadline: float
     processor: float | None = None
+    idle: float | None = None
 
 
 class Apart:
@@ -109,7 +113,7 @@ class Apart:
         Raises:
             RefusedError: With the sentence of the process, which goes on.
             ApartTimeoutError: If it takes too long; the process is ended.
-            ApartError: If the process ended.
+            ApartError: If the process ended, or does nothing; the process is ended.
             CancelledError: If the run is cancelled; the process is ended.
         """
         whole = False
@@ -134,9 +138,12 @@ class Apart:
         )  # the store's imports, which a list of the commands does not need
 
         began = heard = time.monotonic()
+        rest = _Rest(self._process.pid)
         while True:
             tick(0.0, note)
             now = time.monotonic()
+            if patience.idle is not None and rest.seconds > patience.idle:
+                raise ApartError
             if now - began > patience.deadline or now - heard > patience.silence:
                 raise ApartTimeoutError
             try:
@@ -147,12 +154,36 @@ class Apart:
                 raise self._ended()
             yield json.loads(line)
             heard = time.monotonic()
+            rest = _Rest(self._process.pid)
 
     def _ended(self) -> ApartError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             if self._process.wait(FAREWELL_SECONDS) == OUT_OF_TIME:
                 return ApartTimeoutError()
         return ApartError()
+
+
+class _Rest:
+    """How long a process has slept, as Linux shows it."""
+
+    def __init__(self, pid: int) -> None:
+        self._place = Path(f"/proc/{pid}/stat")
+        self._worked: list[str] = []
+        self._since = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it was last seen at work or waiting for a disk; 0 where that is not
+        shown."""
+        try:
+            fields = self._place.read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return 0.0
+        state, *numbers = fields.rpartition(")")[2].split()
+        worked = numbers[10:12]  # clock ticks of all its threads: its own, the system's for it
+        if state != "S" or worked != self._worked:
+            self._worked, self._since = worked, time.monotonic()
+        return time.monotonic() - self._since
 
 
 def _stop(process: subprocess.Popen[str], done: threading.Event) -> None:

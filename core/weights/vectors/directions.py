@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SMALL = 256  # sides up to which matrices are decomposed in batches
 FIRST = 64  # directions of the block that is drawn anew, at least
 PER_DIRECTION = 3  # of the same, per leading direction
-TOLERANCE = 1e-5  # of a singular value, relative
+TOLERANCE = 1e-8  # of a squared singular value, relative
 
 
 def leading_directions(
@@ -101,7 +101,7 @@ def noisy_cosines(
         >>> bool(little > 0.99 > 0.5 > much)
         True
     """
-    from scipy.sparse.linalg import svds
+    from scipy.sparse.linalg import eigsh
 
     first = first_directions(leading)
     rest, directions = _rest(values[first:], shape, first, scale, rng)
@@ -113,12 +113,12 @@ def noisy_cosines(
         corner[np.diag_indices(first)] += values[:first]
         right = _coupling(first, beyond, shape[1] - first - beyond, scale, rng)
         below = _coupling(first, beyond, shape[0] - first - beyond, scale, rng).T
-        operator = _operator(corner, right, below, rest)
-        start = rng.normal(size=min(operator.shape))
-        lefts, sizes, _ = svds(
-            operator, leading, tol=TOLERANCE, v0=start, return_singular_vectors="u"
-        )
-        lefts = lefts[:, np.argsort(-sizes)]
+        gram = _gram(corner, right, below, rest)
+        start = np.zeros(gram.shape[0])
+        some = min(gram.shape[0], first + right.shape[1])
+        start[:some] = rng.normal(size=some)
+        squares, lefts = eigsh(gram, leading, tol=TOLERANCE, v0=start)
+        lefts = lefts[:, np.argsort(-squares)]
         cosines[draw] = np.maximum(
             np.abs(lefts[:first]).max(0),
             np.abs(directions @ lefts[first : first + beyond]).max(0),
@@ -153,23 +153,29 @@ def _coupling(
     return np.hstack([rest, factor])
 
 
-def _operator(corner: ndarray, right: ndarray, below: ndarray, rest: ndarray) -> LinearOperator:
-    """The matrix [[corner, right], [below, diagonal of rest]], as products with vectors."""
+def _gram(corner: ndarray, right: ndarray, below: ndarray, rest: ndarray) -> LinearOperator:
+    """The product of [[corner, right], [below, diagonal of rest]] with its transpose, as products
+    with vectors.
+
+    What the first rows share with all is multiplied out once, so that a product with a vector
+    reads one narrow matrix twice.
+    """
     from scipy.sparse.linalg import LinearOperator
 
-    first, beyond = len(corner), len(rest)
+    first, beyond, side = len(corner), len(rest), len(corner) + len(below)
+    firsts = corner @ corner.T + right @ right.T
+    both = below @ corner.T
+    both[:beyond] += rest[:, None] * right.T[:beyond]
+    narrow = np.ascontiguousarray(np.hstack([both, below]).T)  # (2 first, other rows)
+    squares = np.zeros(len(below))
+    squares[:beyond] = rest**2
 
     def times(vector: ndarray) -> ndarray:
-        head, tail = vector.ravel()[:first], vector.ravel()[first:]
-        lower = below @ head
-        lower[:beyond] += rest * tail[:beyond]
-        return np.concatenate([corner @ head + right @ tail, lower])
+        head, tail = vector[:first], vector[first:]
+        made, parts = np.empty(side), narrow @ tail
+        np.add(firsts @ head, parts[:first], out=made[:first])
+        parts[:first] = head
+        np.add(parts @ narrow, squares * tail, out=made[first:])
+        return made
 
-    def transposed_times(vector: ndarray) -> ndarray:
-        head, tail = vector.ravel()[:first], vector.ravel()[first:]
-        lower = right.T @ head
-        lower[:beyond] += rest * tail[:beyond]
-        return np.concatenate([corner.T @ head + below.T @ tail, lower])
-
-    shape = (first + len(below), first + right.shape[1])
-    return LinearOperator(shape, matvec=times, rmatvec=transposed_times, dtype=np.float64)
+    return LinearOperator((side, side), matvec=times, dtype=np.float64)
