@@ -84,7 +84,7 @@ RSA = Lesson(
         ),
         Try(
             "Compare decoders",
-            "Two decoders from other seeds and one fine-tune of the first. Are two decoders more or "
+            "Two decoders from other seeds, and a fine-tune of the first. Are decoders more or "
             "less alike than two masked models, and at which layers?",
             {
                 "base": "zoo:decoder-0",
