@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.context import PAGE, Context
-from core.runs.process.imports import import_tangled
 from core.runs.runner import Outputs, Task, run, run_here
 from core.vectors.quantisation import with_quantisation
 from core.vectors.sinks import with_sinks
@@ -188,7 +187,6 @@ class Study:
                 read.
             CancelledError: If it was cancelled; what was computed until then is kept.
         """
-        import_tangled()
         ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
         result = with_unknown_words(self.collect(spec, ready, outputs), ready)

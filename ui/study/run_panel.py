@@ -21,6 +21,7 @@ import streamlit as st
 
 from core.limits import current_limits
 from core.results.numbers import text_of
+from core.runs.process.imports import import_tangled
 from core.runs.store import default_store, key_of, using
 from ui.frame.errors import show_error
 from ui.frame.presenting import presenting
@@ -98,6 +99,7 @@ def request_of(
     """
 
     def run(progress: Callable[[Progress], None], signal: Signal) -> Any:
+        import_tangled()  # the other lane's studies import too
         return study.run(spec, texts, progress=progress, signal=signal)
 
     return Request(name or study.name, spec, run, identity)
