@@ -132,6 +132,8 @@ class Task:
 
     def compute(self) -> Any:
         """Call the function under its guard."""
+        if not self.fleeting:  # reading and identifying enter no such package
+            import_tangled()
         guard: Guard | None = getattr(self.function, _GUARD)
         with guard(self.values) if guard else contextlib.nullcontext():
             return self.function(**dict(self.arguments))
@@ -294,7 +296,6 @@ def perform(task: Task, identifier: str) -> Outcome:
     own, and the value returns as safetensors bytes. A PalimpsestError becomes a failure; any other
     error is a bug and is raised.
     """
-    import_tangled()
     ledger = _LEDGERS.get(identifier)
     if ledger is not None and ledger.pid != os.getpid():
         ledger = None  # a forked child: it has the parent's ledger, but nobody reads it here
@@ -337,10 +338,9 @@ def stop_here(identifier: str) -> None:
 def _unfolded(arguments: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in arguments.items():
-        if is_dataclass(value) and not isinstance(value, type):
-            values |= {part.name: getattr(value, part.name) for part in fields(value)}
-        else:
-            values[name] = value
+        folded = is_dataclass(value) and not isinstance(value, type)
+        parts = [part.name for part in fields(value)] if folded else []
+        values |= {part: getattr(value, part) for part in parts} if folded else {name: value}
     return values
 
 

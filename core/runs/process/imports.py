@@ -19,7 +19,7 @@ def import_tangled() -> None:
     Two threads that enter such a package by different parts hold a lock each and wait for the
     other's. Python ends that by letting one of them see a module that is half executed
     (`importlib`'s `_DeadlockError`), and an `ImportError` ends its task. Every thread beside others
-    that runs a study or a task calls this first; later calls take a microsecond.
+    that runs a study or computes what is kept calls this first; later calls take a microsecond.
     """
     if _done.is_set():
         return

@@ -199,7 +199,8 @@ def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     assert table[WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}
     assert table[EMBEDDINGS].to_dict() == {1: 1.0, 2: 7.0}
 
-    model, added = asked.models[0], result.tables["added"]
+    model = asked.models[0]
+    added = result.tables["added"].assign(margin=1.5, low=1.0, high=2.0)
     bottom = added.assign(rival=EMBEDDINGS, margin=-1.5, low=-2.0, high=-1.0)
     for score, rival in ((99.9, EMBEDDINGS), (0.1, WINDOW)):
         tables_ = {
