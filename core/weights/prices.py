@@ -16,6 +16,7 @@ from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.activations import SENTENCES
 from core.weights.clusters.members import EVERY, find_members
 from core.weights.intruders.scales import SCALES
+from core.weights.intruders.tasks import PARTS
 from core.weights.vectors.directions import SMALL
 from core.weights.vectors.products import HELD as HELD_PRODUCTS
 
@@ -31,7 +32,7 @@ FEED_FORWARD = "ff"  # prefix of these two families' names
 FACTORED, PERMUTED = 3.6e-10, 6e-8
 DRAWN = 2e-8  # per number of a random update of a small matrix
 LED = 6e-10  # per cubed side for its leading directions
-NOISY = 2e-5  # per side of a large matrix for a random update and its leading directions
+NOISY = 1.4e-5  # per side of a large matrix for a random update and its leading directions
 BASE = 1e-9  # per cubed side for the decomposition of the base
 HELD = 10  # copies of the largest matrix in memory
 SCORED, MASKED_PASSES = 300, 420  # sentences of a scored task, and those with masked subwords
@@ -87,8 +88,8 @@ def intruders_price(spec: IntruderSpec) -> Price:
         once = sum(
             number * _changed(shape, spec.draws) for shape, number in _matrices(size, spec.families)
         )
-        tasks.append(costs.OPENING + once)
-    memory = _largest(here) + sum(
+        tasks += [costs.OPENING + once / PARTS] * PARTS
+    memory = _largest(here * PARTS) + sum(
         6 * size.layers * spec.draws * spec.leading * costs.SINGLE for size in here
     )
     if not spec.scaling:

@@ -20,6 +20,7 @@ from core.errors import TaskError
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
+from core.runs.store import Value
 from core.statistics import corrected
 from core.study import Study, View
 from core.text.reading import text_task
@@ -43,7 +44,7 @@ from core.weights.intruders.tables import (
     joint_p_values,
     matrix_row,
 )
-from core.weights.intruders.tasks import measure_intruders
+from core.weights.intruders.tasks import PARTS, joined_parts, measure_intruders
 from core.weights.intruders.text import (
     ALL,
     CAVEATS,
@@ -59,6 +60,7 @@ from core.weights.prices import intruders_price, members_of
 if TYPE_CHECKING:
     import pandas as pd
 
+MEASURED = "measured"  # role of the tasks that compare directions, with their model and part
 SCALED = "scaled"  # role of the tasks that score a model with scaled directions
 MOST_SENTENCES = 5_000
 CITATIONS = ("shuttleworth2024",)
@@ -82,7 +84,8 @@ def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> lis
 
 
 def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
-    """Make one task per fine-tune, and one more for each whose intruder dimensions are scaled.
+    """Make the tasks of each fine-tune, and one more for each whose intruder dimensions are
+    scaled.
 
     Raises:
         SpecError: If no fine-tune is named.
@@ -93,7 +96,7 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
         Task.of(
             member.ref,
             measure_intruders,
-            role=member.ref,
+            role=(MEASURED, member.ref, part),
             group=member.ref,
             base=member.base,
             model=member.ref,
@@ -103,8 +106,10 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
             leading=spec.leading,
             draws=spec.draws,
             seed=spec.seed,
+            part=part,
         )
         for member in selection.members
+        for part in range(PARTS)
     ]
     return [*measured, *(_scaling_tasks(spec, ready) if spec.scaling else ())]
 
@@ -146,7 +151,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
     import pandas as pd
 
     selection: Selection = ready.values["models"]
-    measured = {role: value for role, value in outputs.values.items() if isinstance(role, str)}
+    measured = _measured(selection, outputs)
     if not measured:
         raise TaskError(
             f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
@@ -206,12 +211,22 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
+def _measured(selection: Selection, outputs: Outputs) -> dict[str, Value]:
+    """The values of the models whose parts have all been measured."""
+    found = {}
+    for member in selection.members:
+        roles = [(MEASURED, member.ref, part) for part in range(PARTS)]
+        if all(role in outputs.values for role in roles):
+            found[member.ref] = joined_parts([outputs.values[role] for role in roles])
+    return found
+
+
 def _scaled(
     spec: IntruderSpec, ready: Outputs, outputs: Outputs
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Make the table of scaled directions, and what a reader must know of it."""
     examples: Examples = ready.values["examples"]
-    values = {role[1]: value for role, value in outputs.values.items() if not isinstance(role, str)}
+    values = {role[1]: value for role, value in outputs.values.items() if role[0] == SCALED}
     metrics = {ref: METRICS[examples.heads[ref].kind] for ref in values}
     table = scaling_table(values, metrics, spec.seed)
     losses = list(table.loc[table["metric"] == LOSS, "model"])

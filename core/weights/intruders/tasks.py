@@ -10,6 +10,8 @@ Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,9 +25,10 @@ from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.vectors.intruders import compare_directions
 
 VERSION = 2  # raised when what is kept of a matrix changes
+PARTS = 2  # tasks per fine-tune, so that one fine-tune keeps two cores busy
 
 
-@pure("weights.intruders", version=2)
+@pure("weights.intruders", version=3)
 def measure_intruders(
     base: str,
     model: str,
@@ -35,14 +38,18 @@ def measure_intruders(
     leading: int,
     draws: int,
     seed: int,
+    part: int,
 ) -> Value:
-    """Measure how much each matrix's leading directions resemble the base's.
+    """Measure how much the leading directions of one part of the matrices resemble the base's.
+
+    A part is every `PARTS`-th matrix, so that all parts take about the same time.
 
     Args:
         base, model: References.
         base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
         families: Only these; all when empty.
         leading, draws, seed: As in the spec.
+        part: From 0.
 
     Returns:
         "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines"
@@ -52,7 +59,8 @@ def measure_intruders(
     Raises:
         ModelError: If a model cannot be read or is no fine-tune of the base.
     """
-    pair = open_pair(base, model, base_identity, model_identity, families)
+    whole = open_pair(base, model, base_identity, model_identity, families)
+    pair = replace(whole, slots=whole.slots[part::PARTS])
     count = len(pair.slots)
     places = [[slot.family, slot.layer] for slot, _ in pair.slots]
     identities = identified(base_identity), identified(model_identity)
@@ -81,6 +89,34 @@ def measure_intruders(
         "places": places, "relative": relative, "values": values, "cosines": cosines, "null": null,
         "notices": list(pair.notices),
     }  # fmt: skip
+
+
+def joined_parts(parts: Sequence[Value]) -> Value:
+    """Join the values of a model's parts, in the order of its matrices.
+
+    Example:
+        >>> whole = np.arange(3.0)  # of three matrices, of which a part has every second
+        >>> parts = [
+        ...     {name: whole[part::PARTS] for name in ("relative", "values", "cosines", "null")}
+        ...     | {"places": [["query", row] for row in range(3)[part::PARTS]], "notices": []}
+        ...     for part in range(PARTS)
+        ... ]
+        >>> joined = joined_parts(parts)
+        >>> joined["places"], joined["relative"].tolist()
+        ([['query', 0], ['query', 1], ['query', 2]], [0.0, 1.0, 2.0])
+    """
+    counts = [len(part["places"]) for part in parts]
+    places = [number + PARTS * row for number, count in enumerate(counts) for row in range(count)]
+    order = np.argsort(places)
+    joined: Value = {
+        name: np.concatenate([part[name] for part in parts])[order]
+        for name in ("relative", "values", "cosines", "null")
+    }
+    all_places = [place for part in parts for place in part["places"]]
+    return joined | {
+        "places": [all_places[row] for row in order],
+        "notices": list(dict.fromkeys(notice for part in parts for notice in part["notices"])),
+    }
 
 
 def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Generator) -> Value:
