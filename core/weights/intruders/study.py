@@ -213,12 +213,12 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 def _measured(selection: Selection, outputs: Outputs) -> dict[str, Value]:
     """The values of the models whose parts have all been measured."""
-    found = {}
+    joined = {}
     for member in selection.members:
         roles = [(MEASURED, member.ref, part) for part in range(PARTS)]
         if all(role in outputs.values for role in roles):
-            found[member.ref] = joined_parts([outputs.values[role] for role in roles])
-    return found
+            joined[member.ref] = joined_parts([outputs.values[role] for role in roles])
+    return joined
 
 
 def _scaled(
