@@ -28,7 +28,7 @@ from core.results.export import table_csv
 from tests import ROOT
 from ui.frame import shared
 from ui.frame.shared import MadeOnce
-from ui.study import downloads, figures, results
+from ui.study import downloads, figures, results, run_panel
 from ui.study.figures import themed
 
 SECONDS = count(2**40)  # a clock on which every look is a second later
@@ -63,6 +63,12 @@ def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page waits for its look at the store: nothing here would draw it again afterwards."""
+    monkeypatch.setattr(run_panel, "LOOK", TIMEOUT / 2)
 
 
 @pytest.fixture(autouse=True)
