@@ -65,7 +65,7 @@ class Bank:
 
     def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
         """Take one step of Adam for each probe; probes share no parameters."""
-        read = vectors.index_select(0, batch.words).to(self.maps.dtype)
+        read = in_precision(vectors.index_select(0, batch.words), self.maps.dtype)
         projected = self.project_items(read)
         self.differentiate(projected, batch)
         gradient = torch.empty_like(self.maps)
@@ -142,7 +142,7 @@ class Bank:
         self, read: Float[Tensor, "item layer d_model"]
     ) -> Float[Tensor, "probe item rank"]:
         """Words projected by every active probe, each from its layer."""
-        read = read.to(self.maps.dtype)
+        read = in_precision(read, self.maps.dtype)
         projected = read.new_empty(len(self.maps), len(read), self.maps.shape[1])
         for row, mine in self._by_layer():
             maps = self.maps[mine]
@@ -185,6 +185,21 @@ class Bank:
             state[keep]
             for state in (self.targets, self.maps, self.first, self.second, self.steps, self.rate)
         )
+
+
+def in_precision(
+    read: Float[Tensor, "item layer d_model"], precision: torch.dtype
+) -> Float[Tensor, "item layer d_model"]:
+    """Vectors in the precision of the maps.
+
+    Half precision goes through single: the numbers are the same, and it is three times as fast,
+    because torch has no vector instructions for half to double.
+
+    Example:
+        >>> in_precision(torch.ones(1, 1, 1, dtype=torch.float16), torch.float64).dtype
+        torch.float64
+    """
+    return (read.float() if read.dtype is torch.float16 else read).to(precision)
 
 
 def _in_sentences(

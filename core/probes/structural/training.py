@@ -28,7 +28,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError, SpecError
-from core.probes.structural.bank import Bank
+from core.probes.structural.bank import Bank, in_precision
 from core.probes.structural.batches import Batch, Packer, ProbeData
 from core.probes.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
 from core.runs.runner import checkpoint
@@ -229,7 +229,8 @@ def _train(
 
 def _at_hand(vectors: Float[Tensor, "item layer d_model"]) -> Float[Tensor, "item layer d_model"]:
     """In double precision, where that takes little memory; otherwise every batch is converted."""
-    return vectors.double() if vectors.numel() * 8 <= AT_HAND else vectors
+    small = vectors.numel() * 8 <= AT_HAND
+    return in_precision(vectors, torch.float64) if small else vectors
 
 
 def _check(

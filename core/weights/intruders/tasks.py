@@ -24,7 +24,7 @@ from core.statistics import relative_change
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.vectors.intruders import compare_directions
 
-VERSION = 2  # raised when what is kept of a matrix changes
+VERSION = 3  # raised when what is kept of a matrix changes
 PARTS = 2  # tasks per fine-tune, so that one fine-tune keeps two cores busy
 
 

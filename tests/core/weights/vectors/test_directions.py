@@ -8,6 +8,7 @@ import pytest
 
 from core.weights.vectors.directions import (
     FIRST,
+    _leading_left,
     first_directions,
     leading_directions,
     noisy_cosines,
@@ -67,3 +68,21 @@ def test_leading_directions_are_those_of_a_decomposition(shape: tuple[int, int])
     directions, sizes = leading_directions(matrix[None], 7)
     assert sizes[0] == pytest.approx(values[:7])
     assert np.abs((directions[0] * left[:, :7]).sum(0)) == pytest.approx(np.ones(7))
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("rank", [2, 260])  # of the matrix without noise
+@pytest.mark.parametrize("leading", [3, 64])
+def test_directions_of_a_draw_are_those_of_a_decomposition(
+    noise: float, rank: int, leading: int
+) -> None:
+    """Also where directions have hardly any variance, and where noise is much of the matrix."""
+    rng, first = np.random.default_rng(0), first_directions(leading)
+    values = np.where(np.arange(260) < rank, np.linspace(3, 1, 260), 0)
+    matrix = np.diag(values) + rng.normal(scale=noise, size=(260, 260))
+    matrix[first:, first:] = np.diag(values[first:])
+    blocks = matrix[:first, :first], matrix[:first, first:], matrix[first:, :first]
+    lefts = _leading_left(*blocks, values[first:], leading)
+    assert lefts.T @ lefts == pytest.approx(np.eye(leading), abs=1e-6)
+    sizes = np.linalg.svd(matrix, compute_uv=False)[:leading]
+    assert np.linalg.norm(lefts.T @ matrix, axis=1) == pytest.approx(sizes, rel=1e-4, abs=1e-6)
