@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARSING = 4e-3  # processor seconds per sentence
 EPOCHS = 18  # until most probes have converged
 EARLY = 1.5  # of probes on the steps of a run, over those on trained models
-PROJECTED = 1.7e-10  # processor seconds per word, rank and dimension, in double precision
+PROJECTED = 2.3e-10  # processor seconds per word, rank and dimension, in double precision
 MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 POLAR = 2.5  # training of a polar probe but for its angles, over that of a distance probe
