@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from core.alignment.evaluation.judging import JUDGED
 from core.alignment.maps.registry import METHODS
 from core.alignment.published.rows import BATCH
 from core.alignment.published.spec import OURS_OF
-from core.alignment.seeds.tasks import GROUP
+from core.alignment.seeds.tasks import GROUP, PARTS, SLOWEST
 from core.models import costs
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
@@ -74,7 +75,7 @@ def align_price(spec: AlignSpec) -> Price:
     for number, (methods, source, target) in enumerate(pairs):
         width = max(sizes[source].d_model, sizes[target].d_model)
         states = len(spec.layers) or min(sizes[source].layers, sizes[target].layers) + 1
-        tasks += fitting(methods, width, rows, 2 * states)
+        tasks += fitting(methods, width, rows, 2 * states, parts=1 if states == 1 else PARTS)
         if spec.grid and not number:
             maps = (sizes[source].layers + 1) * (sizes[target].layers + 1)
             tasks.append(maps * PRODUCTS * GRIDDED * rows * width**2)
@@ -198,7 +199,7 @@ def protocol_price(spec: ProtocolSpec) -> Price:
         tasks += [reading + spec.steps * step] * (FITS[group] - 1)
         tasks += [reading + sum(fitting(("inn", "ridge", "mlp"), width, sentences, 2 * states))]
         tasks += [costs.vectors(size, sentences) for size in pair]
-        tasks += fitting(OURS_OF[group], width, rows, 2 * states)
+        tasks += fitting(OURS_OF[group], width, rows, 2 * states, parts=PARTS)
         networks = PUBLISHED * 2 * width**2 * states * costs.SINGLE * 4
         passing = PADDED * BATCH * spec.length * states * width * costs.SINGLE
         ours = _mapped(2 * rows * width, states, states, OURS_OF[group])
@@ -211,7 +212,9 @@ def protocol_price(spec: ProtocolSpec) -> Price:
     )
 
 
-def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> list[float]:
+def fitting(
+    methods: Iterable[str], width: int, rows: float, maps: float, parts: int = 1
+) -> list[float]:
     """Estimate the processor seconds of each task that fits maps: linear ones and controls
     together, others alone.
 
@@ -220,6 +223,7 @@ def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> lis
         width: Of both spaces.
         rows: Paired rows, training and test.
         maps: Number of layers, directions and forms that are fitted together.
+        parts: Tasks among which the layers of the slowest map are shared out.
     """
     names = [*methods]
     by_kind = {
@@ -229,7 +233,10 @@ def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> lis
     quick = sum(
         _linear(maps, width, rows) for name in names if METHODS[name].kind in ("control", "linear")
     )
-    tasks = [_trained(name, width, rows) * maps for name in by_kind["non-linear"]]
+    tasks = []
+    for name in by_kind["non-linear"]:
+        count = parts if (name,) == SLOWEST else 1
+        tasks += [_trained(name, width, rows) * maps / count] * count
     static = sum(_static(name, width, rows, maps) for name in by_kind["static"])
     return [*tasks, *([quick] if quick else []), *([static] if static else [])]
 
@@ -244,13 +251,16 @@ def _static(name: str, width: int, rows: float, maps: float) -> float:
     tries = STATIC_TRIES * (REACH if name == "static-window" else 1)
     chosen = 2 * tries * searched**2 * (searched / 3) + tries * searched**2 * width * maps
     return PRODUCTS * (
-        chosen + 3 * 2 * fitted**2 * fitted / 3 + (3 * fitted + rows) * fitted * width * maps
+        chosen
+        + 3 * 2 * fitted**2 * fitted / 3
+        + (3 * fitted + _judged(width, rows)) * fitted * width * maps
     )
 
 
 def _linear(maps: float, width: int, rows: float) -> float:
     """Processor seconds of linear maps: moments, a factorisation, and the scores."""
-    return maps * (PRODUCTS * 4 * rows * width**2 + FACTORED * width**3 + SCORED * rows * width)
+    scores = SCORED * _judged(width, rows) * width
+    return maps * (PRODUCTS * 4 * rows * width**2 + FACTORED * width**3 + scores)
 
 
 def _trained(name: str, width: int, rows: float) -> float:
@@ -261,11 +271,19 @@ def _trained(name: str, width: int, rows: float) -> float:
         factors = KERNELS * searched**2 * (searched / 3 + width) + 3 * fitted**2 * (
             fitted / 3 + 2 * width
         )
-        return PRODUCTS * (factors + fitted * rows * 2 * width) + SCORED * rows * (width + fitted)
+        mapped = _judged(width, rows)
+        return PRODUCTS * (factors + fitted * mapped * 2 * width) + SCORED * mapped * (
+            width + fitted
+        )
     seconds, power = NETWORKS[name]
     return float(
         seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.25), 2.0) ** 0.5
     )
+
+
+def _judged(width: int, rows: float) -> float:
+    """Rows that a map is scored on: those of the test, and of the training `JUDGED` numbers."""
+    return min(TRAINED * rows, JUDGED / width) + (1 - TRAINED) * rows
 
 
 def _tasks(methods: Iterable[str]) -> int:

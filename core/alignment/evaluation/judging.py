@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SHOWN = 120  # rows kept for the projection of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")
 DECOMPOSED = 256  # rows or dimensions up to which all principal components are computed
+# Numbers of a layer's training rows that a map is judged on: where wide not all of 10,000
+# rows, because most of a wide map's scores would be spent on rows that it has seen.
+JUDGED = 2**21
 
 
 def fit_each(
@@ -83,15 +86,16 @@ class Judge:
         self.y, self.parts = y, parts
         test = parts.test
         self.mean = y[:, parts.train].mean(1, keepdims=True, dtype=np.float64)
-        self.shown = test[np.linspace(0, len(test) - 1, min(SHOWN, len(test))).astype(np.int64)]
+        self.trained = _spaced(parts.train, JUDGED // y.shape[-1])
+        self.shown = _spaced(test, SHOWN)
         self._axes = np.stack([leading_axes(layer[test]) for layer in y])
 
     @cached_property
     def targets(self) -> tuple[Target, Target]:
-        """The training and the test rows."""
+        """The training rows that maps are judged on, and the test rows."""
         train, test = (
             Target(self.y[:, rows], self.parts.unit[rows], self.parts.seen(rows), self.mean)
-            for rows in (self.parts.train, self.parts.test)
+            for rows in (self.trained, self.parts.test)
         )
         return train, test
 
@@ -115,7 +119,7 @@ class Judge:
 
         scores = [
             score(aligner, at(rows), target)
-            for rows, target in zip((self.parts.train, self.parts.test), self.targets, strict=True)
+            for rows, target in zip((self.trained, self.parts.test), self.targets, strict=True)
         ]
         value: Value = {
             f"{name}/{column}": np.stack([getattr(part, column) for part in scores])
@@ -133,6 +137,11 @@ class Judge:
                 curve.validation,
             )
         return value
+
+
+def _spaced(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of the rows, at equal distances."""
+    return rows[np.linspace(0, len(rows) - 1, min(max(most, 1), len(rows))).astype(np.int64)]
 
 
 def leading_axes(rows: np.ndarray) -> np.ndarray:

@@ -50,6 +50,7 @@ from core.alignment.published.text import (
 )
 from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.tasks import joined_parts
 from core.alignment.seeds.text import FORMULAS, OF_PAIRS, OF_WORDS
 from core.models.identity import contents, identity_tasks
 from core.results.drawing.context import PAGE, Context
@@ -104,9 +105,9 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
             )
             tasks.append(task)
         for task in study.plan(_ours(spec, group), ready):
-            methods = cast("tuple[Any, ...]", task.role)[-1]
+            of_pair = cast("tuple[Any, ...]", task.role)[3:]
             tasks.append(
-                Task(task.name, task.function, task.arguments, (group, OURS, methods), task.group)
+                Task(task.name, task.function, task.arguments, (group, OURS, *of_pair), task.group)
             )
     return tasks
 
@@ -137,9 +138,10 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
                 value = outputs.values[group, fitted]
                 widths[group] = value["d"]
                 by_protocol[group] |= {variant: errors_of(value, variant) for variant in variants}
-        values = {
-            role[2]: value for role, value in outputs.values.items() if role[:2] == (group, OURS)
-        }
+        ours_by_role = joined_parts(
+            {role: value for role, value in outputs.values.items() if role[:2] == (group, OURS)}
+        )
+        values = {role[2]: value for role, value in ours_by_role.items()}
         if values and (ours := our_errors(values)).by_method:
             by_protocol[group][OURS] = ours
             notices += [notice for value in values.values() for notice in value["notices"]]

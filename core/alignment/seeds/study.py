@@ -28,7 +28,7 @@ from core.alignment.seeds.tables import (
     points_of,
     training_table,
 )
-from core.alignment.seeds.tasks import align_layers, align_pair
+from core.alignment.seeds.tasks import PARTS, SLOWEST, align_layers, align_pair, joined_parts
 from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods, make_notices
 from core.alignment.seeds.views import REASON, VIEWS
 from core.alignment.seeds.window import align_static
@@ -64,7 +64,8 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     """Plan the tasks of a study from the outputs of its first stage, leaving out models that could
     not be found and copies.
 
-    Roles are (group, one, other, methods), and "grid".
+    Roles are (group, one, other, methods), with the part of the layers at the end where they are
+    shared out, and "grid".
 
     Raises:
         CorpusError: If the text could not be read.
@@ -95,15 +96,21 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
                 f"{METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
             )
             arguments = {**common, "methods": methods, "layers": spec.layers}
-            tasks.append(
-                Task.of(
-                    name,
-                    align_pair,
-                    role=(group, first, second, methods),
-                    group=second,
-                    **arguments,
-                )
-            )
+            role = (group, first, second, methods)
+            if methods == SLOWEST and len(spec.layers) != 1:
+                tasks += [
+                    Task.of(
+                        f"{name}, part {part + 1} of {PARTS}",
+                        align_pair,
+                        role=(*role, part),
+                        group=second,
+                        **arguments,
+                        part=part,
+                    )
+                    for part in range(PARTS)
+                ]
+            else:
+                tasks.append(Task.of(name, align_pair, role=role, group=second, **arguments))
         if static:
             arguments = {**common, "methods": static, "layers": spec.layers}
             name = f"{first} ↔ {second}: static window"
@@ -148,7 +155,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         (`tables.GAINS`: the layers compared with the static window) and `grid` (source_layer,
         target_layer, nmse). Arrays hold the projections of the space, see `tables.points_of`.
     """
-    values = {role: value for role, value in outputs.values.items() if role != "grid"}
+    values = joined_parts({role: outputs.values[role] for role in outputs.values if role != "grid"})
     tables = {"alignment": error_table(spec, values)}
     tables["layers"], tables["methods"], tables["differences"], gains = band_tables(spec, values)
     if len(gains):

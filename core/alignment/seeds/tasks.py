@@ -3,6 +3,9 @@ layers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from core.alignment.evaluation.judging import Judge, by_direction, by_layer, fit_each
@@ -18,9 +21,13 @@ from core.runs.tasks import pure
 from core.vectors.pairs import Items, Words, extract_pair
 
 GROUP = 2**25  # bytes of both models' rows, in single precision, that are mapped at once
+SLOWEST = ("inn",)  # trains as long as all other maps take together
+PARTS = 2  # tasks among which its layers are shared out, one for each core
+LAYERED = ("layers", "spread", "source_points", "target_points")  # beside what a method returns
+WHOLE = -1  # the part of a task that maps all layers
 
 
-@pure("alignment.pair", version=3, guard=as_identified)
+@pure("alignment.pair", version=4, guard=as_identified)
 def align_pair(
     one: str,
     other: str,
@@ -33,11 +40,24 @@ def align_pair(
     layers: tuple[int, ...],
     seed: int,
     sinks: str = "",
+    part: int = WHOLE,
 ) -> Value:
     """Fit each method at each layer in both directions on training rows, score it on test rows.
 
     Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same
     width, the networks of both directions train in one bank.
+
+    Args:
+        one, other: References of the models.
+        one_identity, other_identity: See `models.identity`; for the key.
+        sentences: Words of each sentence.
+        items: What a row is: "words", "cls" or "mean".
+        split: "word" or "sentence".
+        methods: Names in the registry.
+        layers: Layers to map; all where empty.
+        seed: Of the split, of networks and of samples.
+        sinks: Which models' attention sinks are no rows, see `extract_pair`; "" for none.
+        part: Which of `PARTS` runs of these layers to map; all of them where `WHOLE`.
 
     Returns:
         For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part,
@@ -57,17 +77,51 @@ def align_pair(
     with span(0.0, 0.2):
         x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
     chosen = chosen_layers(layers, len(x))
-    value = described(x, y, parts, chosen, said)
+    places = np.arange(len(chosen))
+    if part != WHOLE:
+        places = np.array_split(places, PARTS)[part]
+    value = described(x, y, parts, chosen[places], said)
     fits: list[Value] = []
     # A few layers at a time: what maps of all layers of a wide model need does not fit in memory.
-    groups = layer_groups(len(chosen), x[:1].nbytes + y[:1].nbytes)
-    for number, group in enumerate(groups):
+    groups = layer_groups(len(places), x[:1].nbytes + y[:1].nbytes)
+    for number, rows in enumerate(groups):
+        group = places[rows]
         with span(0.2 + 0.8 * number / len(groups), 0.2 + 0.8 * (number + 1) / len(groups)):
             some = chosen[group]
             fits.append(
                 _fit_group(x[some], y[some], parts, methods, seed, group.tolist(), len(chosen))
             )
     return value | by_layer(fits)
+
+
+def joined_parts(values: Mapping[Any, Value]) -> dict[Any, Value]:
+    """Values by role, in which the parts of a role are one value; without roles of which a part is
+    missing.
+
+    Args:
+        values: By role; those of the parts of one role have the part's number at its end.
+
+    Example:
+        >>> values = {("inn", part): {"layers": np.array([part]), "rows": 9} for part in (0, 1)}
+        >>> joined_parts(values)
+        {('inn',): {'layers': array([0, 1]), 'rows': 9}}
+    """
+    joined: dict[Any, Value] = {}
+    for role, value in values.items():
+        if not isinstance(role[-1], int):
+            joined[role] = value
+        elif role[-1] == 0:
+            parts = [values.get((*role[:-1], part)) for part in range(PARTS)]
+            if all(part is not None for part in parts):
+                joined[role[:-1]] = _joined([part for part in parts if part is not None])
+    return joined
+
+
+def _joined(parts: list[Value]) -> Value:
+    by_part = [
+        {name: part[name] for name in part if "/" in name or name in LAYERED} for part in parts
+    ]
+    return parts[0] | by_layer(by_part)
 
 
 @pure("alignment.layers", version=3, guard=as_identified)
