@@ -211,22 +211,26 @@ def swap_price(spec: SwapSpec) -> Price:
     sizes = costs.sizes_of((spec.base, *compared))
     labelled = count_labelled(spec.labelled)
     scored = {ref: _scored(spec, size, labelled) for ref, size in sizes.items()}
-    ways = len(BASE_WAYS) + len(DONOR_WAYS) * (spec.noises + spec.random)
-    donors = 1 + spec.random + spec.noises
+    # Of a fine-tune's two tasks, the kinds of swap and the donors.
+    shared_out = (
+        (len(BASE_WAYS) + len(DONOR_WAYS) * spec.random, 1 + spec.random),
+        (len(DONOR_WAYS) * spec.noises, spec.noises),
+    )
     tasks = [costs.STARTING]
     for ref in compared:
         if ref in sizes:
             size, sentences = sizes[ref], scored[ref]
-            passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
             tested = (
                 min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)
             )  # passes of single sentences
-            tasks.append(
-                costs.opening(size) * (2 + donors)
-                + costs.passing(size, sentences * passes + tested)
-                + _turning(size, spec)
-            )
-    at_once = min(TASKS_AT_ONCE, len(compared))
+            for ways, donors in shared_out:
+                passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
+                tasks.append(
+                    costs.opening(size) * (2 + donors)
+                    + costs.passing(size, sentences * passes + tested)
+                )
+            tasks[-1] += _turning(size, spec)
+    at_once = min(TASKS_AT_ONCE, len(tasks) - 1)
     largest = max((size.parameters for size in sizes.values()), default=0)
     states = max(
         (min(float(MOST_KEPT), costs.stored(sizes[ref], scored[ref]) * 3) for ref in sizes),

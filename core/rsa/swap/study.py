@@ -78,13 +78,14 @@ def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
 
 
 def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
-    """Make a task for each fine-tune that can be scored, and one for each of its frozen siblings.
+    """Make two tasks for each fine-tune that can be scored, with layers of its base and with random
+    changes, and one for each of its frozen siblings.
 
     Raises:
         ModelError: If the base model could not be found.
         CorpusError: If a text could not be read.
     """
-    from core.rsa.swap.tasks import score_task, swap_layers
+    from core.rsa.swap.tasks import score_task, swap_changes, swap_layers
 
     examples: Examples = ready.need("examples")
     base = ready.need(("identity", spec.base)).content
@@ -94,18 +95,24 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
         if ref not in content:
             continue
         pairs = examples.pairs[head.kind]
+        common: dict[str, Any] = {
+            "base": spec.base,
+            "model": ref,
+            "base_identity": base,
+            "model_identity": content[ref],
+            "pairs": pairs,
+        }
+        random = spec.random and not spec.base.startswith("random:")
         tasks["swap", ref] = Task.of(
-            ref,
-            swap_layers,
-            role=("swap", ref),
+            ref, swap_layers, role=("swap", ref), group=spec.base, **common, random=random
+        )
+        tasks["changes", ref] = Task.of(
+            f"{ref}: random changes",
+            swap_changes,
+            role=("changes", ref),
             group=spec.base,
-            base=spec.base,
-            model=ref,
-            base_identity=base,
-            model_identity=content[ref],
-            pairs=pairs,
+            **common,
             noises=spec.noises,
-            random=spec.random and not spec.base.startswith("random:"),
             seed=spec.seed,
         )
         for sibling in frozen_siblings(spec, ref):
@@ -150,7 +157,11 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         TaskError: If no model could be scored; the sentence says why for each.
     """
     examples: Examples = ready.values["examples"]
-    swapped = {role[1]: value for role, value in outputs.values.items() if role[0] == "swap"}
+    swapped = {
+        role[1]: value | outputs.values["changes", role[1]]
+        for role, value in outputs.values.items()
+        if role[0] == "swap" and ("changes", role[1]) in outputs.values
+    }
     if not swapped:
         reasons = (
             *examples.refused.values(),

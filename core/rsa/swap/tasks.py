@@ -43,16 +43,14 @@ ROUNDING = 1e-4
 MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
 
 
-@pure("rsa.swap", version=3, guard=as_identified)
+@pure("rsa.swap", version=4, guard=as_identified)
 def swap_layers(
     base: str,
     model: str,
     base_identity: str,
     model_identity: str,
     pairs: Pairs,
-    noises: int,
     random: bool,
-    seed: int,
 ) -> Value:
     """Count a fine-tune's right answers under every layer swap with its base.
 
@@ -60,22 +58,80 @@ def swap_layers(
         base, model: References; the model has a head that labels sentences or words.
         base_identity, model_identity: For the key.
         pairs: What it is scored on, of its head's kind.
-        noises: Draws of the random change of equal size, at least 1.
         random: Whether the base with random weights is a donor too.
-        seed: Of the noise.
 
     Returns:
         `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for
-        removed at layer 0), `random/{way}` (layer, sentence) and `noise/{way}` (draw, layer,
-        sentence) for `DONOR_WAYS`; `sizes`, `unchanged` and `noise_scale` (layer,), by which
-        random changes were scaled to move outputs as far as the real one; `self_difference`,
-        `whole_difference` and `frozen_difference`: the largest difference of a logit or state in
-            each of the three self-tests, 0 where it is the same bit for bit.
+        removed at layer 0), `random/{way}` (layer, sentence) for `DONOR_WAYS`; `sizes` and
+        `unchanged` (layer,); `self_difference`, `whole_difference` and `frozen_difference`: the
+        largest difference of a logit or state in each of the three self-tests, 0 where it is the
+        same bit for bit.
 
     Raises:
         ModelError: If a model cannot be loaded, the two differ in shape or vocabulary, or a
             self-test fails.
     """
+    work, origin = _opened(base, model, pairs)
+    pair = work.pair
+    value: Value = {"total": work.encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
+    value["self_difference"] = _into_itself(work)
+    share = len(BASE_WAYS) / (len(BASE_WAYS) + random * len(DONOR_WAYS))
+    with span(0.0, share):
+        value |= _with_base(work, origin)
+    del origin
+    if random:
+        drawn = load_model(f"random:{base}", device="cpu").model
+        with span(share, 1.0):
+            value |= {
+                f"random/{way}": correct for way, correct in work.run(drawn, DONOR_WAYS).items()
+            }
+    return value
+
+
+@pure("rsa.swap_changes", guard=as_identified)
+def swap_changes(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    pairs: Pairs,
+    noises: int,
+    seed: int,
+) -> Value:
+    """Count a fine-tune's right answers under random changes of the size of its own.
+
+    Args:
+        base, model, base_identity, model_identity, pairs: As of `swap_layers`.
+        noises: Draws of the random change, at least 1.
+        seed: Of the draws.
+
+    Returns:
+        `noise/{way}` (draw, layer, sentence) for `DONOR_WAYS`, and `noise_scale` (layer,), by which
+        random changes were scaled to move outputs as far as the real one.
+
+    Raises:
+        ModelError: As `swap_layers`, and if a copy of the fine-tune as donor changes its output.
+    """
+    work, origin = _opened(base, model, pairs)
+    _into_itself(work)
+    measured = work.batches[:: -(-len(work.batches) // MEASURED)]
+    changes = output_changes(work.pair, origin, measured)
+    del origin
+    noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
+    scales = []
+    for number in range(noises):
+        with span(number / noises, (number + 1) / noises):
+            donor, scale = noise_donor(work.pair, seed + number, changes, measured)
+            scales.append(scale)
+            for way, correct in work.run(donor, DONOR_WAYS).items():
+                noisy[way].append(correct)
+            del donor
+    value = {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items()}
+    return value | {"noise_scale": np.mean(scales, axis=0)}
+
+
+def _opened(base: str, model: str, pairs: Pairs) -> tuple[Work, nn.Module]:
+    """What a fine-tune is scored on, with its difference from the base, and the base."""
     task = load_task(model)
     origin = load_model(base, device="cpu").model
     if load_tokenizer(base).vocabulary != task.tokenizer.vocabulary:
@@ -85,34 +141,7 @@ def swap_layers(
         )
     encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
     parts = list(batches(encoded))
-    pair = compare(base, origin, task, parts[0])
-    work = Work(pair, parts, encoded)
-    value: Value = {"total": encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
-    value["self_difference"] = _into_itself(work)
-    measured = parts[:: -(-len(parts) // MEASURED)]
-    changes = output_changes(pair, origin, measured)
-    steps = 1 + bool(random) + noises
-    with span(0.0, 1 / steps):
-        value |= _with_base(work, origin)
-    del origin
-    if random:
-        with span(1 / steps, 2 / steps):
-            drawn = load_model(f"random:{base}", device="cpu").model
-            value |= {
-                f"random/{way}": correct for way, correct in work.run(drawn, DONOR_WAYS).items()
-            }
-            del drawn
-    noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
-    scales = []
-    for number in range(noises):
-        with span((1 + bool(random) + number) / steps, (2 + bool(random) + number) / steps):
-            donor, scale = noise_donor(pair, seed + number, changes, measured)
-            scales.append(scale)
-            for way, correct in work.run(donor, DONOR_WAYS).items():
-                noisy[way].append(correct)
-            del donor
-    value |= {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items() if drawn}
-    return value | {"noise_scale": np.mean(scales, axis=0)}
+    return Work(compare(base, origin, task, parts[0]), parts, encoded), origin
 
 
 @pure("rsa.task_score", guard=as_identified)

@@ -25,7 +25,7 @@ from core.rsa.swap.layer_changes import turned
 from core.rsa.swap.scores import exchange_rows
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.study import STUDY, figures, frozen_siblings
-from core.rsa.swap.tasks import swap_layers
+from core.rsa.swap.tasks import swap_changes, swap_layers
 from core.rsa.swap.text import (
     BEYOND_RANDOM,
     GUESSES,
@@ -80,7 +80,13 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def value(pair: tuple[str, str]) -> dict[str, Any]:
-    return dict(swap_layers(*pair, "", "", LABELLED, 2, True, 0))
+    return measured(pair)
+
+
+def measured(pair: tuple[str, str]) -> dict[str, Any]:
+    """Of both tasks of a fine-tune."""
+    changes = swap_changes(*pair, "", "", LABELLED, 2, 0)
+    return {**swap_layers(*pair, "", "", LABELLED, True), **changes}
 
 
 def built_by_hand(pair: tuple[str, str], from_base: Callable[[int], bool]) -> np.ndarray:
@@ -140,7 +146,7 @@ def test_states_that_are_too_large_to_keep_are_run_again(
     pair, value, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exchanging, "MOST_KEPT", 0)
-    again = swap_layers(*pair, "", "", LABELLED, 2, True, 0)
+    again = measured(pair)
     assert all(np.array_equal(value[name], again[name]) for name in value)
 
 
@@ -153,7 +159,9 @@ def test_an_exchange_that_goes_wrong_is_not_shown(pair, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(swapping, "built", wrong)
     with pytest.raises(ModelError, match="self-test"):
-        swap_layers(*pair, "", "", LABELLED, 2, False, 0)
+        swap_layers(*pair, "", "", LABELLED, False)
+    with pytest.raises(ModelError, match="self-test"):
+        swap_changes(*pair, "", "", LABELLED, 2, 0)
 
 
 @pytest.mark.parametrize("scale", [0.3, 30.0])
@@ -173,7 +181,9 @@ def test_rounding_of_logits_is_measured_on_the_scale_of_a_logit(scale: float) ->
 def test_another_shape_is_refused(pair, tmp_path: Path) -> None:
     other = save_classifier(tmp_path, 0, layers=2)
     with pytest.raises(ModelError, match="shape"):
-        swap_layers(other, pair[1], "", "", LABELLED, 2, False, 0)
+        swap_layers(other, pair[1], "", "", LABELLED, False)
+    with pytest.raises(ModelError, match="shape"):
+        swap_changes(other, pair[1], "", "", LABELLED, 2, 0)
 
 
 @pytest.mark.parametrize("shape", [(6, 9), (9, 6)])
