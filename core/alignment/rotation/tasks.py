@@ -30,7 +30,7 @@ MAPS = ("procrustes", ROTATION, LINEAR, "ols")
 KEPT = ("nmse", "error")  # of what a map's scores are
 
 
-@pure("alignment.rotation", version=1, guard=as_identified)
+@pure("alignment.rotation", version=2, guard=as_identified)
 def compare_rotation(
     one: str,
     other: str,

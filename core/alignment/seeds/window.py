@@ -27,7 +27,7 @@ from core.vectors.window import REACH, places_in, static_window
 FADE = 0.6  # of the weight, a word further away
 
 
-@pure("alignment.static", version=1, guard=as_identified)
+@pure("alignment.static", version=2, guard=as_identified)
 def align_static(
     one: str,
     other: str,

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.alignment.evaluation import judging
 from core.alignment.evaluation.judging import SHOWN
 from core.alignment.evaluation.split import Parts, split_rows
 from core.alignment.maps import nonlinear
 from core.alignment.maps.fitting import train_bank
 from core.alignment.seeds import tasks
-from core.alignment.seeds.tasks import align_layers, align_pair
+from core.alignment.seeds.tasks import PARTS, WHOLE, align_layers, align_pair, joined_parts
 from core.errors import ShapeError
 from core.vectors.pairs import Paired
 
@@ -53,10 +54,9 @@ def spaces(monkeypatch: pytest.MonkeyPatch) -> Any:
     return give
 
 
-def align(*methods: str, layers: tuple[int, ...] = ()) -> dict[str, Any]:
-    return dict(
-        align_pair("zoo:a", "zoo:b", "a", "b", SENTENCES, "words", "word", methods, layers, 0)
-    )
+def align(*methods: str, layers: tuple[int, ...] = (), part: int = WHOLE) -> dict[str, Any]:
+    given = (SENTENCES, "words", "word", methods, layers, 0)
+    return dict(align_pair("zoo:a", "zoo:b", "a", "b", *given, part=part))
 
 
 def least_squares(x: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
@@ -88,6 +88,40 @@ def test_errors_are_those_of_least_squares_layer_by_layer(spaces: Any) -> None:
         for direction, (source, target) in enumerate(((x, y), (y, x))):
             expected = least_squares(source[layer], target[layer], parts.train, parts.test)
             assert value["ols/nmse"][direction, 1, 0, layer] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("layers", [(), (0, 2)])
+def test_parts_of_the_layers_give_what_one_task_gives(
+    spaces: Any, layers: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces(*planted(noise=1.0))
+    monkeypatch.setattr(tasks, "GROUP", 1)  # one layer at a time, as where models are wide
+    whole = align("inn", layers=layers)
+    parts = {("inn", part): align("inn", layers=layers, part=part) for part in range(PARTS)}
+    assert [len(value["layers"]) for value in parts.values()] == [len(whole["layers"]) - 1, 1]
+    joined = joined_parts(parts)["inn",]
+    assert joined.keys() == whole.keys()
+    for name, value in whole.items():
+        np.testing.assert_array_equal(joined[name], value, err_msg=name)
+    assert not joined_parts({("inn", 1): parts["inn", 1], ("mlp", 0): parts["inn", 0]})
+
+
+def test_the_scores_of_a_wide_maps_training_are_those_of_rows_at_equal_distances(
+    spaces: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = planted(noise=2.0)
+    parts = spaces(x, y)
+    whole = align("ols")
+    monkeypatch.setattr(judging, "JUDGED", 30 * WIDTH)
+    value = align("ols")
+    np.testing.assert_array_equal(value["ols/nmse"][:, 1], whole["ols/nmse"][:, 1])
+    train = parts.train
+    sample = train[np.linspace(0, len(train) - 1, 30).astype(int)]
+    design = np.column_stack([x[1], np.ones(len(x[1]))]).astype(np.float64)
+    weights = np.linalg.lstsq(design[train], y[1][train].astype(np.float64), rcond=None)[0]
+    error = ((design[sample] @ weights - y[1][sample]) ** 2).sum()
+    spread = ((y[1][sample] - y[1][train].mean(0, dtype=np.float64)) ** 2).sum()
+    assert value["ols/nmse"][0, 0, 0, 1] == pytest.approx(error / spread, rel=1e-4)
 
 
 def test_errors_by_unit_add_up_to_the_error_of_all(spaces: Any) -> None:
