@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.alignment.evaluation.scoring import Target, rows_for, score
+from core.alignment.evaluation.scoring import Target, rows_for, score, spaced
 from core.alignment.evaluation.split import Parts
 from core.alignment.maps.linear import Aligner
 from core.alignment.maps.moments import RCOND, TINY, Moments, moments
@@ -86,8 +86,8 @@ class Judge:
         self.y, self.parts = y, parts
         test = parts.test
         self.mean = y[:, parts.train].mean(1, keepdims=True, dtype=np.float64)
-        self.trained = _spaced(parts.train, JUDGED // y.shape[-1])
-        self.shown = _spaced(test, SHOWN)
+        self.trained = parts.train[spaced(len(parts.train), JUDGED // y.shape[-1])]
+        self.shown = test[spaced(len(test), SHOWN)]
         self._axes = np.stack([leading_axes(layer[test]) for layer in y])
 
     @cached_property
@@ -137,11 +137,6 @@ class Judge:
                 curve.validation,
             )
         return value
-
-
-def _spaced(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the rows, at equal distances."""
-    return rows[np.linspace(0, len(rows) - 1, min(max(most, 1), len(rows))).astype(np.int64)]
 
 
 def leading_axes(rows: np.ndarray) -> np.ndarray:

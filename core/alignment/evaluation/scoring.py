@@ -149,7 +149,7 @@ def _by_row(aligner: Aligner, x: Rows, y: Rows) -> tuple[np.ndarray, ...]:
     layers, rows = x.shape[:2]
     squared, back = np.empty((layers, rows)), np.full((2, layers, rows), np.nan)
     mean_x = x.mean(1, keepdims=True, dtype=np.float64) if aligner.invertible else None
-    looking = np.linspace(0, rows - 1, min(RETRIEVED, rows)).astype(np.int64)
+    looking = spaced(rows, RETRIEVED)
     looked = np.empty((layers, len(looking), y.shape[-1]))
     chunk = max(1, AT_ONCE // (layers * y.shape[-1]))
     for start in range(0, rows, chunk):
@@ -202,9 +202,19 @@ def find_again(
     At most `RETRIEVED` evenly spaced rows are tested, among each other. Where a true row occurs
     twice (the same word in the same context), either counts as right.
     """
-    chosen = np.linspace(0, len(y) - 1, min(RETRIEVED, len(y))).astype(np.int64)
+    chosen = spaced(len(y), RETRIEVED)
     result = np.full(len(y), -1)
     mapped, y = mapped[chosen], y[chosen]
     nearest = ((y**2).sum(-1)[None, :] - 2 * mapped @ y.T).argmin(1)
     result[chosen] = (y[nearest] == y).all(-1)
     return result
+
+
+def spaced(count: int, most: int) -> Int[np.ndarray, " row"]:
+    """At most `most` of so many rows, evenly spaced, and at least one.
+
+    Example:
+        >>> spaced(9, 3).tolist(), spaced(2, 3).tolist()
+        ([0, 4, 8], [0, 1])
+    """
+    return np.linspace(0, count - 1, min(max(most, 1), count)).astype(np.int64)

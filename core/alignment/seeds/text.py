@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.alignment.evaluation.judging import JUDGED
 from core.alignment.evaluation.split import SHARES
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.spec import AGAIN, AlignSpec
@@ -234,10 +235,11 @@ def make_methods(spec: AlignSpec, sentences: int) -> str:
         "ranks and the length of training were chosen on the validation rows; networks were "
         "trained until they had stopped improving at three learning rates. The error is the "
         "squared error on the test rows divided by the target's squared distance from its training "
-        "mean (the fraction of variance unexplained). A test word is seen if its word type occurs "
-        f"in training. Intervals are 95 % Student's t intervals from a jackknife over {units} and, "
-        "with three or more models, over models; those of the differences between non-linear maps "
-        "and ridge are simultaneous (Bonferroni)."
+        "mean (the fraction of variance unexplained); training errors are those of at most "
+        f"{JUDGED:,} numbers of a layer, in evenly spaced rows. A test word is seen if its word "
+        f"type occurs in training. Intervals are 95 % Student's t intervals from a jackknife over "
+        f"{units} and, with three or more models, over models; those of the differences between "
+        "non-linear maps and ridge are simultaneous (Bonferroni)."
     )
 
 
