@@ -2,8 +2,8 @@
 
 Similarity says which layers differ; this study says which of the differences the task's score
 needs. Base and fine-tune share a space, so no map between them is needed. Every swap is compared
-with baselines that may explain its
-loss: a random change of equal size, random weights, a removed layer, the majority baseline.
+with baselines that may explain its loss: a random change of equal size, random weights, a removed
+layer, the majority baseline.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?

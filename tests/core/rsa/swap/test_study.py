@@ -367,6 +367,29 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
     }
 
 
+@pytest.mark.slow
+def test_a_fine_tune_whose_random_changes_fail_is_left_out_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = swapping.noise_donor
+
+    def failing(own: Any, *rest: Any) -> Any:
+        if own.task.ref == "zoo:pos-0":
+            raise ModelError("No random change could be drawn.")
+        return drawn(own, *rest)
+
+    monkeypatch.setattr(swapping, "noise_donor", failing)
+    scored = ("zoo:parse-frozen-4", "zoo:pos-0")
+    result = STUDY.run(
+        SwapSpec(compare=scored, corpus="demo-gold", sentences=20, noises=2, draws=20)
+    )
+    assert set(result.table["model"]) == {"zoo:parse-frozen-4"}
+    assert list(result.failures.values()) == [
+        "zoo:pos-0: random changes failed: No random change could be drawn."
+    ]
+    assert "zoo:pos-0" not in result.headline
+
+
 def test_a_headline_is_made_of_what_each_model_loses() -> None:
     score, guess = Estimate(0.86, 0.84, 0.88), Estimate(0.32)
     plain = [Statement("zoo:a-0", SCORES, score), Statement("zoo:a-0", GUESSES, guess)]
