@@ -8,7 +8,8 @@ class that never occurred keeps a small, finite probability, which an online cod
 The objective is convex, so that the solution does not depend on the start. It is minimised by
 accelerated gradient steps (Nesterov, with O'Donoghue & Candès' restarts) in the metric of a fixed
 upper bound of the Hessian, half of X'X plus the penalty: one factorisation per layer serves all
-classes and label sets, and no line search is needed.
+classes and label sets, and no line search is needed. Few items of many features are fitted in
+coordinates of the space that the items span: the penalty keeps the weights in it.
 
 References:
     Böhning 1992, Multinomial logistic regression algorithm. Annals of the Institute of Statistical
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_STEPS = 1_000
+SPANNED = 0.75  # times the features: with fewer items than that, the fit is in the items' span
 TOLERANCE = 1e-6  # nats per item that the next step would gain
 
 
@@ -100,6 +102,22 @@ def fit_classifiers(
         raise ShapeError(
             f"Labels run from 0 to {classes - 1}, and the penalty is above 0; got {penalty}."
         )
+    if items < SPANNED * width:
+        # The best weights lie in the span of the items, which has fewer dimensions.
+        basis, coordinates = torch.linalg.qr(features.transpose(1, 2))
+        if start is not None:
+            start = torch.matmul(basis.transpose(1, 2)[:, None], start.to(features.dtype))
+        fitted = fit_classifiers(
+            coordinates.transpose(1, 2),
+            labels,
+            classes,
+            penalty,
+            start=start,
+            tolerance=tolerance,
+            most=most,
+            report=report,
+        )
+        return torch.matmul(basis[:, None], fitted)
     sets = len(labels)
     first = classes * torch.arange(sets)[:, None]  # column of each set
     columns = (labels + first).T.expand(layers, items, sets)  # of the true classes

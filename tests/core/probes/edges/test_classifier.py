@@ -53,6 +53,23 @@ def test_where_a_fit_begins_changes_nothing_but_the_time() -> None:
     assert len(steps) > 1
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_fewer_items_than_features_agree_with_scikit_learn(begun: bool) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    vectors, real, shuffled = planted(items=80, width=120)
+    features = standardised(vectors, 80).double()
+    labels = torch.from_numpy(np.stack([real, shuffled]))
+    start = fit_classifiers(features, labels.flip(0), 4, 2.0) if begun else None
+    weights = fit_classifiers(features, labels, 4, 2.0, start=start, **TIGHT)  # type: ignore[arg-type]
+    slow = LogisticRegression(C=1 / 2.0, fit_intercept=False, tol=1e-12, solver="newton-cholesky")
+    for layer in range(3):
+        for number, own in enumerate((real, shuffled)):
+            slow.fit(features[layer].numpy(), own)
+            # scikit-learn's weights are centred over the classes
+            assert np.abs(weights[layer, number].T.numpy() - slow.coef_).max() < 1e-5
+
+
 def test_the_gradient_is_nought_where_it_ends_also_for_a_class_that_never_came() -> None:
     vectors, real, _ = planted(seed=2)
     features, labels = standardised(vectors, 150).double(), torch.from_numpy(real[None])
