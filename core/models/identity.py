@@ -23,6 +23,7 @@ class Identity:
         layers: Blocks; hidden states are one more.
         d_model: Width of a hidden state.
         model_type: As the configuration says it, such as "roformer".
+        parameters: Numbers in its weights.
     """
 
     ref: str
@@ -30,6 +31,7 @@ class Identity:
     layers: int
     d_model: int
     model_type: str
+    parameters: int = 0
 
 
 @pure("models.identify")
@@ -40,7 +42,9 @@ def identify(ref: str) -> Identity:
         ModelError: If it cannot be found, read or trusted.
     """
     info = describe(ref)
-    return Identity(ref, content_of(ref), info.layers, info.d_model, info.model_type)
+    return Identity(
+        ref, content_of(ref), info.layers, info.d_model, info.model_type, info.parameters
+    )
 
 
 def content_of(ref: str) -> str:

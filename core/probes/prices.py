@@ -13,6 +13,7 @@ from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import AT_HAND
 from core.probes.trees.spec import WINDOW_REACH
 from core.probes.trees.tables import TAGS
+from core.probes.trees.tasks import is_exact
 from core.runs.price import Price
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ PARSING = 4e-3  # processor seconds per sentence
 EPOCHS = 18  # until most probes have converged
 EARLY = 1.5  # of probes on the steps of a run, over those on trained models
 PROJECTED = 2.3e-10  # processor seconds per word, rank and dimension, in double precision
+SINGLE = 0.45  # of the time in double precision, see `tasks.is_exact`
 MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 POLAR = 2.5  # training of a polar probe but for its angles, over that of a distance probe
@@ -98,10 +100,12 @@ def polar_price(spec: PolarSpec) -> Price:
         states = len(spec.layers) or size.layers + 1
         tasks.append(costs.vectors(size, sentences))
         draws = spec.seeds + (spec.controls if ref in spec.models else 0)
-        tasks.append(states * draws * _arcs(probes, size.d_model, words, sentences))
+        arcs = _arcs(probes, size.d_model, words, sentences, _in_precision(size))
+        tasks.append(states * draws * arcs)
         if ref in spec.models:
             wide = (2 * WINDOW_REACH + 1) * size.d_model
-            tasks.append(spec.seeds * _arcs(probes, wide, words, sentences))
+            arcs = _arcs(probes, wide, words, sentences, _in_precision(size))
+            tasks.append(spec.seeds * arcs)
     tasks.append(spec.seeds * _arcs(probes, SIZE, words, sentences))
     memory = _trained(sizes, spec.layers, words)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
@@ -128,7 +132,7 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
         for ref, size in sizes.items():
             tasks += _classifiers(spec.as_edges(ref), size, 1, words) if spec.targets else []
             probes = spec.as_probes(ref)
-            bank = _bank(probes, "distance", min(probes.rank, size.d_model), size.d_model, words)
+            bank = _of_layer(probes, "distance", probes.rank, size, words)
             drawn = DRAWN * 0.1 * costs.sentences_of(spec) * spec.draws
             tasks.append(costs.vectors(size, costs.sentences_of(spec)))
             tasks.append((size.layers + 1) * spec.seeds * (bank + drawn))
@@ -143,7 +147,7 @@ def removal_price(spec: RemovalSpec) -> Price:
     tasks = [costs.STARTING, PARSING * sentences]
     for size in sizes.values():
         states = len(spec.layers) or size.layers + 1
-        bank = _bank(probes, "distance", min(spec.rank, size.d_model), size.d_model, words)
+        bank = _of_layer(probes, "distance", spec.rank, size, words)
         scored = costs.passing(size, spec.scored, 1.0)
         if predicts(size.architecture) or not size.architecture:
             scored *= costs.SUBWORDS
@@ -164,10 +168,12 @@ def _scored(size: Size) -> float:
     return once if predicts(size.architecture) == "causal" else once * (PAIR_TOKENS - 2)
 
 
-def _arcs(spec: ProbeSpec, width: int, words: float, sentences: float) -> float:
+def _arcs(
+    spec: ProbeSpec, width: int, words: float, sentences: float, precision: float = 1.0
+) -> float:
     """Processor seconds to train one polar probe and to direct the edges of the test sentences."""
     rank = min(spec.rank, width)
-    bank = POLAR * _bank(spec, "distance", rank, width, words)
+    bank = POLAR * precision * _bank(spec, "distance", rank, width, words)
     angles = ANGLES * min(spec.epochs, EPOCHS) * words * rank
     return bank + angles + sentences * (DIRECTED + DRAWN * 0.1 * spec.draws)
 
@@ -209,13 +215,14 @@ def _priced(
         tasks.append(costs.vectors(size, sentences))
         for draws in (spec.seeds, spec.controls if ref in controlled else 0):
             once = longer * sum(
-                _bank(spec, kind, min(spec.rank, size.d_model), size.d_model, words)
-                for kind in spec.probes
+                _of_layer(spec, kind, spec.rank, size, words) for kind in spec.probes
             )
             tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
         if ref in windows:
             wide = (2 * WINDOW_REACH + 1) * size.d_model
-            once = sum(_bank(spec, kind, min(spec.rank, wide), wide, words) for kind in spec.probes)
+            once = _in_precision(size) * sum(
+                _bank(spec, kind, min(spec.rank, wide), wide, words) for kind in spec.probes
+            )
             tasks.append(spec.seeds * (once + DRAWN * 0.1 * sentences * spec.draws))
             tasks += [_beside(spec, size, words)] * spec.conditional
         if sweep:
@@ -230,7 +237,7 @@ def _beside(spec: ProbeSpec, size: Size, words: float) -> float:
     """Processor seconds to train probes on each layer beside the static window."""
     rank, states = min(spec.rank, 2 * size.d_model), (len(spec.layers) or size.layers + 1) + 1
     once = sum(_bank(spec, kind, rank, 2 * size.d_model, words) for kind in spec.probes)
-    return spec.seeds * states * once
+    return spec.seeds * states * _in_precision(size) * once
 
 
 def _tagged(spec: ProbeSpec, words: float) -> float:
@@ -244,8 +251,19 @@ def _tagged(spec: ProbeSpec, words: float) -> float:
     return spec.seeds * sum(banks)
 
 
+def _in_precision(size: Size) -> float:
+    """Time to train a probe on a model's vectors, over that in double precision."""
+    return 1.0 if is_exact(size.parameters) else SINGLE
+
+
+def _of_layer(spec: ProbeSpec, kind: str, rank: int, size: Size, words: float) -> float:
+    """Processor seconds to train one probe on a layer of a model."""
+    wide = size.d_model
+    return _in_precision(size) * _bank(spec, kind, min(rank, wide), wide, words)
+
+
 def _bank(spec: ProbeSpec, kind: str, rank: int, width: int, words: float) -> float:
-    """Processor seconds to train one probe."""
+    """Processor seconds to train one probe in double precision."""
     epochs = min(spec.epochs, EPOCHS)
     once = PROJECTED * rank * width + (MEASURED * rank if kind == "distance" else 0.0)
     return epochs * words * once
@@ -254,7 +272,7 @@ def _bank(spec: ProbeSpec, kind: str, rank: int, width: int, words: float) -> fl
 def _swept(spec: ProbeSpec, size: Size, words: float) -> float:
     """Processor seconds to train probes of every rank; the whole bank is as wide as the widest."""
     ranks = size.d_model.bit_length() + 1
-    return spec.seeds * ranks * _bank(spec, "distance", size.d_model, size.d_model, words)
+    return spec.seeds * ranks * _of_layer(spec, "distance", size.d_model, size, words)
 
 
 def _trained(sizes: Mapping[str, Size], layers: Sequence[int], words: float) -> float:

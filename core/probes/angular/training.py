@@ -159,6 +159,7 @@ def train_polar_bank(
     layers: Sequence[int],
     seed: int = 0,
     epochs: int = EPOCHS,
+    precision: torch.dtype = torch.float64,
     device: str = "cpu",
     report: Callable[[float, str], None] | None = None,
 ) -> tuple[TrainedBank, Float[np.ndarray, "probe label rank"]]:
@@ -168,7 +169,7 @@ def train_polar_bank(
         train, dev: Training sentences, and those that decide when a probe stops.
         probes: The probes; a target is a set of labels.
         weight: Of the angular loss; 0 for distance probes.
-        layers, seed, epochs, device, report: As for `train_bank`.
+        layers, seed, epochs, precision, device, report: As for `train_bank`.
 
     Returns:
         The bank, and each label's mean direction over the training edges.
@@ -182,7 +183,8 @@ def train_polar_bank(
     if not (train.edges.labels >= 0).any():
         raise ShapeError("A polar probe needs labelled edges; no training edge has a label.")
     bank = train_bank(
-        train, dev, probes, layers=layers, seed=seed, epochs=epochs, device=device, report=report,
+        train, dev, probes, layers=layers, seed=seed, epochs=epochs, precision=precision,
+        device=device, report=report,
         bank_of=partial(PolarBank, weight=weight), packer_of=EdgePacker,
     )  # fmt: skip
     rows = [list(layers).index(probe.layer) for probe in probes]

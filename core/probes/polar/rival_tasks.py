@@ -29,6 +29,7 @@ def score_window(
     sizes: Sizes,
     position: bool,
     how: PolarRegime,
+    exact: bool = True,
 ) -> Value:
     """Train polar probes on the model's static window: the score that no layer is needed for.
 
@@ -47,7 +48,8 @@ def score_window(
     if position:
         vectors, _, _ = with_positions(vectors, labelled)
     with span(0.2, 1.0):
-        return without_maps(train_and_score(vectors, (0,), labelled, how)) | {"notices": notices}
+        scored = train_and_score(vectors, (0,), labelled, how, exact)
+    return without_maps(scored) | {"notices": notices}
 
 
 @pure("probes.polar_positions")

@@ -52,6 +52,7 @@ def train_polar(
     layers: tuple[int, ...],
     position: bool,
     how: PolarRegime,
+    exact: bool = True,
 ) -> Value:
     """Train the polar probes of one model and score them on the test sentences.
 
@@ -64,6 +65,7 @@ def train_polar(
         layers: Layers to probe.
         position: Whether a code of each word's position is appended to its vector.
         how: How the probes are trained.
+        exact: Whether that is in double precision, see `trees.tasks.is_exact`.
 
     Returns:
         `layers`, `draws`, `dev` (probe,), the last the share of development edges whose head and
@@ -87,11 +89,15 @@ def train_polar(
         vectors, centres, deviations = with_positions(vectors, labelled)
         value |= {} if how.control else {"centres": centres, "deviations": deviations}
     with taking_turns(vectors.nbytes), span(0.2, 1.0):
-        return value | train_and_score(vectors, layers, labelled, how)
+        return value | train_and_score(vectors, layers, labelled, how, exact)
 
 
 def train_and_score(
-    vectors: np.ndarray, layers: tuple[int, ...], labelled: LabelledTrees, how: PolarRegime
+    vectors: np.ndarray,
+    layers: tuple[int, ...],
+    labelled: LabelledTrees,
+    how: PolarRegime,
+    exact: bool = True,
 ) -> Value:
     """Train the probes on the training vectors and score them on the others; see `train_polar`."""
     import torch
@@ -122,7 +128,8 @@ def train_and_score(
     with span(0.0, 0.9):
         bank, means = train_polar_bank(
             train, dev, probes, weight=how.weight, layers=layers, seed=how.seed,
-            epochs=how.epochs, device=training_device(), report=tick,
+            epochs=how.epochs, precision=torch.float64 if exact else torch.float32,
+            device=training_device(), report=tick,
         )  # fmt: skip
     rows, targets = [layers.index(probe.layer) for probe in probes], [p.target for p in probes]
     scores = []

@@ -74,6 +74,7 @@ def erase_subspace(
     layer: int,
     position: bool,
     how: RemovalRegime,
+    exact: bool = True,
 ) -> Value:
     """Train a distance probe on a layer, erase its subspace there, and score the model.
 
@@ -86,6 +87,7 @@ def erase_subspace(
         layer: At which the subspace is erased.
         position: Whether the probe reads a code of each word's position too; it is not erased.
         how: What is erased and measured.
+        exact: Whether the probe is trained in double precision, see `trees.tasks.is_exact`.
 
     Returns:
         A row for each of `conditions`: NONE, PROBE, RANDOM (how.randoms times), MATCHED (as often).
@@ -101,7 +103,7 @@ def erase_subspace(
         probe = train_probes(
             model=model, model_identity=model_identity, trees=trees, sizes=sizes,
             layers=(layer,), position=position,
-            how=Regime(("distance",), (how.rank,), 1, how.seed, how.epochs),
+            how=Regime(("distance",), (how.rank,), 1, how.seed, how.epochs), exact=exact,
         )  # fmt: skip
     words = trees.words[: sizes[0]]
     with span(0.3, 0.4):

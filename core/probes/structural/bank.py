@@ -31,6 +31,7 @@ from core.probes.structural.schedule import (
     PATIENCE,
     STILL,
 )
+from core.probes.structural.scratch import Scratch
 from core.runs.store import Value
 
 STATE = ("best", "maps", "first", "second", "steps", "rate", "targets")
@@ -49,6 +50,7 @@ class Bank:
         self.first, self.second = torch.zeros_like(maps), torch.zeros_like(maps)
         self.steps = torch.zeros_like(maps[:, :1, :1])
         self.rate = torch.full_like(self.steps, LEARNING_RATE)
+        self.scratch = Scratch()
 
     def state(self) -> Value:
         """Everything needed to resume training."""
@@ -65,10 +67,10 @@ class Bank:
 
     def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
         """Take one step of Adam for each probe; probes share no parameters."""
-        read = in_precision(vectors.index_select(0, batch.words), self.maps.dtype)
+        read = self._read(vectors, batch)
         projected = self.project_items(read)
         self.differentiate(projected, batch)
-        gradient = torch.empty_like(self.maps)
+        gradient = self.scratch.like("gradient", self.maps)
         for row, mine in self._by_layer():
             # All probes of a layer read the same vectors without a copy.
             torch.bmm(
@@ -82,19 +84,21 @@ class Bank:
         """Replace projected words by the gradient of the batch's loss with respect to them."""
         for block in batch.blocks:
             part = projected[:, block.places]
-            gold = self._own(block.gold).to(part.dtype)
+            gold, weights = (
+                tensor.to(part.dtype) for tensor in (self._own(block.gold), block.weights)
+            )
             if self.pairs:
                 part.copy_(
-                    distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2)
+                    distance_gradient(_in_sentences(part, block), gold, weights).flatten(1, 2)
                 )
             else:
-                part.copy_(depth_gradient(part, gold.flatten(1), block.weights.flatten()))
+                part.copy_(depth_gradient(part, gold.flatten(1), weights.flatten()))
 
     def mean_loss(self, vectors: Tensor, batches: Sequence[Batch]) -> Float[np.ndarray, " active"]:
         """Mean loss over sentences, for each active probe."""
         total, count = torch.zeros(len(self.active), dtype=torch.float64, device=vectors.device), 0
         for batch in batches:
-            projected = self.project_items(vectors.index_select(0, batch.words))
+            projected = self.project_items(self._read(vectors, batch))
             for block in batch.blocks:
                 part = _in_sentences(projected[:, block.places], block)
                 gold = self._own(block.gold).to(part.dtype)
@@ -143,13 +147,26 @@ class Bank:
     ) -> Float[Tensor, "probe item rank"]:
         """Words projected by every active probe, each from its layer."""
         read = in_precision(read, self.maps.dtype)
-        projected = read.new_empty(len(self.maps), len(read), self.maps.shape[1])
+        probes, rank, _ = self.maps.shape
+        shape = (probes, len(read), rank)
+        projected = self.scratch.take("projected", shape, read.dtype, read.device)
         for row, mine in self._by_layer():
             maps = self.maps[mine]
             torch.bmm(
                 read[:, row].expand(len(maps), -1, -1), maps.transpose(1, 2), out=projected[mine]
             )
         return projected
+
+    def _read(
+        self, vectors: Float[Tensor, "item layer d_model"], batch: Batch
+    ) -> Float[Tensor, "item layer d_model"]:
+        """The vectors of a batch, in the precision of the maps; see `in_precision`."""
+        shape = (len(batch.words), *vectors.shape[1:])
+        read = self.scratch.take("read", shape, vectors.dtype, vectors.device)
+        torch.index_select(vectors, 0, batch.words, out=read)
+        for dtype in _steps(read.dtype, self.maps.dtype):
+            read = self.scratch.take("converted", shape, dtype, read.device).copy_(read)
+        return read
 
     def _own(self, gold: Float[Tensor, "target ..."]) -> Float[Tensor, "probe ..."]:
         """The trees of each probe; one set for all where there is only one."""
@@ -173,9 +190,9 @@ class Bank:
         scale = (BETAS[0] ** self.steps - 1) / (
             self.rate * root
         )  # of the denominator: -rate * root / (1 - beta^t)
-        self.maps.addcdiv_(
-            self.first, torch.addcmul(scale * root * EPSILON, self.second.sqrt(), scale)
-        )
+        denominator = torch.sqrt(self.second, out=self.scratch.like("denominator", self.second))
+        torch.addcmul(scale * root * EPSILON, denominator, scale, out=denominator)
+        self.maps.addcdiv_(self.first, denominator)
 
     def _shrink(self, keep: list[int]) -> None:
         """Shrink the bank to these slots."""
@@ -192,14 +209,25 @@ def in_precision(
 ) -> Float[Tensor, "item layer d_model"]:
     """Vectors in the precision of the maps.
 
-    Half precision goes through single: the numbers are the same, and it is three times as fast,
-    because torch has no vector instructions for half to double.
-
     Example:
         >>> in_precision(torch.ones(1, 1, 1, dtype=torch.float16), torch.float64).dtype
         torch.float64
     """
-    return (read.float() if read.dtype is torch.float16 else read).to(precision)
+    for dtype in _steps(read.dtype, precision):
+        read = read.to(dtype)
+    return read
+
+
+def _steps(given: torch.dtype, wanted: torch.dtype) -> tuple[torch.dtype, ...]:
+    """Precisions to convert to, one after another.
+
+    Half precision goes to double through single: the numbers are the same, and it is three times as
+    fast, because torch has no vector instructions for half to double.
+    """
+    if given == wanted:
+        return ()
+    through = given is torch.float16 and wanted is torch.float64
+    return (torch.float32, wanted) if through else (wanted,)
 
 
 def _in_sentences(

@@ -14,5 +14,5 @@ DECAY = 0.1
 IMPROVEMENT = 1e-4  # of the development loss that makes a new minimum
 STILL = 1e-5  # steps of an epoch times the rate, below which no epoch was seen to make a minimum
 SPREAD = 0.05  # of the initial map's entries
-AT_HAND = 2**28  # bytes up to which all vectors are held in double precision
+AT_HAND = 2**28  # bytes up to which all vectors are held in the precision of training
 BETAS, EPSILON = (0.9, 0.999), 1e-8

@@ -62,7 +62,7 @@ class TrainedBank:
     """Probes at their best development loss, in the order of the request.
 
     Attributes:
-        maps: One B per probe, trained in double precision; rows beyond a probe's rank are 0.
+        maps: One B per probe, float32; rows beyond a probe's rank are 0.
         dev_losses: Development loss after each epoch; NaN after a probe has stopped.
         best_epoch: Epoch (from 0) whose parameters were kept.
     """
@@ -82,6 +82,7 @@ def train_bank(
     seed: int = 0,
     epochs: int = EPOCHS,
     batch: int = BATCH,
+    precision: torch.dtype = torch.float64,
     device: str = "cpu",
     report: Callable[[float, str], None] | None = None,
     bank_of: Callable[..., Bank] = Bank,
@@ -98,6 +99,9 @@ def train_bank(
         seed: Of the initial maps and of the order of sentences in each epoch.
         epochs: Most passes over the training sentences.
         batch: Sentences per step.
+        precision: In which probes are trained. With their signs, absolute errors make a step of
+            training from the last bit of a difference: in single precision, which takes half the
+            time, two processors train other probes on the same vectors.
         device: Where to compute.
         report: Called with the fraction of the maximum work and a note; may raise to stop.
         bank_of, packer_of: Make banks and pack their batches, for probes with a further loss.
@@ -126,7 +130,7 @@ def train_bank(
         places.sort(key=lambda place: numbers.index(probes[place].layer))
         members = [probes[place] for place in places]
         rows = [numbers.index(probe.layer) for probe in members]
-        maps = _initial(members, (rank, d_model), seed).to(device)
+        maps = _initial(members, (rank, d_model), seed).to(device, precision)
         bank = bank_of(maps, rows, [probe.target for probe in members], kind)
         courses.append(_Course(bank, places, np.random.default_rng((seed, draw))))
     packers = (packer_of(train, batch, device), packer_of(dev, DEV_BATCH, device))
@@ -177,7 +181,8 @@ def _train(
     Packers and vectors are those of the training and of the development sentences.
     """
     packer, count = packers[0], sum(len(each.places) for each in courses)
-    vectors, dev_vectors = (_at_hand(part) for part in read)
+    precision = courses[0].bank.maps.dtype
+    vectors, dev_vectors = (_at_hand(part, precision) for part in read)
     dev_batches = list(packers[1].epoch())
     history: list[np.ndarray] = []
     kept, begun, first, skip = checkpoint(FORM), 0, 0, 0
@@ -227,10 +232,13 @@ def _train(
     return history
 
 
-def _at_hand(vectors: Float[Tensor, "item layer d_model"]) -> Float[Tensor, "item layer d_model"]:
-    """In double precision, where that takes little memory; otherwise every batch is converted."""
-    small = vectors.numel() * 8 <= AT_HAND
-    return in_precision(vectors, torch.float64) if small else vectors
+def _at_hand(
+    vectors: Float[Tensor, "item layer d_model"], precision: torch.dtype
+) -> Float[Tensor, "item layer d_model"]:
+    """In the precision of training, where that takes little memory; otherwise every batch is
+    converted."""
+    small = vectors.numel() * precision.itemsize <= AT_HAND
+    return in_precision(vectors, precision) if small else vectors
 
 
 def _check(
@@ -264,11 +272,7 @@ def _check(
 def _initial(
     probes: Sequence[Probe], shape: tuple[int, int], seed: int
 ) -> Float[Tensor, "probe rank d_model"]:
-    """Maps drawn from U(-.05, .05), each with its own generator; zeros beyond a probe's rank.
-
-    In double precision: with their signs, absolute errors make a step of training from the last bit
-    of a difference, and in single precision two processors train other probes on the same vectors.
-    """
+    """Maps drawn from U(-.05, .05), each with its own generator; zeros beyond a probe's rank."""
     maps = torch.zeros(len(probes), *shape, dtype=torch.float64)
     for row, probe in enumerate(probes):
         rng = np.random.default_rng((seed, probe.draw, probe.layer, probe.rank))

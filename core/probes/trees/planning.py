@@ -25,7 +25,7 @@ from core.probes.trees.rival_tasks import (
 )
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import BESIDE, PARSED, POSITION, TAGS, WINDOW
-from core.probes.trees.tasks import Regime, score_probes, train_probes
+from core.probes.trees.tasks import Regime, is_exact, score_probes, train_probes
 from core.runs.runner import Task
 from core.runs.store import Value
 from core.text.reading import Text
@@ -59,11 +59,13 @@ def training_arguments(treebank: Treebank) -> dict[str, Any]:
 
 
 def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
-    """The arguments that all training tasks of one model share."""
+    """The arguments that all training tasks of one model share; of a small one none says that it
+    is exact, so that its results keep their keys."""
     coded = spec.position == "on" or (
         spec.position == "auto" and not checkpoints.adds_positions(model.model_type)
     )
-    return {"model": model.ref, "model_identity": model.content, "position": coded}
+    exact = {} if is_exact(model.parameters) else {"exact": False}
+    return {"model": model.ref, "model_identity": model.content, "position": coded, **exact}
 
 
 def model_tasks(

@@ -60,6 +60,7 @@ def score_window(
     position: bool,
     seed: int,
     epochs: int,
+    exact: bool = True,
 ) -> Value:
     """Train probes on the model's embedding table, read through a window of words: the score that
     no layer is needed for.
@@ -80,7 +81,7 @@ def score_window(
         window = _with_positions(window, gold.lengths, sizes)
     regime = Regime(probes, (min(rank, window.shape[-1]),), draws, seed, epochs)
     with span(0.2, 1.0):
-        scored = train_and_score(window, (0,), [gold], sizes, regime)
+        scored = train_and_score(window, (0,), [gold], sizes, regime, exact)
     return without_maps(scored) | {"notices": notices}
 
 
@@ -120,6 +121,7 @@ def score_beside_window(
     layers: tuple[int, ...],
     position: bool,
     how: Regime,
+    exact: bool = True,
 ) -> Value:
     """Train probes on each layer beside the static window: what the layer adds to it.
 
@@ -153,7 +155,8 @@ def score_beside_window(
         centres, ones = np.zeros(beside.shape[1:], np.float32), np.ones(beside.shape[1], np.float32)
         beside = beside_positions(beside, gold.lengths, centres, ones)
     with span(0.2, 1.0):
-        scored = train_and_score(beside, (*layers, max(layers) + 1), [gold], sizes, how)
+        numbers = (*layers, max(layers) + 1)
+        scored = train_and_score(beside, numbers, [gold], sizes, how, exact)
     return without_maps(scored) | {"notices": notices}
 
 

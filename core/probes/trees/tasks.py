@@ -32,7 +32,7 @@ from core.runs.tasks import pure
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
 LARGEST_HALF = 65_504.0
 LARGE = 2**29  # bytes of vectors from which on tasks take turns
-EXACT = 50_000_000  # parameters up to which a model reads in double precision
+EXACT = 50_000_000  # parameters up to which a model reads, and its probes are trained, in double
 _LARGE_ONE = threading.Lock()
 
 
@@ -67,6 +67,7 @@ def train_probes(
     layers: tuple[int, ...],
     position: bool,
     how: Regime,
+    exact: bool = True,
 ) -> Value:
     """Train the probes of one model and score them on the test sentences.
 
@@ -78,6 +79,7 @@ def train_probes(
         layers: Layers to probe.
         position: Whether a code of each word's position is appended to its vector.
         how: Which probes, and how they are trained.
+        exact: Whether they are trained in double precision, see `is_exact`.
 
     Returns:
         `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`,
@@ -108,7 +110,7 @@ def train_probes(
         vectors = beside_positions(vectors, lengths, centres, deviations)
         value |= {} if how.control else {"centres": centres, "deviations": deviations}
     with taking_turns(vectors.nbytes), span(0.2, 1.0):
-        value |= train_and_score(vectors, layers, golds, sizes, how)
+        value |= train_and_score(vectors, layers, golds, sizes, how, exact)
     if how.control:
         start = sizes[0] + sizes[1]
         chains = [columns("chain_", linear_chain(gold.part(start, sum(sizes)))) for gold in golds]
@@ -121,6 +123,21 @@ def score_probes(**arguments: Any) -> Value:
     """Train probes and return what `train_probes` does without the maps, for studies that apply
     them to no sentence."""
     return without_maps(train_probes(**arguments))
+
+
+def is_exact(parameters: int) -> bool:
+    """Whether a model of so many parameters reads, and its probes are trained, in double precision.
+
+    The vectors of a small one, rounded, are then the same on any processor, and so are the probes.
+    In single precision two processors round a few vectors in a thousand otherwise, which is enough
+    for half of the probes to stop at another epoch and to differ by up to 1.5 points; training such
+    vectors in double precision takes twice the time and mends nothing.
+
+    Example:
+        >>> is_exact(2_000_000), is_exact(110_000_000)
+        (True, False)
+    """
+    return parameters <= EXACT
 
 
 def without_maps(scored: Value) -> Value:
@@ -137,17 +154,14 @@ def read_vectors(
     A word for which the model's tokenizer gives no token has the vector 0, so that sentences stay
     whole; a notice counts such words.
 
-    A small model reads in double precision on a processor: the vectors, rounded, are then the same
-    on any processor, and so are the probes that are trained on them. In single precision two
-    processors round a few vectors in a thousand otherwise, which is enough for half of the probes
-    to stop at another epoch and to differ by up to 1.5 points.
+    A small model reads in double precision on a processor, see `is_exact`.
     """
     from core.vectors.activations import extract
 
     info = describe(model)
     width = info.d_model
-    exact = info.parameters <= EXACT and choose_device() == "cpu"
-    dtype = "float64" if exact else "float32"
+    double = is_exact(info.parameters) and choose_device() == "cpu"
+    dtype = "float64" if double else "float32"
     total = sum(map(len, words))
     result = np.zeros((total, len(layers), width), dtype=np.float16)
     notices: list[str] = []
@@ -171,6 +185,7 @@ def train_and_score(
     golds: Sequence[Gold],
     sizes: tuple[int, int, int],
     how: Regime,
+    exact: bool = True,
 ) -> Value:
     """Train each kind of probe on the training vectors and score it on the test vectors."""
     import torch
@@ -209,6 +224,7 @@ def train_and_score(
                 layers=layers,
                 seed=how.seed,
                 epochs=how.epochs,
+                precision=torch.float64 if exact else torch.float32,
                 device=training_device(),
                 report=tick,
             )
