@@ -3,11 +3,14 @@ should."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from core.errors import ShapeError, SpecError
+from core.probes.structural.bank import Bank
 from core.probes.structural.batches import Batch, Packer, ProbeData
 from core.probes.structural.predict import predict_depths, predict_distances
 from core.probes.structural.schedule import PATIENCE, SPREAD
@@ -51,6 +54,25 @@ def test_a_bank_equals_its_probes_trained_alone(small: Data, kind: str) -> None:
         assert np.allclose(together.dev_losses[:lasted, layer], alone.dev_losses[:, 0], atol=1e-4)
         assert together.best_epoch[layer] == alone.best_epoch[0]
         assert np.allclose(together.maps[layer], alone.maps[0], atol=1e-3)
+
+
+def test_single_precision_ends_where_double_does(small: Data, kind: str) -> None:
+    asked: list[torch.dtype] = []
+
+    def bank_of(maps: torch.Tensor, *arguments: Any) -> Bank:
+        asked.append(maps.dtype)
+        return Bank(maps, *arguments)
+
+    halves = [ProbeData(part.vectors.half(), part.gold) for part in small]  # as studies hold them
+    double, single = (
+        train_bank(*halves, every_layer(), kind=kind, precision=precision, bank_of=bank_of)
+        for precision in (torch.float64, torch.float32)
+    )
+    assert asked == [torch.float64, torch.float32]
+    assert double.maps.dtype == single.maps.dtype == np.float32
+    lowest = [np.nanmin(bank.dev_losses, axis=0) for bank in (double, single)]
+    assert np.allclose(*lowest, rtol=0.01)
+    assert not np.array_equal(*lowest)
 
 
 def test_a_rank_sweep_equals_its_ranks_trained_alone(small: Data, kind: str) -> None:

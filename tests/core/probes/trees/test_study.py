@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -449,6 +450,39 @@ def test_a_second_run_trains_nothing(
     again = STUDY.run(spec)
     pd.testing.assert_frame_equal(result.table, again.table)
     assert result.headline == again.headline
+
+
+def test_probes_of_large_models_are_trained_in_single_precision(
+    spec: ProbeSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that reads in single precision: nothing is gained by training in double."""
+    import torch
+
+    from core.probes.structural import training
+
+    spec = replace(spec, probes=("distance",), controls=1, seeds=1, epochs=1, conditional=True)
+    small = {task.role: task for task in planned(spec)}
+    monkeypatch.setattr(tasks, "EXACT", 0)
+    large = {task.role: task for task in planned(spec)}
+    of_models = {role for role, task in large.items() if "model" in task.values}
+    assert {role for role in large if large[role].key != small[role].key} == of_models
+    assert not any("exact" in task.values for task in small.values())
+    seen: dict[torch.dtype, int] = {}
+    train = training.train_bank
+
+    def looking(*data: object, precision: torch.dtype, **options: object) -> object:
+        seen[precision] = seen.get(precision, 0) + 1
+        return train(*data, precision=precision, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training, "train_bank", looking)
+    outputs = run(list(large.values()))
+    assert not outputs.sentences
+    assert seen == {torch.float32: len(of_models), torch.float64: len(exact_ones(large))}
+
+
+def exact_ones(planned: dict[Any, Task]) -> list[Any]:
+    """Tasks whose probes read what is the same on any processor."""
+    return [role for role in planned if role == POSITION or role in TAGS.values()]
 
 
 def test_trees_and_words_are_in_the_keys(
