@@ -20,7 +20,7 @@ Deviations: none in the model; the optimiser changes only the running time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -93,31 +93,14 @@ def fit_classifiers(
     import torch
 
     layers, items, width = features.shape
-    if labels.ndim != 2 or labels.shape[1] != items or items == 0:
-        raise ShapeError(
-            f"{items} items have {tuple(labels.shape)} labels; there must be one for each, in each "
-            f"set."
-        )
-    if int(labels.min()) < 0 or int(labels.max()) >= classes or penalty <= 0:
-        raise ShapeError(
-            f"Labels run from 0 to {classes - 1}, and the penalty is above 0; got {penalty}."
-        )
+    _check(items, labels, classes, penalty)
     if items < SPANNED * width:
-        # The best weights lie in the span of the items, which has fewer dimensions.
-        basis, coordinates = torch.linalg.qr(features.transpose(1, 2))
+        basis, inside = _in_span(features)
         if start is not None:
             start = torch.matmul(basis.transpose(1, 2)[:, None], start.to(features.dtype))
-        fitted = fit_classifiers(
-            coordinates.transpose(1, 2),
-            labels,
-            classes,
-            penalty,
-            start=start,
-            tolerance=tolerance,
-            most=most,
-            report=report,
-        )
-        return torch.matmul(basis[:, None], fitted)
+        options: dict[str, Any] = {"start": start, "tolerance": tolerance, "most": most}
+        weights = fit_classifiers(inside, labels, classes, penalty, **options, report=report)
+        return torch.matmul(basis[:, None], weights)
     sets = len(labels)
     first = classes * torch.arange(sets)[:, None]  # column of each set
     columns = (labels + first).T.expand(layers, items, sets)  # of the true classes
@@ -148,6 +131,30 @@ def fit_classifiers(
         if report is not None:
             report(step / most)
     return weights.view(per_set).permute(0, 2, 1, 3).contiguous()
+
+
+def _check(items: int, labels: Int[Tensor, "set item"], classes: int, penalty: float) -> None:
+    """Refuse labels that do not fit the items, and a penalty that is not above 0."""
+    if labels.ndim != 2 or labels.shape[1] != items or items == 0:
+        raise ShapeError(
+            f"{items} items have {tuple(labels.shape)} labels; there must be one for each, in each "
+            f"set."
+        )
+    if int(labels.min()) < 0 or int(labels.max()) >= classes or penalty <= 0:
+        raise ShapeError(
+            f"Labels run from 0 to {classes - 1}, and the penalty is above 0; got {penalty}."
+        )
+
+
+def _in_span(
+    features: Float[Tensor, "layer item feature"],
+) -> tuple[Float[Tensor, "layer feature item"], Float[Tensor, "layer item item"]]:
+    """An orthonormal basis of the space that the items span, in which the best weights lie, and the
+    items' coordinates in it."""
+    import torch
+
+    basis, coordinates = torch.linalg.qr(features.transpose(1, 2))
+    return basis, coordinates.transpose(1, 2)
 
 
 def log_probabilities(
