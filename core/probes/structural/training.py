@@ -31,6 +31,7 @@ from core.errors import ShapeError, SpecError
 from core.probes.structural.bank import Bank, in_precision
 from core.probes.structural.batches import Batch, Packer, ProbeData
 from core.probes.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
+from core.probes.structural.scratch import Scratch
 from core.runs.runner import checkpoint
 from core.runs.store import Value
 
@@ -124,7 +125,7 @@ def train_bank(
     numbers = tuple(range(train.vectors.shape[1])) if layers is None else tuple(layers)
     _check(train, dev, probes, kind, numbers)
     rank, d_model = max(probe.rank for probe in probes), train.vectors.shape[2]
-    courses = []
+    courses, scratch = [], Scratch()  # banks take turns in the same memory
     for draw in dict.fromkeys(probe.draw for probe in probes):
         places = [place for place, probe in enumerate(probes) if probe.draw == draw]
         places.sort(key=lambda place: numbers.index(probes[place].layer))
@@ -132,6 +133,7 @@ def train_bank(
         rows = [numbers.index(probe.layer) for probe in members]
         maps = _initial(members, (rank, d_model), seed).to(device, precision)
         bank = bank_of(maps, rows, [probe.target for probe in members], kind)
+        bank.scratch = scratch
         courses.append(_Course(bank, places, np.random.default_rng((seed, draw))))
     packers = (packer_of(train, batch, device), packer_of(dev, DEV_BATCH, device))
     read = (train.vectors.to(device), dev.vectors.to(device))
