@@ -31,7 +31,7 @@ class Identity:
     layers: int
     d_model: int
     model_type: str
-    parameters: int = 0
+    parameters: int
 
 
 @pure("models.identify")
