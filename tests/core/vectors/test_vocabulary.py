@@ -77,7 +77,9 @@ def test_it_is_stored_and_looked_up_without_the_tokenizer(models, monkeypatch) -
 
 def _ready(share: float, role: str = "text") -> Outputs:
     refs = ("zoo:a", "random:zoo:a", "hub:org/b")
-    known = {("identity", ref): Identity(ref, "weights words", 3, 32, "bert", 1_000) for ref in refs}
+    known = {
+        ("identity", ref): Identity(ref, "weights words", 3, 32, "bert", 1_000) for ref in refs
+    }
     return Outputs({**known, (vocabulary.UNKNOWN, "words", role): share}, {}, 0, 0.0)
 
 
