@@ -159,7 +159,7 @@ def train_polar_bank(
     layers: Sequence[int],
     seed: int = 0,
     epochs: int = EPOCHS,
-    precision: torch.dtype = torch.float64,
+    exact: bool = True,
     device: str = "cpu",
     report: Callable[[float, str], None] | None = None,
 ) -> tuple[TrainedBank, Float[np.ndarray, "probe label rank"]]:
@@ -169,7 +169,7 @@ def train_polar_bank(
         train, dev: Training sentences, and those that decide when a probe stops.
         probes: The probes; a target is a set of labels.
         weight: Of the angular loss; 0 for distance probes.
-        layers, seed, epochs, precision, device, report: As for `train_bank`.
+        layers, seed, epochs, exact, device, report: As for `train_bank`.
 
     Returns:
         The bank, and each label's mean direction over the training edges.
@@ -183,7 +183,7 @@ def train_polar_bank(
     if not (train.edges.labels >= 0).any():
         raise ShapeError("A polar probe needs labelled edges; no training edge has a label.")
     bank = train_bank(
-        train, dev, probes, layers=layers, seed=seed, epochs=epochs, precision=precision,
+        train, dev, probes, layers=layers, seed=seed, epochs=epochs, exact=exact,
         device=device, report=report,
         bank_of=partial(PolarBank, weight=weight), packer_of=EdgePacker,
     )  # fmt: skip

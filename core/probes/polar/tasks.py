@@ -128,7 +128,7 @@ def train_and_score(
     with span(0.0, 0.9):
         bank, means = train_polar_bank(
             train, dev, probes, weight=how.weight, layers=layers, seed=how.seed,
-            epochs=how.epochs, precision=torch.float64 if exact else torch.float32,
+            epochs=how.epochs, exact=exact,
             device=training_device(), report=tick,
         )  # fmt: skip
     rows, targets = [layers.index(probe.layer) for probe in probes], [p.target for p in probes]

@@ -50,7 +50,7 @@ class Bank:
         self.first, self.second = torch.zeros_like(maps), torch.zeros_like(maps)
         self.steps = torch.zeros_like(maps[:, :1, :1])
         self.rate = torch.full_like(self.steps, LEARNING_RATE)
-        self.scratch = Scratch()
+        self.products, self.scratch = maps.dtype, Scratch()
 
     def state(self) -> Value:
         """Everything needed to resume training."""
@@ -67,10 +67,11 @@ class Bank:
 
     def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
         """Take one step of Adam for each probe; probes share no parameters."""
-        read = self._read(vectors, batch)
-        projected = self.project_items(read)
+        read = self._read(vectors, batch, self.products)
+        projected = self._project(read)
         self.differentiate(projected, batch)
-        gradient = self.scratch.like("gradient", self.maps)
+        projected = self._converted("projected", projected, read.dtype)
+        gradient = self.scratch.take("gradient", self.maps.shape, read.dtype, read.device)
         for row, mine in self._by_layer():
             # All probes of a layer read the same vectors without a copy.
             torch.bmm(
@@ -78,7 +79,7 @@ class Bank:
                 read[:, row].expand(mine.stop - mine.start, -1, -1),
                 out=gradient[mine],
             )
-        self._adam(gradient)
+        self._adam(self._converted("gradient", gradient, self.maps.dtype))
 
     def differentiate(self, projected: Float[Tensor, "probe item rank"], batch: Batch) -> None:
         """Replace projected words by the gradient of the batch's loss with respect to them."""
@@ -98,7 +99,7 @@ class Bank:
         """Mean loss over sentences, for each active probe."""
         total, count = torch.zeros(len(self.active), dtype=torch.float64, device=vectors.device), 0
         for batch in batches:
-            projected = self.project_items(self._read(vectors, batch))
+            projected = self._project(self._read(vectors, batch, self.maps.dtype))
             for block in batch.blocks:
                 part = _in_sentences(projected[:, block.places], block)
                 gold = self._own(block.gold).to(part.dtype)
@@ -146,27 +147,41 @@ class Bank:
         self, read: Float[Tensor, "item layer d_model"]
     ) -> Float[Tensor, "probe item rank"]:
         """Words projected by every active probe, each from its layer."""
-        read = in_precision(read, self.maps.dtype)
-        probes, rank, _ = self.maps.shape
+        return self._project(in_precision(read, self.maps.dtype))
+
+    def _project(
+        self, read: Float[Tensor, "item layer d_model"]
+    ) -> Float[Tensor, "probe item rank"]:
+        """Words projected by products in the precision of the words, in that of the maps."""
+        maps = self._converted("maps", self.maps, read.dtype)
+        probes, rank, _ = maps.shape
         shape = (probes, len(read), rank)
         projected = self.scratch.take("projected", shape, read.dtype, read.device)
         for row, mine in self._by_layer():
-            maps = self.maps[mine]
             torch.bmm(
-                read[:, row].expand(len(maps), -1, -1), maps.transpose(1, 2), out=projected[mine]
+                read[:, row].expand(mine.stop - mine.start, -1, -1),
+                maps[mine].transpose(1, 2),
+                out=projected[mine],
             )
-        return projected
+        return self._converted("projected", projected, self.maps.dtype)
 
     def _read(
-        self, vectors: Float[Tensor, "item layer d_model"], batch: Batch
+        self, vectors: Float[Tensor, "item layer d_model"], batch: Batch, precision: torch.dtype
     ) -> Float[Tensor, "item layer d_model"]:
-        """The vectors of a batch, in the precision of the maps; see `in_precision`."""
+        """The vectors of a batch in a precision; see `in_precision`."""
         shape = (len(batch.words), *vectors.shape[1:])
         read = self.scratch.take("read", shape, vectors.dtype, vectors.device)
         torch.index_select(vectors, 0, batch.words, out=read)
-        for dtype in _steps(read.dtype, self.maps.dtype):
-            read = self.scratch.take("converted", shape, dtype, read.device).copy_(read)
+        for dtype in _steps(read.dtype, precision):
+            read = self._converted("converted", read, dtype)
         return read
+
+    def _converted(self, name: str, numbers: Tensor, precision: torch.dtype) -> Tensor:
+        """These numbers in a precision, in the memory of that name if it is another one."""
+        if numbers.dtype == precision:
+            return numbers
+        block = self.scratch.take(name, numbers.shape, precision, numbers.device)
+        return block.copy_(numbers)
 
     def _own(self, gold: Float[Tensor, "target ..."]) -> Float[Tensor, "probe ..."]:
         """The trees of each probe; one set for all where there is only one."""
@@ -221,12 +236,12 @@ def in_precision(
 def _steps(given: torch.dtype, wanted: torch.dtype) -> tuple[torch.dtype, ...]:
     """Precisions to convert to, one after another.
 
-    Half precision goes to double through single: the numbers are the same, and it is three times as
-    fast, because torch has no vector instructions for half to double.
+    Half precision goes to double or bfloat16 through single: the numbers are the same, and it is
+    two to three times as fast, because torch has no vector instructions from half to these.
     """
     if given == wanted:
         return ()
-    through = given is torch.float16 and wanted is torch.float64
+    through = given is torch.float16 and wanted is not torch.float32
     return (torch.float32, wanted) if through else (wanted,)
 
 

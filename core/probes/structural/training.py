@@ -28,6 +28,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError, SpecError
+from core.models.precision import fast_half
 from core.probes.structural.bank import Bank, in_precision
 from core.probes.structural.batches import Batch, Packer, ProbeData
 from core.probes.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
@@ -83,7 +84,7 @@ def train_bank(
     seed: int = 0,
     epochs: int = EPOCHS,
     batch: int = BATCH,
-    precision: torch.dtype = torch.float64,
+    exact: bool = True,
     device: str = "cpu",
     report: Callable[[float, str], None] | None = None,
     bank_of: Callable[..., Bank] = Bank,
@@ -100,9 +101,7 @@ def train_bank(
         seed: Of the initial maps and of the order of sentences in each epoch.
         epochs: Most passes over the training sentences.
         batch: Sentences per step.
-        precision: In which probes are trained. With their signs, absolute errors make a step of
-            training from the last bit of a difference: in single precision, which takes half the
-            time, two processors train other probes on the same vectors.
+        exact: Whether probes are trained in double precision, see `_precisions`.
         device: Where to compute.
         report: Called with the fraction of the maximum work and a note; may raise to stop.
         bank_of, packer_of: Make banks and pack their batches, for probes with a further loss.
@@ -125,6 +124,7 @@ def train_bank(
     numbers = tuple(range(train.vectors.shape[1])) if layers is None else tuple(layers)
     _check(train, dev, probes, kind, numbers)
     rank, d_model = max(probe.rank for probe in probes), train.vectors.shape[2]
+    precision, products = _precisions(exact)
     courses, scratch = [], Scratch()  # banks take turns in the same memory
     for draw in dict.fromkeys(probe.draw for probe in probes):
         places = [place for place, probe in enumerate(probes) if probe.draw == draw]
@@ -133,7 +133,7 @@ def train_bank(
         rows = [numbers.index(probe.layer) for probe in members]
         maps = _initial(members, (rank, d_model), seed).to(device, precision)
         bank = bank_of(maps, rows, [probe.target for probe in members], kind)
-        bank.scratch = scratch
+        bank.products, bank.scratch = products, scratch
         courses.append(_Course(bank, places, np.random.default_rng((seed, draw))))
     packers = (packer_of(train, batch, device), packer_of(dev, DEV_BATCH, device))
     read = (train.vectors.to(device), dev.vectors.to(device))
@@ -183,8 +183,8 @@ def _train(
     Packers and vectors are those of the training and of the development sentences.
     """
     packer, count = packers[0], sum(len(each.places) for each in courses)
-    precision = courses[0].bank.maps.dtype
-    vectors, dev_vectors = (_at_hand(part, precision) for part in read)
+    bank = courses[0].bank
+    vectors, dev_vectors = map(_at_hand, read, (bank.products, bank.maps.dtype))
     dev_batches = list(packers[1].epoch())
     history: list[np.ndarray] = []
     kept, begun, first, skip = checkpoint(FORM), 0, 0, 0
@@ -232,6 +232,19 @@ def _train(
         if kept.long:
             kept.keep(state(len(history), 0, 0))
     return history
+
+
+def _precisions(exact: bool) -> tuple[torch.dtype, torch.dtype]:
+    """Choose the types of the maps and of a step's two large products.
+
+    With their signs, absolute errors make a step of training from the last bit of a difference: in
+    single precision, two processors train other probes on the same vectors. Single precision takes
+    half the time, and a third where products in bfloat16 are fast; moments, distances and
+    development losses stay in the maps' precision.
+    """
+    if exact:
+        return torch.float64, torch.float64
+    return torch.float32, torch.bfloat16 if fast_half() else torch.float32
 
 
 def _at_hand(

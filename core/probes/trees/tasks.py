@@ -224,7 +224,7 @@ def train_and_score(
                 layers=layers,
                 seed=how.seed,
                 epochs=how.epochs,
-                precision=torch.float64 if exact else torch.float32,
+                exact=exact,
                 device=training_device(),
                 report=tick,
             )

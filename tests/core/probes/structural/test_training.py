@@ -3,13 +3,12 @@ should."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 
 from core.errors import ShapeError, SpecError
+from core.probes.structural import training
 from core.probes.structural.bank import Bank
 from core.probes.structural.batches import Batch, Packer, ProbeData
 from core.probes.structural.predict import predict_depths, predict_distances
@@ -56,19 +55,26 @@ def test_a_bank_equals_its_probes_trained_alone(small: Data, kind: str) -> None:
         assert np.allclose(together.maps[layer], alone.maps[0], atol=1e-3)
 
 
-def test_single_precision_ends_where_double_does(small: Data, kind: str) -> None:
-    asked: list[torch.dtype] = []
+@pytest.mark.parametrize("half", [False, True])
+def test_single_precision_ends_where_double_does(
+    small: Data, kind: str, half: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[torch.dtype, torch.dtype]] = []
 
-    def bank_of(maps: torch.Tensor, *arguments: Any) -> Bank:
-        asked.append(maps.dtype)
-        return Bank(maps, *arguments)
+    class Seen(Bank):
+        def _project(self, read: torch.Tensor) -> torch.Tensor:
+            asked.append((self.maps.dtype, read.dtype))
+            return super()._project(read)
 
+    monkeypatch.setattr(training, "fast_half", lambda: half)
     halves = [ProbeData(part.vectors.half(), part.gold) for part in small]  # as studies hold them
     double, single = (
-        train_bank(*halves, every_layer(), kind=kind, precision=precision, bank_of=bank_of)
-        for precision in (torch.float64, torch.float32)
+        train_bank(*halves, every_layer(), kind=kind, exact=exact, bank_of=Seen)
+        for exact in (True, False)
     )
-    assert asked == [torch.float64, torch.float32]
+    products = torch.bfloat16 if half else torch.float32
+    of_single = {(torch.float32, torch.float32), (torch.float32, products)}
+    assert set(asked) == {(torch.float64, torch.float64), *of_single}
     assert double.maps.dtype == single.maps.dtype == np.float32
     lowest = [np.nanmin(bank.dev_losses, axis=0) for bank in (double, single)]
     assert np.allclose(*lowest, rtol=0.01)
