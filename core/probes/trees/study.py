@@ -104,10 +104,10 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
                 common,
                 controls=spec.controls if model in spec.models else 0,
             )
-            if model in spec.models:
-                tasks.append(window_task(spec, identified[model], common))
-                tasks += [beside_task(spec, identified[model], common)] if spec.conditional else []
-    return tasks
+    known = [identified[model] for model in spec.models if model in identified]
+    tasks += [beside_task(spec, model, common) for model in known if spec.conditional]
+    # The shortest last: they keep the other cores at work while the last long one runs.
+    return tasks + [window_task(spec, model, common) for model in known]
 
 
 def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:

@@ -456,8 +456,6 @@ def test_probes_of_large_models_are_trained_in_single_precision(
     spec: ProbeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model that reads in single precision: nothing is gained by training in double."""
-    import torch
-
     from core.probes.structural import training
 
     spec = replace(spec, probes=("distance",), controls=1, seeds=1, epochs=1, conditional=True)
@@ -467,22 +465,29 @@ def test_probes_of_large_models_are_trained_in_single_precision(
     of_models = {role for role, task in large.items() if "model" in task.values}
     assert {role for role in large if large[role].key != small[role].key} == of_models
     assert not any("exact" in task.values for task in small.values())
-    seen: dict[torch.dtype, int] = {}
+    seen: dict[bool, int] = {}
     train = training.train_bank
 
-    def looking(*data: object, precision: torch.dtype, **options: object) -> object:
-        seen[precision] = seen.get(precision, 0) + 1
-        return train(*data, precision=precision, **options)  # type: ignore[arg-type]
+    def looking(*data: object, exact: bool, **options: object) -> object:
+        seen[exact] = seen.get(exact, 0) + 1
+        return train(*data, exact=exact, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(training, "train_bank", looking)
     outputs = run(list(large.values()))
     assert not outputs.sentences
-    assert seen == {torch.float32: len(of_models), torch.float64: len(exact_ones(large))}
+    assert seen == {False: len(of_models), True: len(exact_ones(large))}
 
 
 def exact_ones(planned: dict[Any, Task]) -> list[Any]:
     """Tasks whose probes read what is the same on any processor."""
     return [role for role in planned if role == POSITION or role in TAGS.values()]
+
+
+def test_the_shortest_tasks_are_the_last(spec: ProbeSpec) -> None:
+    """They keep the other cores at work while the last long one runs."""
+    roles = [task.role for task in planned(spec)]
+    windows = [(WINDOW, model) for model in spec.models]
+    assert roles[-len(windows) :] == windows
 
 
 def test_trees_and_words_are_in_the_keys(
