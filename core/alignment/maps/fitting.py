@@ -29,7 +29,7 @@ from core.runs.store import Value
 # Bytes of the networks that are trained at once; their gradients, moments and best parameters take
 # six times as much.
 PORTION = 64 * 2**20
-FORM = "alignment.bank/2"  # version of the checkpoint; raise it when `Bank.state` changes
+FORM = "alignment.bank/3"  # of the checkpoint; raised when `Bank.state` or a network changes
 
 
 def train_bank(

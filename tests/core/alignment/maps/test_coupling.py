@@ -9,8 +9,9 @@ from torch import nn
 from torch.func import functional_call, stack_module_state
 
 from core.alignment.maps import bank as bank_module
+from core.alignment.maps import coupling
 from core.alignment.maps.bank import Bank, Schedule, Stackable
-from core.alignment.maps.coupling import Unturned, coupling_network
+from core.alignment.maps.coupling import Turn, Unturned, coupling_network, sets_of, turned
 from core.alignment.maps.nonlinear import Mlp
 from core.errors import ShapeError
 
@@ -20,7 +21,15 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def test_a_coupling_network_starts_as_the_identity_and_inverts_exactly(rng) -> None:
+@pytest.fixture(params=["dense", "in sets"])
+def wide(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether spaces of more than four dimensions have rotations in sets of four at most."""
+    if request.param == "in sets":
+        monkeypatch.setattr(coupling, "BLOCK", 4)
+    return bool(request.param == "in sets")
+
+
+def test_a_coupling_network_starts_as_the_identity_and_inverts_exactly(rng, wide: bool) -> None:
     rows = torch.from_numpy(rng.normal(size=(50, 8)))
     same = coupling_network(8, 3, 16, seed=1).double()(rows, jac=False)[0]
     torch.testing.assert_close(same, rows, atol=1e-5, rtol=0)  # the bases are rotations in float32
@@ -28,6 +37,31 @@ def test_a_coupling_network_starts_as_the_identity_and_inverts_exactly(rng) -> N
     there = bent(rows, jac=False)[0]
     assert (there - rows).abs().max() > 0.05
     torch.testing.assert_close(bent(there, rev=True, jac=False)[0], rows, atol=1e-5, rtol=0)
+    assert any(isinstance(step, Turn) for step in bent.module_list) == wide
+
+
+def test_dimensions_are_dealt_out_and_every_set_is_rotated(rng) -> None:
+    rows = torch.from_numpy(rng.normal(size=(2, 5, 12)))
+    rotations = torch.linalg.qr(torch.from_numpy(rng.normal(size=(2, 3, 4, 4))))[0]
+    found = turned(rows, rotations)
+    for network in range(2):
+        for row in range(5):
+            sets = [
+                rows[network, row, number::3] @ rotations[network, number] for number in range(3)
+            ]
+            torch.testing.assert_close(found[network, row], torch.cat(sets))
+
+
+def test_after_two_turns_every_dimension_depends_on_every_other(rng) -> None:
+    rotations = torch.linalg.qr(torch.randn(1, 6, 128, 128, dtype=torch.float64))[0]
+    both = turned(turned(torch.eye(768, dtype=torch.float64)[None], rotations), rotations)[0]
+    assert int((both.abs() > 1e-12).sum()) == 768**2
+    torch.testing.assert_close(both @ both.T, torch.eye(768, dtype=torch.float64))
+
+
+@pytest.mark.parametrize(("d", "sets"), [(2, 1), (128, 1), (130, 2), (131, 1), (312, 3), (1024, 8)])
+def test_a_space_is_rotated_in_few_large_sets(d: int, sets: int) -> None:
+    assert sets_of(d) == sets
 
 
 def test_one_dimension_cannot_be_split() -> None:
@@ -46,16 +80,16 @@ def shaken(network: nn.Module, generator: torch.Generator) -> nn.Module:
 def networks(kind: str) -> list[nn.Module]:
     generator = torch.Generator().manual_seed(0)
     if kind == "mlp":
-        made = [Mlp(16)._network(7, seed) for seed in range(3)]
+        made = [Mlp(16)._network(8, seed) for seed in range(3)]
     else:
-        made = [Unturned(coupling_network(7, 2, 8, seed)) for seed in range(3)]
+        made = [Unturned(coupling_network(8, 2, 8, seed)) for seed in range(3)]
     return [shaken(network, generator) for network in made]
 
 
 @pytest.mark.parametrize("kind", ["inn", "mlp"])
-def test_many_at_once_are_each_by_itself_with_its_gradient(kind: str) -> None:
+def test_many_at_once_are_each_by_itself_with_its_gradient(kind: str, wide: bool) -> None:
     bank = networks(kind)
-    rows = torch.randn(3, 20, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    rows = torch.randn(3, 20, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     targets = torch.tanh(rows)
     stacked, buffers = stack_module_state(bank)
     weights = {name: w.detach().requires_grad_(w.requires_grad) for name, w in stacked.items()}
@@ -80,7 +114,7 @@ def test_a_bank_computes_them_as_vmap_does(monkeypatch: pytest.MonkeyPatch) -> N
         nn.ModuleList([shaken(network, generator).float() for network in networks("inn")]),
         Schedule(),
     )
-    rows = torch.randn(3, 20, 7, generator=generator)
+    rows = torch.randn(3, 20, 8, generator=generator)
     fast = bank.errors(rows, torch.zeros_like(rows))
     plain = nn.Sequential()  # no Stackable, so vmap computes it
     plain.forward = bank.model.forward  # type: ignore[method-assign]
@@ -89,9 +123,9 @@ def test_a_bank_computes_them_as_vmap_does(monkeypatch: pytest.MonkeyPatch) -> N
     torch.testing.assert_close(fast, bank.errors(rows, torch.zeros_like(rows)))
 
 
-def test_without_its_last_rotation_a_network_keeps_every_distance(rng) -> None:
-    rows, targets = (torch.from_numpy(rng.normal(size=(30, 6))).float() for _ in range(2))
-    network = coupling_network(6, 2, 8, seed=3, zero=False)
+def test_without_its_last_rotation_a_network_keeps_every_distance(rng, wide: bool) -> None:
+    rows, targets = (torch.from_numpy(rng.normal(size=(30, 8))).float() for _ in range(2))
+    network = coupling_network(8, 2, 8, seed=3, zero=False)
     whole = network(rows, jac=False)[0]
     turned = targets @ network.module_list[-1].M_inv
     torch.testing.assert_close(
@@ -105,7 +139,7 @@ def test_products_in_bfloat16_move_errors_and_gradients_by_its_rounding(
 ) -> None:
     made = nn.ModuleList([network.float() for network in networks(kind)])
     bank = Bank(made, Schedule())
-    rows = torch.randn(3, 20, 7, generator=torch.Generator().manual_seed(4))
+    rows = torch.randn(3, 20, 8, generator=torch.Generator().manual_seed(4))
     found = {}
     for fast in (False, True):
         monkeypatch.setattr(bank_module, "fast_bfloat16", lambda width, fast=fast: fast)
