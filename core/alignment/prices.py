@@ -40,8 +40,9 @@ STATIC_TRIES = 24  # kernels and penalties that a static window is tried with
 KERNELS = 30  # factorisations in the search for a width and a penalty
 SEARCHED, MOST_ROWS = 800.0, 4_000.0
 # Processor seconds of training a network on included models (one map, layer and direction) on a
-# processor without matrix units for bfloat16, and the power of the width with which they grow.
-NETWORKS = {"inn": (3.4, 0.9), "mlp": (2.8, 0.4)}
+# processor without matrix units for bfloat16, and the power of the width with which they grow
+# (where wide ones have AVX-512's products in bfloat16).
+NETWORKS = {"inn": (3.4, 0.65), "mlp": (2.8, 0.4)}
 BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
 STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double
 # Bytes per number of both models: of all layers, which are read, and of those mapped at once, by

@@ -24,8 +24,8 @@ from core.runs.price import Price, on_this_machine, wall_seconds
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
 DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and its genres of equal size
 WORDS, SUBWORDS = 14.3, 21.0  # per sentence of the demo, subwords with special tokens
-NUMPY, TORCH = 0.14, 0.45  # gigabytes of memory before any model: without torch, and with it
-STARTING = 5.0  # processor seconds to import torch and transformers
+NUMPY, TORCH = 0.2, 0.45  # gigabytes of memory before any model: without torch, and with it
+STARTING = 5.6  # processor seconds to import torch, transformers and scientific packages
 OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and per parameter loaded
 PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per number of a state
 # Of models that are read layer by layer, one of 1.24 billion parameters measured: readings of the

@@ -28,7 +28,7 @@ PARSING = 4e-3  # processor seconds per sentence
 EPOCHS = 18  # until most probes have converged
 EARLY = 1.5  # of probes on the steps of a run, over those on trained models
 PROJECTED = 2.3e-10  # processor seconds per word, rank and dimension, in double precision
-SINGLE = 0.45  # of the time in double precision, see `tasks.is_exact`
+SINGLE = 0.4  # of the time in double precision, see `tasks.is_exact`; .35 with fast bfloat16
 MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 POLAR = 2.5  # training of a polar probe but for its angles, over that of a distance probe
@@ -36,7 +36,8 @@ ANGLES = 2.5e-8  # processor seconds per word and rank to turn the edges
 DIRECTED = 6e-5  # processor seconds per sentence of the text to direct and label predicted edges
 FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
-BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
+BOUND = 6e-11  # processor seconds per cubed dimension in which a classifier is fitted
+CODED, BLOCKS = 0.63, 7  # of a text's words, items of training; portions coded one after the other
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
 LENGTHS = 2.0  # different lengths of the sentences of one kind, each a batch
 SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
@@ -194,7 +195,9 @@ def _fitted(spec: EdgeSpec, width: int, states: int, words: float, sets: int = 1
     for target in spec.targets:
         wide = width * (2 if target == "label" else 1)
         fitted = FITTED * words * wide * CLASSES[target] * sets
-        seconds.append(states * (fitted + BOUND * 10 * wide**3))
+        # A portion has half of the next one's items, and few items are fitted in their span.
+        cubes = sum(min(wide, CODED * words / 2**portion) ** 3 for portion in range(BLOCKS))
+        seconds.append(states * (fitted + BOUND * cubes))
     return seconds
 
 
