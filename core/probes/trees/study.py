@@ -104,10 +104,10 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
                 common,
                 controls=spec.controls if model in spec.models else 0,
             )
-    known = [identified[model] for model in spec.models if model in identified]
-    tasks += [beside_task(spec, model, common) for model in known if spec.conditional]
+    asked = [identified[model] for model in spec.models if model in identified]
+    tasks += [beside_task(spec, model, common) for model in asked if spec.conditional]
     # The shortest last: they keep the other cores at work while the last long one runs.
-    return tasks + [window_task(spec, model, common) for model in known]
+    return tasks + [window_task(spec, model, common) for model in asked]
 
 
 def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
