@@ -97,8 +97,18 @@ def fast_half() -> bool:
         import torch
 
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return device == "cpu" and not processor_flags().isdisjoint(INSTRUCTIONS)
+
+
+@cache
+def processor_flags() -> frozenset[str]:
+    """What the processor can do, by Linux's names; nothing on other systems.
+
+    Example:
+        >>> isinstance(processor_flags(), frozenset)
+        True
+    """
     try:
-        flags = PROCESSOR.read_text()
+        return frozenset(PROCESSOR.read_text().split())
     except OSError:  # not Linux
-        return False
-    return device == "cpu" and any(name in flags for name in INSTRUCTIONS)
+        return frozenset()

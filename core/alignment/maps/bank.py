@@ -7,8 +7,6 @@ none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,12 +14,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
+from core.models.precision import processor_flags
 from core.runs.store import Value
 
 IMPROVED = 1e-3  # relative decrease of the error below which a check counts as no improvement
 WARM_UP = 20  # steps over which the rate rises to its first value
 BETAS, EPSILON = (0.9, 0.999), 1e-8
-PROCESSOR = Path("/proc/cpuinfo")
 WIDE = 384  # width from which products take most of a step
 
 
@@ -266,14 +264,5 @@ def fast_bfloat16(width: int) -> bool:
         >>> fast_bfloat16(128) <= fast_bfloat16(768)
         True
     """
-    flags = _flags()
+    flags = processor_flags()
     return "amx_bf16" in flags or (width >= WIDE and "avx512_bf16" in flags)
-
-
-@cache
-def _flags() -> frozenset[str]:
-    """What the processor can do, by Linux's names."""
-    try:
-        return frozenset(PROCESSOR.read_text().split())
-    except OSError:  # not Linux
-        return frozenset()

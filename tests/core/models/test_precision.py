@@ -13,7 +13,15 @@ from safetensors.torch import load_file, save_file
 from core.errors import ModelError, SpecError
 from core.models import fingerprint, precision, tokenizer_fingerprint
 from core.models.identity import as_identified, content_of
-from core.models.precision import HALF, SINGLE, VARIABLE, fast_half, precision_in, precision_of
+from core.models.precision import (
+    HALF,
+    SINGLE,
+    VARIABLE,
+    fast_half,
+    precision_in,
+    precision_of,
+    processor_flags,
+)
 from core.models.sizes import size_of
 from core.runs.store import Store
 from core.vectors.activations import extract
@@ -104,9 +112,15 @@ def test_the_processor_says_whether_it_has_instructions(
     for text, fast in ((None, False), ("flags: avx2", False), ("flags: avx2 avx512_bf16", True)):
         if text is not None:
             (tmp_path / "cpuinfo").write_text(text)
-        fast_half.cache_clear()
+        forget()
         assert fast_half() is fast
+    forget()
+
+
+def forget() -> None:
+    """What was found out about the machine."""
     fast_half.cache_clear()
+    processor_flags.cache_clear()
 
 
 @pytest.mark.usefixtures("large")

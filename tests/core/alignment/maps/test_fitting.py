@@ -15,6 +15,7 @@ from core.alignment.maps import bank as bank_module
 from core.alignment.maps import fitting
 from core.alignment.maps.bank import Schedule
 from core.alignment.maps.fitting import train_bank
+from core.models import precision
 from core.models.loading.construction import seeded
 
 
@@ -138,8 +139,8 @@ def test_bfloat16_is_used_where_the_processor_has_units_for_it(
     flags: str, narrow: bool, wide: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
-    monkeypatch.setattr(bank_module, "PROCESSOR", tmp_path / "cpuinfo")
-    bank_module._flags.cache_clear()
+    monkeypatch.setattr(precision, "PROCESSOR", tmp_path / "cpuinfo")
+    precision.processor_flags.cache_clear()
     try:
         found = bank_module.fast_bfloat16(128), bank_module.fast_bfloat16(bank_module.WIDE)
         assert found == (narrow, wide)
@@ -156,7 +157,7 @@ def test_bfloat16_is_used_where_the_processor_has_units_for_it(
         assert (curve.validation[-1] < curve.validation[0]).all()
         assert all(parameter.dtype == torch.float32 for parameter in bank.parameters())
     finally:
-        bank_module._flags.cache_clear()
+        precision.processor_flags.cache_clear()
 
 
 def test_a_step_is_adam_with_decoupled_decay_at_each_networks_rate() -> None:
