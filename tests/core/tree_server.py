@@ -19,7 +19,7 @@ class TreeServer(HubServer):
 
     Attributes:
         page: Models on one page of a listing.
-        sent: Bytes of file content sent, by path.
+        files_sent: Bytes of file content sent, by path.
         busy: Answers 429 that each path still has to give, by the end of the path; "" for every
             path.
         retry_after: What those answers say to wait, in seconds.
@@ -29,7 +29,7 @@ class TreeServer(HubServer):
     def __init__(self) -> None:
         super().__init__()
         self.page = 2
-        self.sent: dict[str, int] = {}
+        self.files_sent: dict[str, int] = {}
         self.busy: dict[str, int] = {}
         self.retry_after = "0"
         self.ignores_ranges = False
@@ -93,7 +93,7 @@ class _TreeHandler(_Handler):
         if body and kind == "application/octet-stream":
             path = urlsplit(self.path).path
             with self.hub.counting:
-                self.hub.sent[path] = self.hub.sent.get(path, 0) + len(content)
+                self.hub.files_sent[path] = self.hub.files_sent.get(path, 0) + len(content)
         super()._write(status, content, kind, headers, body)
 
 

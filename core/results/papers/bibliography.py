@@ -40,6 +40,13 @@ PAPERS = (
         "Finding Frequent Items in Data Streams", "ICALP",
     ),
     Reference(
+        "dao2022", 2022, TALK,
+        ("Dao, Tri", "Chen, Beidi", "Sohoni, Nimit S.", "Desai, Arjun", "Poli, Michael",
+         "Grogan, Jessica", "Liu, Alexander", "Rao, Aniruddh", "Rudra, Atri", "Ré, Christopher"),
+        "Monarch: Expressive Structured Matrices for Efficient and Accurate Training", "ICML",
+        arxiv="2204.00595",
+    ),
+    Reference(
         "demarneffe2021", 2021, ARTICLE,
         ("de Marneffe, Marie-Catherine", "Manning, Christopher D.", "Nivre, Joakim",
          "Zeman, Daniel"),

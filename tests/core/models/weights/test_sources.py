@@ -162,7 +162,7 @@ def test_one_family_costs_hardly_more_than_its_bytes(server: TreeServer) -> None
     for name in ("wide", "wide-tuned"):
         sent = sum(
             count
-            for path, count in server.sent.items()
+            for path, count in server.files_sent.items()
             if path.startswith(f"/org/{name}/") and "safetensors" in path
         )
         assert family <= sent < 1.2 * family
@@ -251,9 +251,9 @@ def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer
         first = measured(spec)
     assert "rate limit" in first.failures["hub:org/mnli-0"]
     server.busy = {}
-    server.sent.clear()
+    server.files_sent.clear()
     assert not measured(spec).failures
-    again = sum(count for path, count in server.sent.items() if "mnli-0" in path)
+    again = sum(count for path, count in server.files_sent.items() if "mnli-0" in path)
     assert again < 0.75 * size  # what had been read was not read again
 
 
@@ -272,7 +272,9 @@ def test_a_server_that_ignores_ranges_is_asked_once(server: TreeServer) -> None:
     assert not outputs.failures
     whole = len(server.repositories["models/org/mnli-0"].files["model.safetensors"])
     sent = sum(
-        count for path, count in server.sent.items() if "mnli-0" in path and "safetensors" in path
+        count
+        for path, count in server.files_sent.items()
+        if "mnli-0" in path and "safetensors" in path
     )
     assert sent <= 2 * whole + 100_000
 
@@ -297,10 +299,10 @@ def test_a_downloaded_model_is_read_from_the_disk(server: TreeServer, tmp_path: 
     server.add("org/tiny", save_tiny(tmp_path / "tiny"))
     hub.download("org/tiny")
     assert not is_remote("hub:org/tiny", identify("hub:org/tiny"))
-    server.sent.clear()
+    server.files_sent.clear()
     checkpoint = open_model("hub:org/tiny", identify("hub:org/tiny"))
     checkpoint.read(next(iter(checkpoint.entries)))
-    assert not server.sent
+    assert not server.files_sent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.setattr(hub, "_resolved", {})
