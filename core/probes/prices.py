@@ -86,7 +86,8 @@ def edges_price(spec: EdgeSpec) -> Price:
             if spec.conditional:
                 states = (len(spec.layers) or size.layers + 1) + 1
                 tasks += _fitted(spec, 2 * size.d_model, states, words)
-    memory = _held(sizes, spec.layers, words)
+    windows = [_window(spec, sizes[ref].d_model, words) for ref in spec.models if ref in sizes]
+    memory = _held(sizes, spec.layers, words) + max(windows, default=0.0)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
@@ -199,6 +200,12 @@ def _fitted(spec: EdgeSpec, width: int, states: int, words: float, sets: int = 1
         cubes = sum(min(wide, CODED * words / 2**portion) ** 3 for portion in range(BLOCKS))
         seconds.append(states * (fitted + BOUND * cubes))
     return seconds
+
+
+def _window(spec: EdgeSpec, width: int, words: float) -> float:
+    """Bytes of a static window's features, and of a factor in double and single precision."""
+    wide = (2 * WINDOW_REACH + 1) * width * (2 if "label" in spec.targets else 1)
+    return costs.SINGLE * words * wide + (8 + costs.SINGLE) * min(wide, CODED * words) ** 2
 
 
 def _priced(
