@@ -53,7 +53,7 @@ def test_dimensions_are_dealt_out_and_every_set_is_rotated(rng) -> None:
 
 
 def test_after_two_turns_every_dimension_depends_on_every_other(rng) -> None:
-    rotations = torch.linalg.qr(torch.randn(1, 6, 128, 128, dtype=torch.float64))[0]
+    rotations = torch.linalg.qr(torch.from_numpy(rng.normal(size=(1, 6, 128, 128))))[0]
     both = turned(turned(torch.eye(768, dtype=torch.float64)[None], rotations), rotations)[0]
     assert int((both.abs() > 1e-12).sum()) == 768**2
     torch.testing.assert_close(both @ both.T, torch.eye(768, dtype=torch.float64))
