@@ -38,6 +38,7 @@ FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 6e-11  # processor seconds per cubed dimension in which a classifier is fitted
 CODED, BLOCKS = 0.63, 7  # of a text's words, items of training; portions coded one after the other
+WINDOW_WORDS = 2 * WINDOW_REACH + 1
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
 LENGTHS = 2.0  # different lengths of the sentences of one kind, each a batch
 SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
@@ -105,7 +106,7 @@ def polar_price(spec: PolarSpec) -> Price:
         arcs = _arcs(probes, size.d_model, words, sentences, _in_precision(size))
         tasks.append(states * draws * arcs)
         if ref in spec.models:
-            wide = (2 * WINDOW_REACH + 1) * size.d_model
+            wide = WINDOW_WORDS * size.d_model
             arcs = _arcs(probes, wide, words, sentences, _in_precision(size))
             tasks.append(spec.seeds * arcs)
     tasks.append(spec.seeds * _arcs(probes, SIZE, words, sentences))
@@ -186,7 +187,7 @@ def _classifiers(
     """Processor seconds of the classifiers of each target, on every layer and set of labels, or on
     the static window."""
     if window:
-        return _fitted(spec, (2 * WINDOW_REACH + 1) * size.d_model, 1, words)
+        return _fitted(spec, WINDOW_WORDS * size.d_model, 1, words)
     return _fitted(spec, size.d_model, len(spec.layers) or size.layers + 1, words, sets)
 
 
@@ -204,8 +205,9 @@ def _fitted(spec: EdgeSpec, width: int, states: int, words: float, sets: int = 1
 
 def _window(spec: EdgeSpec, width: int, words: float) -> float:
     """Bytes of a static window's features, and of a factor in double and single precision."""
-    wide = (2 * WINDOW_REACH + 1) * width * (2 if "label" in spec.targets else 1)
-    return costs.SINGLE * words * wide + (8 + costs.SINGLE) * min(wide, CODED * words) ** 2
+    wide = WINDOW_WORDS * width * (2 if "label" in spec.targets else 1)
+    factor = (costs.DOUBLE + costs.SINGLE) * min(wide, CODED * words) ** 2
+    return costs.SINGLE * words * wide + factor
 
 
 def _priced(
@@ -229,7 +231,7 @@ def _priced(
             )
             tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
         if ref in windows:
-            wide = (2 * WINDOW_REACH + 1) * size.d_model
+            wide = WINDOW_WORDS * size.d_model
             once = _in_precision(size) * sum(
                 _bank(spec, kind, min(spec.rank, wide), wide, words) for kind in spec.probes
             )

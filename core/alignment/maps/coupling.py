@@ -67,7 +67,7 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
         left = torch.eye(d)  # basis of the previous block: two successive rotations are one product
         for _ in range(blocks):
             basis = torch.linalg.qr(torch.randn(sets, d // sets, d // sets))[0]
-            if sets == 1:
+            if sets == 1:  # a basis of its own, on which the box's precomputed results rest
                 network.append(FixedLinearTransform, M=basis[0] @ left.T)
                 left = basis[0]
             else:

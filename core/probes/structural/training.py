@@ -239,8 +239,8 @@ def _precisions(exact: bool) -> tuple[torch.dtype, torch.dtype]:
 
     With their signs, absolute errors make a step of training from the last bit of a difference: in
     single precision, two processors train other probes on the same vectors. Single precision takes
-    half the time, and a third where products in bfloat16 are fast; moments, distances and
-    development losses stay in the maps' precision.
+    half the time, and at 768 dimensions a third where products in bfloat16 are fast; moments,
+    distances and development losses stay in the maps' precision.
     """
     if exact:
         return torch.float64, torch.float64

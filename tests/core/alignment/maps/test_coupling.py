@@ -80,16 +80,16 @@ def shaken(network: nn.Module, generator: torch.Generator) -> nn.Module:
 def networks(kind: str) -> list[nn.Module]:
     generator = torch.Generator().manual_seed(0)
     if kind == "mlp":
-        made = [Mlp(16)._network(8, seed) for seed in range(3)]
+        made = [Mlp(16)._network(9, seed) for seed in range(3)]
     else:
-        made = [Unturned(coupling_network(8, 2, 8, seed)) for seed in range(3)]
+        made = [Unturned(coupling_network(9, 2, 8, seed)) for seed in range(3)]
     return [shaken(network, generator) for network in made]
 
 
 @pytest.mark.parametrize("kind", ["inn", "mlp"])
 def test_many_at_once_are_each_by_itself_with_its_gradient(kind: str, wide: bool) -> None:
     bank = networks(kind)
-    rows = torch.randn(3, 20, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    rows = torch.randn(3, 20, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     targets = torch.tanh(rows)
     stacked, buffers = stack_module_state(bank)
     weights = {name: w.detach().requires_grad_(w.requires_grad) for name, w in stacked.items()}
@@ -114,7 +114,7 @@ def test_a_bank_computes_them_as_vmap_does(monkeypatch: pytest.MonkeyPatch) -> N
         nn.ModuleList([shaken(network, generator).float() for network in networks("inn")]),
         Schedule(),
     )
-    rows = torch.randn(3, 20, 8, generator=generator)
+    rows = torch.randn(3, 20, 9, generator=generator)
     fast = bank.errors(rows, torch.zeros_like(rows))
     plain = nn.Sequential()  # no Stackable, so vmap computes it
     plain.forward = bank.model.forward  # type: ignore[method-assign]
@@ -124,8 +124,8 @@ def test_a_bank_computes_them_as_vmap_does(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_its_last_rotation_a_network_keeps_every_distance(rng, wide: bool) -> None:
-    rows, targets = (torch.from_numpy(rng.normal(size=(30, 8))).float() for _ in range(2))
-    network = coupling_network(8, 2, 8, seed=3, zero=False)
+    rows, targets = (torch.from_numpy(rng.normal(size=(30, 6))).float() for _ in range(2))
+    network = coupling_network(6, 2, 8, seed=3, zero=False)
     whole = network(rows, jac=False)[0]
     turned = targets @ network.module_list[-1].M_inv
     torch.testing.assert_close(
@@ -139,7 +139,7 @@ def test_products_in_bfloat16_move_errors_and_gradients_by_its_rounding(
 ) -> None:
     made = nn.ModuleList([network.float() for network in networks(kind)])
     bank = Bank(made, Schedule())
-    rows = torch.randn(3, 20, 8, generator=torch.Generator().manual_seed(4))
+    rows = torch.randn(3, 20, 9, generator=torch.Generator().manual_seed(4))
     found = {}
     for fast in (False, True):
         monkeypatch.setattr(bank_module, "fast_bfloat16", lambda width, fast=fast: fast)
