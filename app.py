@@ -11,8 +11,8 @@ from core.runs.process.memory import give_back_large_blocks
 from ui.browser.guide import show_guide
 from ui.browser.saved import show_saved
 from ui.frame.errors import errors_shown
-from ui.frame.heavy import freeze_heavy_imports
 from ui.frame.presenting import show_present_button
+from ui.frame.process import freeze_heavy_imports
 from ui.frame.recent import show_links
 from ui.frame.shell import WIDTH, asks, entry_of, navigation, show_logo, show_sidebar
 from ui.frame.uploads import limit_uploads

@@ -6,7 +6,7 @@ import sys
 
 from streamlit.web.cli import main
 
-from ui.frame.heavy import warm
+from ui.frame.process import warm
 
 if __name__ == "__main__":
     warm()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
 from core.runs.tasks import Signal
-from ui.frame.heavy import freeze_heavy_imports
+from ui.frame.process import Work, freeze_heavy_imports
 
 if TYPE_CHECKING:
     from core.runs.runner import Progress
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 KEPT, MOST, HELD = 16, 256, 2**26
 LOOKED = 512  # looks that found a study not stored; they hold no result
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
-
-Work = Callable[[Callable[["Progress"], None], Signal], Any]
 
 
 class QueueFullError(PalimpsestError):

@@ -25,9 +25,10 @@ from core.runs.process.imports import import_tangled
 from core.runs.store import default_store, key_of, using
 from ui.frame.errors import show_error
 from ui.frame.presenting import presenting
+from ui.frame.process import Work, until_server_ends
 from ui.frame.recent import note_study
 from ui.frame.text import plain
-from ui.study.jobs import Job, Jobs, QueueFullError, State, Work
+from ui.study.jobs import Job, Jobs, QueueFullError, State
 from ui.study.studylog import logged
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress b
 LOOKING = "Looking for a stored result"
 CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes there."
 PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
-# session state: the last study failed or was cancelled
-ENDED_WITHOUT = "study_ended_without_result"
+ENDED_WITHOUT = "study_ended_without_result"  # session state: it failed or was cancelled
 ASKED, LEFT, WAITED = "studies_asked", "studies_left", "studies_waited_for"
 AFRESH, LOOKED = "studies_afresh", "studies_looked_for"
 WATCHED = "studies_watched"  # session state: those whose progress the page shows
@@ -203,7 +203,7 @@ def _ask(key: str, request: Request, **manner: bool) -> Job:
     return jobs().ask(
         key,
         request.study,
-        logged(request.study, request.spec, request.run),
+        logged(request.study, request.spec, until_server_ends(request.run)),
         watcher=_watcher(),
         most=current_limits().max_queue,
         **manner,

@@ -22,7 +22,7 @@ from core.options import Option, Spec, options_of
 if TYPE_CHECKING:
     from core.runs.runner import Progress
     from core.runs.tasks import Signal
-    from ui.study.jobs import Work
+    from ui.frame.process import Work
 
 # of this process: studies by outcome, tasks run and found, seconds
 TOTALS: Counter[str] = Counter()

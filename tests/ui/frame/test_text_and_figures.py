@@ -13,7 +13,7 @@ from core.limits import MEGABYTE, SHARED
 from core.probes.sentence.parts import STATUS_COLOURS
 from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS
 from tests import ROOT
-from ui.frame.heavy import freeze_heavy_imports
+from ui.frame.process import freeze_heavy_imports
 from ui.frame.shell import in_bytes
 from ui.frame.text import plain, quote
 from ui.home.included import included_table
@@ -167,7 +167,7 @@ def test_sizes_for_people(count: int, shown: str) -> None:
 
 @pytest.mark.slow
 def test_what_heavy_imports_leave_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.frame.heavy._frozen", set())
+    monkeypatch.setattr("ui.frame.process._frozen", set())
     monkeypatch.setitem(sys.modules, "spacy", sys)
     frozen = gc.get_freeze_count()
     try:

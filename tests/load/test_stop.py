@@ -1,0 +1,39 @@
+"""A server that is interrupted while it computes ends at once, and its log has no traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.browser.server import started
+from tests.load.tab import Tab, run_alone
+
+SECONDS = 30  # until it has ended; the study takes minutes
+# starts without being asked for
+LONG = {"models": ["zoo:seed-0", "zoo:seed-1"], "sentences": 450}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("entry", ["app.py", "deploy/server.py"])
+def test_a_server_ends_while_a_study_runs(entry: str, number: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "streamlit", "run", entry, "--server.headless=true"]
+    with started(command, tmp_path) as (server, address):
+        run_alone(_stop_while_computing(server, address, number))
+        server.wait(SECONDS)
+    log = (tmp_path / "log.txt").read_text(encoding="utf8", errors="replace")
+    assert "Traceback" not in log
+    # behind uvicorn a terminated process is gone at once, without a line
+    assert server.returncode == -signal.SIGTERM or '"outcome": "cancelled"' in log
+
+
+async def _stop_while_computing(server: subprocess.Popen[bytes], address: str, number: int) -> None:
+    async with Tab(address) as tab:
+        await tab.open("probe_trees", **LONG)
+        await tab.until(lambda tab: any(bar.value > 0 for bar in tab.of_type("progress")))
+        os.kill(server.pid, number)
