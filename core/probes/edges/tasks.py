@@ -34,7 +34,7 @@ PLACE_PENALTY = 1.0  # of the classifier of positions, whose features are 0 or 1
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
-@pure("probes.edges", version=2, guard=as_identified)
+@pure("probes.edges", version=3, guard=as_identified)
 def probe_edges(
     model: str,
     model_identity: str,
@@ -103,7 +103,7 @@ def probe_edges(
     return joined_layers(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
 
 
-@pure("probes.edge_window", version=2, guard=as_identified)
+@pure("probes.edge_window", version=3, guard=as_identified)
 def probe_window(
     model: str,
     model_identity: str,
@@ -132,7 +132,7 @@ def probe_window(
     return scored | frame.counted() | {"layers": np.arange(1), "notices": notices}
 
 
-@pure("probes.edge_conditional", guard=as_identified)
+@pure("probes.edge_conditional", version=2, guard=as_identified)
 def probe_beside_window(
     model: str,
     model_identity: str,
@@ -199,7 +199,7 @@ def reduced_window(window: np.ndarray, training: int, width: int) -> np.ndarray:
     return principal_components(features, training, width)
 
 
-@pure("probes.edge_tags")
+@pure("probes.edge_tags", version=2)
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: Sizes, classes: Tags, penalty: float
 ) -> Value:
@@ -219,7 +219,7 @@ def score_tags(
     return joined_layers(parts) | frame.counted() | {"layers": np.arange(len(TAGS)), "notices": []}
 
 
-@pure("probes.edge_rivals")
+@pure("probes.edge_rivals", version=2)
 def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     """Code and score the majority, word-lookup and position-only baselines like a model.
 

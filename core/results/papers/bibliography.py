@@ -196,11 +196,6 @@ PAPERS = (
         "Representations Vary with Width and Depth", "ICLR", arxiv="2010.15327",
     ),
     Reference(
-        "odonoghue2015", 2015, ARTICLE, ("O'Donoghue, Brendan", "Candès, Emmanuel"),
-        "Adaptive Restart for Accelerated Gradient Schemes",
-        "Foundations of Computational Mathematics", arxiv="1204.3982",
-    ),
-    Reference(
         "raghu2017", 2017, TALK,
         ("Raghu, Maithra", "Gilmer, Justin", "Yosinski, Jason", "Sohl-Dickstein, Jascha"),
         "SVCCA: Singular Vector Canonical Correlation Analysis for Deep Learning Dynamics and "

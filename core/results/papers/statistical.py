@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.results.papers.reference import Reference
 
-ARTICLE, BOOK, TALK = "article", "book", "inproceedings"
+ARTICLE, BOOK, MISC, TALK = "article", "book", "misc", "inproceedings"
 
 # fmt: off
 PAPERS = (
@@ -17,11 +17,6 @@ PAPERS = (
         "anderson2003", 2003, ARTICLE, ("Anderson, Marti J.", "ter Braak, Cajo J. F."),
         "Permutation tests for multi-factorial analysis of variance",
         "Journal of Statistical Computation and Simulation",
-    ),
-    Reference(
-        "bohning1992", 1992, ARTICLE, ("Böhning, Dankmar",),
-        "Multinomial logistic regression algorithm",
-        "Annals of the Institute of Statistical Mathematics",
     ),
     Reference(
         "cook1982", 1982, BOOK, ("Cook, R. Dennis", "Weisberg, Sanford"),
@@ -88,6 +83,15 @@ PAPERS = (
         "lin1991", 1991, ARTICLE, ("Lin, Jianhua",),
         "Divergence measures based on the Shannon entropy",
         "IEEE Transactions on Information Theory", doi="10.1109/18.61115",
+    ),
+    Reference(
+        "minka2003", 2003, MISC, ("Minka, Thomas P.",),
+        "A comparison of numerical optimizers for logistic regression",
+        "Technical report, Carnegie Mellon University",
+    ),
+    Reference(
+        "nocedal2006", 2006, BOOK, ("Nocedal, Jorge", "Wright, Stephen J."),
+        "Numerical Optimization", "Springer",
     ),
     Reference(
         "patterson1971", 1971, ARTICLE, ("Patterson, H. D.", "Thompson, R."),

@@ -83,6 +83,39 @@ def test_the_gradient_is_nought_where_it_ends_also_for_a_class_that_never_came()
     assert gradient.abs().max() < 1e-5
 
 
+def objective(features: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor, penalty: float):  # type: ignore[no-untyped-def]
+    chances = log_probabilities(features, weights)
+    truly = chances.gather(3, labels[None, :, :, None].expand(len(features), -1, -1, 1))
+    return -truly.double().sum((2, 3)) + penalty / 2 * weights.double().square().sum((2, 3))
+
+
+@pytest.mark.parametrize("penalty", [0.1, 30.0])
+def test_it_stops_within_a_thousandth_of_a_nat_per_item_of_the_best(penalty: float) -> None:
+    vectors, real, shuffled = planted(items=600, width=40, seed=3)
+    features = standardised(vectors, 600)
+    labels = torch.from_numpy(np.stack([real, shuffled]))
+    soon = fit_classifiers(features, labels, 4, penalty)
+    best = fit_classifiers(features.double(), labels, 4, penalty, **TIGHT)  # type: ignore[arg-type]
+    missing = objective(features, labels, soon, penalty) - objective(
+        features.double(), labels, best, penalty
+    )
+    assert (missing < 1e-3 * 600).all()
+    assert (missing > -1e-3).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_direction_on_which_newton_goes_to_and_fro_is_halved(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(120, 1, 2)) @ rng.normal(size=(2, 600))
+    vectors += 0.3 * rng.normal(size=vectors.shape)
+    labels = rng.integers(0, 30, 120)
+    labels[:60] = 0
+    steps: list[float] = []
+    features = standardised(vectors, 120)
+    fit_classifiers(features, torch.from_numpy(labels[None]), 30, 1.0, report=steps.append)
+    assert len(steps) < 40
+
+
 def test_features_have_mean_0_and_deviation_1_over_what_they_are_fitted_on() -> None:
     vectors, _, _ = planted()
     vectors[:, 1, 2] = 7.0  # a feature that does not vary
