@@ -90,14 +90,8 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
         ExportError: If the folder cannot be created or written.
     """
     from core.commands.pair_page import draw, make_figures, make_page
-    from core.results.export import (
-        NUMBERS,
-        RECORD,
-        result_json,
-        result_numbers,
-        table_csv,
-        write_folder,
-    )
+    from core.results.export import NUMBERS, result_json, result_numbers, table_csv
+    from core.results.folder import RECORD, write_folder
 
     charts = make_figures(parts)
     figures = draw(charts)

@@ -11,9 +11,7 @@ import io
 import json
 import platform
 import re
-import secrets
-import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -21,11 +19,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.errors import PalimpsestError, SpecError
+from core.errors import SpecError
 from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.drawing.vega import Chart
 from core.results.estimates import Estimate, estimates_of
+from core.results.folder import RECORD, former_files, write_folder
 from core.results.papers.reference import Reference
 from core.results.statements import Statement
 from core.runs.encoding import encode
@@ -53,7 +52,7 @@ FORMULA = (
     "\n",
 )  # first characters of a cell that a spreadsheet may take for a formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-RECORD, NUMBERS = "result.json", "result.safetensors"  # the files that `core.results.load` reads
+NUMBERS = "result.safetensors"  # which `core.results.load` reads beside the record
 
 
 @dataclass(frozen=True)
@@ -150,10 +149,6 @@ def check_chosen(chosen: str, names: Iterable[str]) -> None:
         raise SpecError(f"{chosen!r} is not in this result: choose one of {', '.join(names)}.")
 
 
-class ExportError(PalimpsestError):
-    """A result that could not be written."""
-
-
 def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str, Any]:
     """Record the versions of the software and the fingerprints of models and text.
 
@@ -225,9 +220,9 @@ def chart_png(chart: Chart) -> bytes:
     return drawn.png(drawn.sheet(chart))
 
 
-def result_json(result: Result) -> bytes:
+def result_json(result: Result, files: Sequence[str] = ()) -> bytes:
     """Write spec, headline, statements, notices, failures, provenance, methods, tables and their
-    columns as JSON."""
+    columns as JSON, and the names of the files beside it."""
     record = {
         "study": result.study,
         "spec": result.spec,
@@ -240,6 +235,7 @@ def result_json(result: Result) -> bytes:
         "methods": result.methods,
         "citations": [reference.line for reference in result.citations],
         "references": [asdict(reference) for reference in result.citations],
+        "files": list(files),
         "columns": describe(result.tables),
         "tables": {
             name: json.loads(table.to_json(orient="records"))
@@ -268,7 +264,7 @@ def write_result(
     extra: Mapping[str, bytes] | None = None,
 ) -> list[Path]:
     """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and
-    `extra` files.
+    `extra` files; remove those of an earlier result in the folder that this one does not have.
 
     The first figure is `figure.svg`; the others have their names. `result.safetensors` holds tables
     and arrays for `core.results.load`, which reads the result again.
@@ -279,11 +275,13 @@ def write_result(
     Raises:
         ExportError: If the folder cannot be made or written.
     """
-    files = {RECORD: result_json(result), NUMBERS: result_numbers(result)}
+    files = {NUMBERS: result_numbers(result)}
     files |= {name: table_csv(table) for name, table in tables_by_file(result).items()}
     for number, (name, chart) in enumerate(figures.items()):
         files["figure.svg" if number == 0 else f"{name}.svg"] = chart_svg(chart)
-    return write_folder(out, files | dict(extra or {}))
+    files |= dict(extra or {})
+    files = {RECORD: result_json(result, list(files)), **files}
+    return write_folder(out, files, former_files(out))
 
 
 def tables_by_file(result: Result) -> dict[str, pd.DataFrame]:
@@ -293,48 +291,3 @@ def tables_by_file(result: Result) -> dict[str, pd.DataFrame]:
         f"{name if number else 'table'}.csv": table
         for number, (name, table) in enumerate(result.tables.items())
     }
-
-
-def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write files by name so that no reader of the folder sees only some of them.
-
-    They are written next to the folder and moved into place. A new folder appears with all of its
-    files; in an existing one, the first file is removed before the others are replaced and written
-    last: where it is present, all are.
-
-    Returns:
-        The files written, in order.
-
-    Raises:
-        ExportError: If the folder cannot be made or written; its previous contents are unchanged.
-    """
-    beside = out if out.is_dir() else out.parent
-    partial = beside / f".{out.name}.{secrets.token_hex(4)}.part"
-    try:
-        try:
-            for name, content in files.items():
-                (partial / name).parent.mkdir(parents=True, exist_ok=True)
-                (partial / name).write_bytes(content)
-            _move_files(partial, out, list(files))
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    except OSError as error:
-        reason = (
-            f"The result could not be written to {out}: {error.strerror}. Choose another "
-            f"folder with --out."
-        )
-        raise ExportError(reason) from error
-    return [out / name for name in files]
-
-
-def _move_files(partial: Path, out: Path, names: list[str]) -> None:
-    """Move the whole folder where there is none yet; otherwise file by file, the first one last."""
-    try:
-        partial.rename(out)
-    except OSError:
-        if not out.is_dir():
-            raise
-        (out / names[0]).unlink(missing_ok=True)
-        for name in (*names[1:], names[0]):
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            (partial / name).replace(out / name)

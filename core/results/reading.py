@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import PalimpsestError
-from core.results.export import NUMBERS, RECORD, Result
+from core.results.export import NUMBERS, Result
+from core.results.folder import RECORD
 from core.results.papers.reference import Reference
 from core.results.statements import Statement
 from core.runs.encoding import decode

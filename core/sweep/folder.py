@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import PalimpsestError
 from core.limits import current_limits
 from core.results.columns import meaning
-from core.results.export import ExportError
+from core.results.folder import ExportError
 from core.runs.files import write_beside
 from core.runs.price import length
 from core.runs.store import default_store

@@ -43,10 +43,14 @@ def read_lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[
                 f"{name} unpacks to more than {cap / 2**20:g} MB, the limit for uploads: upload a "
                 f"smaller file."
             )
-        if binary or b"\0" in raw or len(raw) == LONGEST_LINE:
+        if binary or b"\0" in raw:
             raise CorpusError(
                 f"{name}, line {number}: this is not text (a binary file, or UTF-16): save it as "
                 f"UTF-8."
+            )
+        if len(raw) == LONGEST_LINE:
+            raise CorpusError(
+                f"{name}, line {number} is longer than {LONGEST_LINE:,} bytes: break it into lines."
             )
         try:
             text = raw.decode("utf-8")

@@ -228,7 +228,9 @@ def open_layerwise(
         }
         report = put_tensors(model, absent, nowhere)
         present = read_tensors(rest, options["dtype"])
-        report.missing_keys &= put_tensors(model, present, here).missing_keys
+        outside = put_tensors(model, present, here)
+        report.missing_keys &= outside.missing_keys
+        report.unexpected_keys |= outside.unexpected_keys
     with seeded(RANDOM_SEED):
         report = type(model)._finalize_model_loading(model, here, report)
     weights.attach(embedding)

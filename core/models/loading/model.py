@@ -48,6 +48,7 @@ UNEXPLAINED = 4
 EXPECTED_MISSING = re.compile(
     r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)"
 )  # unused or computed, never learned
+NUMBER = re.compile(r"\.\d+\.")  # of a layer or an expert
 NOTHING_MISSING: dict[str, Any] = {"missing_keys": ()}
 HEADS = (
     *("ForMaskedLM", "ForPreTraining", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration"),
@@ -198,6 +199,7 @@ def _load(
             else:
                 model, report = read_model(factory, folder, config, options)
         _check_complete(ref, report)
+        _check_depth(ref, model, report)
     except ModelError:
         raise
     except (
@@ -243,6 +245,19 @@ def _lacking(ref: ModelRef, info: ModelInfo, width: int) -> ModelError | None:
         f"{ref} takes {size / 1e9:,.1f} GB of memory where all its layers are needed at once, and "
         f"{free / 1e9:,.1f} GB are free: close other programs, or choose a smaller model."
     )
+
+
+def _check_depth(ref: ModelRef, model: PreTrainedModel, report: dict[str, Any]) -> None:
+    """Refuse weights of layers that the configuration does not count: they would be left out."""
+    known = {NUMBER.sub(".#.", name) for name in model.state_dict()}
+    predicting = getattr(model.config, "num_nextn_predict_layers", 0) or 0  # stored as more layers
+    for name in sorted(report.get("unexpected_keys", ())) if not predicting else ():
+        plain = NUMBER.sub(".#.", name)
+        if plain in known or plain.partition(".")[2] in known:
+            raise ModelError(
+                f"{ref} holds {name}, which its configuration does not count: correct the number "
+                f"of layers in {checkpoints.CONFIG}."
+            )
 
 
 def _check_complete(ref: ModelRef, report: dict[str, Any]) -> None:

@@ -182,7 +182,9 @@ def find_slots(
             f"No tensor is named as in a {model_type}: the file does not hold its weights; choose "
             "another."
         )
-    _check_complete(slots, mixed=describe_type(model_type, "This model").mixed)
+    architecture = describe_type(model_type, "This model")
+    _check_complete(slots, mixed=architecture.mixed)
+    _check_depth(slots, _said_depth(architecture, config or {}))
     return tuple(sorted(slots.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
 
 
@@ -251,8 +253,21 @@ def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | 
 
 def _depth(architecture: Architecture, config: Mapping[str, Any]) -> int:
     """Read how many layers count, where more may be stored; 0 for all."""
-    given = next((config[key] for key in architecture.layers.split("|") if config.get(key)), 0)
-    return int(given) if architecture.mixed else 0
+    return _said_depth(architecture, config) if architecture.mixed else 0
+
+
+def _said_depth(architecture: Architecture, config: Mapping[str, Any]) -> int:
+    """Read how many layers the configuration says; 0 if it does not say."""
+    return int(next((config[key] for key in architecture.layers.split("|") if config.get(key)), 0))
+
+
+def _check_depth(slots: Iterable[tuple[str, int]], said: int) -> None:
+    """Refuse more layers than the configuration says, which a run of the model would leave out."""
+    held = 1 + max((layer for family, layer in slots if " " not in family), default=-1)
+    if said and held > said:
+        raise ModelError(
+            f"The file holds {held} layers, and the configuration says {said}: correct it."
+        )
 
 
 def _check_complete(slots: Mapping[tuple[str, int], Slot], *, mixed: bool) -> None:

@@ -63,8 +63,8 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
         )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise ShapeError(
-            "Some vectors are not finite, because the model overflows on this text: choose another "
-            "text."
+            "Some vectors are not finite, because the model overflows on this text or its weights "
+            "are damaged: choose another text, or get the model again."
         )
     return first, second
 

@@ -210,9 +210,16 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
         raise SpecError(
             "The label columns of the label table have no names; name at least one in the header."
         )
+    given: dict[str, list[str]] = {}
+    for row in rows[1:]:
+        model, cells = row[place].strip(), [row[index].strip() for index in columns]
+        if given.setdefault(model, cells) != cells:
+            raise SpecError(
+                f"The label table has two rows for {model[:200]} with different labels; keep one."
+            )
     return {
-        names[index]: {row[place].strip(): row[index].strip() for row in rows[1:]}
-        for index in columns
+        names[index]: {model: cells[number] for model, cells in given.items()}
+        for number, index in enumerate(columns)
     }
 
 

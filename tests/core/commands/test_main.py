@@ -66,7 +66,7 @@ import os, signal, sys
 from pathlib import Path
 from core import __main__ as program
 from core.commands import main as cli
-from core.results.export import write_folder
+from core.results.folder import write_folder
 from types import SimpleNamespace
 write = Path.write_bytes
 

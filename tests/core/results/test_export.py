@@ -16,7 +16,6 @@ import pytest
 
 from core.results.drawing.vega import Chart
 from core.results.export import (
-    ExportError,
     Result,
     chart_png,
     chart_svg,
@@ -25,6 +24,7 @@ from core.results.export import (
     table_parquet,
     write_result,
 )
+from core.results.folder import ExportError
 from core.results.papers.citing import cite
 from core.results.report import report_html
 
@@ -168,6 +168,34 @@ def test_a_new_folder_comes_whole_and_an_old_one_never_tells_of_half_a_result(
     ]
     assert len(pd.read_csv(out / "table.csv")) == 4
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_files_of_an_earlier_result_go_and_those_of_others_stay(
+    result: Result, chart: Chart, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    write_result(result, {"one": chart, "two": chart}, out, {"more.txt": b"more"})
+    assert {"yardsticks.csv", "two.svg", "more.txt"} <= {file.name for file in out.iterdir()}
+    (out / "mine.csv").write_text("kept")
+    written = write_result(replace(result, tables={"main": result.table}), {"one": chart}, out)
+    assert {file.name for file in out.iterdir()} == {"mine.csv", *(file.name for file in written)}
+
+
+@pytest.mark.parametrize("files", [["../mine.csv"], ["a/mine.csv"], [3], "mine.csv", None])
+def test_a_record_that_names_other_places_removes_nothing(
+    files: object, result: Result, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    write_result(result, {}, out)
+    record = json.loads((out / "result.json").read_text(encoding="utf8"))
+    (out / "result.json").write_text(json.dumps(record | {"files": files}), encoding="utf8")
+    (out / "a").mkdir()
+    for mine in (tmp_path / "mine.csv", out / "mine.csv", out / "a" / "mine.csv"):
+        mine.write_text("kept")
+    write_result(result, {}, out)
+    assert (tmp_path / "mine.csv").exists()
+    assert (out / "a" / "mine.csv").exists()
+    assert (out / "mine.csv").exists()
 
 
 @pytest.mark.parametrize("there", [False, True])

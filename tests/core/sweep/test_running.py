@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.catalogue import STUDIES
-from core.results.export import ExportError
+from core.results.folder import ExportError
 from core.runs.cluster import ClusterExecutor
 from core.runs.runner import open_executor
 from core.runs.store import Store, default_store

@@ -198,9 +198,11 @@ def test_files_that_are_not_what_they_say(name, data, reason, cut_at_spaces):
     assert ".." not in message
 
 
-def test_a_line_without_end_is_no_text(monkeypatch):
+def test_a_line_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
-    assert "line 1: this is not text" in refused(corpus_from_bytes, "a.txt", b"x" * 5000)
+    assert "line 1 is longer than 1,000 bytes: break it" in refused(
+        corpus_from_bytes, "a.txt", b"x" * 5000
+    )
 
 
 def test_brackets_that_would_hold_the_tokenizer_are_refused_by_line(monkeypatch):

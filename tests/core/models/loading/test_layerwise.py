@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,14 @@ def test_a_plain_forward_pass_gives_the_same_numbers(monkeypatch, llama, dtype) 
     ):
         assert state.dtype == expected.dtype
         torch.testing.assert_close(state, expected, rtol=0, atol=0)
+
+
+def test_layers_beyond_those_of_the_configuration_are_refused(monkeypatch, llama, tmp_path) -> None:
+    folder = shutil.copytree(llama, tmp_path / "deeper")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": LAYERS - 1}))
+    with pytest.raises(ModelError, match="which its configuration does not count"):
+        by_layer(f"path:{folder}", monkeypatch)
 
 
 def test_one_layer_is_in_memory_while_it_runs_and_none_afterwards(monkeypatch, llama) -> None:

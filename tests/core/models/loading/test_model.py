@@ -251,6 +251,14 @@ def test_missing_weights_are_refused_but_for_the_pooler(folder) -> None:
         load_model(f"path:{folder}")
 
 
+def test_layers_beyond_those_of_the_configuration_are_refused(folder) -> None:
+    edit(folder / "config.json", num_hidden_layers=1)
+    with pytest.raises(
+        ModelError, match=r"holds encoder\.layer\.1\..* correct the number of layers"
+    ):
+        load_model(f"path:{folder}")
+
+
 def test_weights_that_do_not_fit_the_configuration_are_refused(folder) -> None:
     edit(folder / "config.json", vocab_size=50)
     with pytest.raises(ModelError, match=r"misfits|cannot be loaded"):

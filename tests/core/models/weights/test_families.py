@@ -31,6 +31,12 @@ def test_prefixes_are_ignored(prefix: str) -> None:
     assert [slot.layer for slot in slots[:LAYERS]] == list(range(LAYERS))
 
 
+def test_more_layers_than_the_configuration_says_are_refused() -> None:
+    assert find_slots("bert", bert_names(), {"num_hidden_layers": LAYERS})
+    with pytest.raises(ModelError, match=f"holds {LAYERS} layers, and the configuration says 1"):
+        find_slots("bert", bert_names(), {"num_hidden_layers": 1})
+
+
 def test_the_two_output_matrices_of_bert_are_told_apart() -> None:
     slots = {
         slot.family: slot.tensor for slot in find_slots("bert", bert_names()) if slot.layer == 0

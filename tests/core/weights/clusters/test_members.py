@@ -143,7 +143,7 @@ def test_a_label_table_is_read_by_column() -> None:
         "genre": {"zoo:a": "news", "zoo:b": "mail"},
         "size": {"zoo:a": "big", "zoo:b": "small"},
     }
-    assert read_label_table(b"kind\tModel\nx\ta\n") == {"kind": {"a": "x"}}
+    assert read_label_table(b"kind\tModel\nx\ta\nx\ta\n") == {"kind": {"a": "x"}}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -163,6 +163,7 @@ def test_line_ends_of_every_system_are_read(end: str) -> None:
         (b"model,label\n" + b"a,b\n" * 10_001, "10,000 are allowed"),
         (b"model,label\na,b\na," + b"x" * 131_073 + b"\n", "Line 3 "),
         (b"model,\na,b\n", "no names"),
+        (b"model,label\na,b\nc,d\na,e\n", "two rows for a with different labels; keep one"),
     ],
 )
 def test_a_table_that_cannot_be_read_says_why(content: bytes, reason: str) -> None:

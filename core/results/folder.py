@@ -1,0 +1,80 @@
+"""Folders of files that are written as a whole."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from core.errors import PalimpsestError
+
+RECORD = "result.json"  # of a result; it names the files beside it
+
+
+class ExportError(PalimpsestError):
+    """A result that could not be written."""
+
+
+def former_files(folder: Path) -> list[str]:
+    """Read which files the result in a folder has beside its record; none if it has no record, or
+    one that does not say."""
+    try:
+        names = json.loads((folder / RECORD).read_bytes())["files"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+    own = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return [name for name in own if Path(name).name == name]
+
+
+def write_folder(out: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> list[Path]:
+    """Write files by name so that no reader of the folder sees only some of them.
+
+    They are written next to the folder and moved into place. A new folder appears with all of its
+    files; in an existing one, the first file is removed before the others are replaced and written
+    last: where it is present, all are.
+
+    Args:
+        out: The folder.
+        files: Contents by name; the first is the one that says what the others are.
+        gone: Files in the folder that are removed, unless they are written.
+
+    Returns:
+        The files written, in order.
+
+    Raises:
+        ExportError: If the folder cannot be made or written; its previous contents are unchanged.
+    """
+    beside = out if out.is_dir() else out.parent
+    partial = beside / f".{out.name}.{secrets.token_hex(4)}.part"
+    try:
+        try:
+            for name, content in files.items():
+                (partial / name).parent.mkdir(parents=True, exist_ok=True)
+                (partial / name).write_bytes(content)
+            _move_files(partial, out, list(files), set(gone) - set(files))
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        reason = (
+            f"The result could not be written to {out}: {error.strerror}. Choose another "
+            f"folder with --out."
+        )
+        raise ExportError(reason) from error
+    return [out / name for name in files]
+
+
+def _move_files(partial: Path, out: Path, names: list[str], gone: Iterable[str]) -> None:
+    """Move the whole folder where there is none yet; otherwise file by file, the first one last."""
+    try:
+        partial.rename(out)
+    except OSError:
+        if not out.is_dir():
+            raise
+        (out / names[0]).unlink(missing_ok=True)
+        for name in gone:
+            (out / name).unlink(missing_ok=True)
+        for name in (*names[1:], names[0]):
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).replace(out / name)
