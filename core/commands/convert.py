@@ -12,8 +12,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder",
         metavar="MODEL",
-        help="the model's folder, or an adapter: its folder, or an included one such as "
-        "zoo:parse-0-lora-8",
+        help="the model's folder (also as path:FOLDER), or an adapter: its folder, or an included "
+        "one such as zoo:parse-0-lora-8",
     )
     parser.add_argument(
         "--base",
@@ -34,7 +34,7 @@ def main(arguments: argparse.Namespace) -> int:
     from core.models.loading.conversion import convert
 
     included = arguments.folder.startswith("zoo:")
-    folder = Path(arguments.folder).expanduser().resolve()
+    folder = Path(arguments.folder.removeprefix("path:")).expanduser().resolve()
     if included or is_adapter(folder):
         ref = arguments.folder if included else f"path:{folder}"
         target = arguments.out or Path(f"{ref.rpartition(':')[2].rpartition('/')[2]}-merged")
