@@ -22,7 +22,7 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Stored
-from core.models.files.text_part import QUANTISATION
+from core.models.files.text_part import QUANTISATION, TEXT_CONFIG, is_whole
 from core.models.loading.tokenizing import read_gguf_tokenizer
 
 WIDE = "F32"
@@ -62,7 +62,7 @@ def convert(folder: Path, target: Path) -> int:
     try:
         with (partial / checkpoints.SAFETENSORS).open("wb") as file:
             _write_tensors(file, entries)
-        plain = {name: value for name, value in config.items() if name != QUANTISATION}
+        plain = _plain_config(folder, config)
         (partial / checkpoints.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
         for name in checkpoints.TOKENIZER_FILES:
             if (folder / name).is_file():
@@ -74,6 +74,20 @@ def convert(folder: Path, target: Path) -> int:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return len(entries)
+
+
+def _plain_config(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the quantisation out of a configuration.
+
+    A model of images and text keeps the configuration of the whole, whose names its tensors have.
+    """
+    path = folder / checkpoints.CONFIG
+    stored = checkpoints.read_json(path) if path.is_file() else {}
+    plain = {**stored} if is_whole(stored) else {**config}
+    if isinstance(inner := plain.get(TEXT_CONFIG), dict) and is_whole(plain):
+        plain[TEXT_CONFIG] = {key: value for key, value in inner.items() if key != QUANTISATION}
+    plain.pop(QUANTISATION, None)
+    return plain
 
 
 def _write_tensors(file: IO[bytes], entries: Mapping[str, Stored]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from core.commands.main import main
 from core.errors import ModelError
@@ -89,3 +89,39 @@ def test_what_needs_no_conversion_or_would_overwrite_is_refused(
     assert "in safetensors already" in capsys.readouterr().err
     with pytest.raises(ModelError, match="is there already"):
         convert(llama, tmp_path)
+
+
+def write_whole(folder: Path, form: str) -> dict[str, torch.Tensor]:
+    """Write a Gemma 3 of images and text, pickled or quantised; return its language model's
+    weights."""
+    inner = save_tiny(folder / "inner", "gemma3_text", head=True)
+    if form != "pickled":
+        quantised.quantise(inner, folder / "q", "nf4")
+        inner = folder / "q"
+    config = json.loads((inner / "config.json").read_text())
+    whole = {"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"]}
+    if form == "quantised":  # as the whole says, or its part
+        whole["quantization_config"] = config.pop("quantization_config")
+    shutil.copytree(inner, folder / "whole", ignore=shutil.ignore_patterns("*.safetensors"))
+    whole |= {"text_config": config, "vision_config": {}}
+    (folder / "whole" / "config.json").write_text(json.dumps(whole))
+    tensors = {f"language_model.{key}": part for key, part in load_file(
+        inner / "model.safetensors").items()}  # fmt: skip
+    tensors["vision_tower.vision_model.head.weight"] = torch.ones(3, 3)
+    if form == "pickled":
+        torch.save(tensors, folder / "whole" / "pytorch_model.bin")
+    else:
+        save_file(tensors, folder / "whole" / "model.safetensors")
+    return load_model(f"path:{inner}", device="cpu").model.state_dict()
+
+
+@pytest.mark.parametrize("form", ["pickled", "quantised", "quantised in part"])
+def test_a_model_of_images_and_text_stays_one_that_is_read(tmp_path: Path, form: str) -> None:
+    weights = write_whole(tmp_path, form)
+    assert main(["convert", f"path:{tmp_path / 'whole'}", "--out", str(tmp_path / "new")]) == 0
+    same_model(tmp_path / "whole", tmp_path / "new")
+    loaded = load_model(f"path:{tmp_path / 'new'}", device="cpu").model.state_dict()
+    assert loaded.keys() == weights.keys()
+    assert all(torch.equal(loaded[name], part) for name, part in weights.items())
+    assert "quantization_config" not in (tmp_path / "new" / "config.json").read_text()
+    assert "vision_tower.vision_model.head.weight" in load_file(tmp_path / "new/model.safetensors")
