@@ -214,7 +214,9 @@ def test_an_adapter_that_cannot_be_merged_is_one_sentence(
     assert not (tmp_path / "new" / MERGED).exists()
 
 
-@pytest.mark.parametrize("damage", ["a side is missing", "of another shape", "of no module"])
+@pytest.mark.parametrize(
+    "damage", ["a side is missing", "of another shape", "of no module", "of embeddings"]
+)
 def test_factors_that_do_not_fit_the_base_are_refused(
     damage: str, box: Path, tmp_path: Path
 ) -> None:
@@ -225,6 +227,9 @@ def test_factors_that_do_not_fit_the_base_are_refused(
     factor = factors.pop(name)
     if damage == "of another shape":
         factors[name] = factor[1:].contiguous()
+    elif damage == "of embeddings":
+        factors[name] = factor
+        factors["base_model.model.words.lora_embedding_A"] = factor.clone()
     elif damage == "of no module":
         factors[name] = factor
         factors["base_model.model.nowhere.lora_B.weight"] = factor.clone()

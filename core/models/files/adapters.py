@@ -33,6 +33,11 @@ from core.models.files.checkpoints import (
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
+EMBEDDING_FACTOR = re.compile(
+    r"(?P<module>.+)\.lora_embedding_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?"
+)
+PART_OF_LORA = ".lora_"  # in the name of every factor, whatever kind it is
+BASE_LAYER = ".base_layer."  # in the names of embeddings that PEFT saves whole beside factors
 WRAPPER = "base_model.model."  # begins the names of an adapter's tensors
 MOST_RANK = 65_536
 MOST_ALPHA = 1e6

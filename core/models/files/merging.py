@@ -25,7 +25,13 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from core.errors import ModelError
-from core.models.files.adapters import ADAPTER_WEIGHTS, FACTOR, WRAPPER, read_adapter
+from core.models.files.adapters import (
+    ADAPTER_WEIGHTS,
+    FACTOR,
+    PART_OF_LORA,
+    WRAPPER,
+    read_adapter,
+)
 from core.models.files.checkpoints import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.runs.files import make_private_folder, store_folder
 
@@ -105,6 +111,8 @@ def merge(adapter: Path, base: Path) -> dict[str, ndarray]:
         if (upper.shape[0], lower.shape[1]) != tensors[name].shape:
             raise _misfit(adapter, base)
         tensors[name] += (config.scaling(module) * upper @ lower).astype(np.float32)
+    if any(PART_OF_LORA in name for name in factors):
+        raise _misfit(adapter, base)
     return tensors | factors
 
 

@@ -11,6 +11,7 @@ layer is left out, as it is for every fine-tune.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +77,7 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     """
     ref, entries = adapter.factors.ref, adapter.factors.entries
     ours = find_slots(base.model_type, base.entries, base.config)
-    modules, whole_names = _modules(adapter)
+    modules, whole_names = sort_factors(adapter)
     placed = match_names(base.model_type, [f"{module}.weight" for module in modules], base.config)
     whole = match_names(base.model_type, whole_names, base.config)
     if whole:
@@ -169,12 +170,21 @@ def _read(
     return target.scaling * upper, pair.tuned.read(target.lower).astype(np.float64).T
 
 
-def _modules(adapter: Adapter) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Sort names into factors by module and side, and other tensors."""
+def sort_factors(
+    adapter: Adapter, form: re.Pattern[str] = FACTOR
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Sort names into factors by module and side, and other tensors.
+
+    Args:
+        form: Of a factor's name.
+
+    Raises:
+        ModelError: If there are two factors of one side.
+    """
     modules: dict[str, dict[str, str]] = {}
     unfactored = []
     for name in adapter.factors.entries:
-        hit = FACTOR.fullmatch(name) if len(name) <= LONGEST_NAME else None
+        hit = form.fullmatch(name) if len(name) <= LONGEST_NAME else None
         if hit is None:
             unfactored.append(name)
             continue
