@@ -16,9 +16,9 @@ from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
-from core.models.weights.sources import identify
+from core.models.weights.sources import hash_weights, identify
 from core.options import Spec
-from core.results.names import short_name
+from core.results.names import layers_in_words, short_name
 from core.results.numbers import text_of
 from core.runs.price import Price, combined
 from core.runs.runner import Task, run
@@ -58,6 +58,7 @@ class Check:
         between_seeds: Distance of two included models of this shape without a common base; None if
             there are none.
         cost: Expected price of a report.
+        same: Whether the files of their weights are known to have the same content.
     """
 
     base: str
@@ -66,6 +67,7 @@ class Check:
     relation: Mapping[str, Any]
     between_seeds: float | None
     cost: Price
+    same: bool = False
 
     @property
     def sentence(self) -> str:
@@ -78,6 +80,20 @@ class Check:
                 f"{model} does not fit {base}: {self.relation['reason']}. Studies that need equal "
                 "shapes are left out."
             )
+        if self.same:
+            return f"{model} and {base} have the same weights: there is no difference to report."
+        layers = [1 + layer for layer in sorted(self.relation["layers"])]
+        read = layers_in_words(layers)
+        if self.relation["distance"] == 0:
+            where = (
+                "every layer"
+                if len(layers) == self.relation["depths"][0]
+                else f"{read}, the only ones that were read"
+            )
+            return (
+                f"{model} and {base} have equal matrices in {where}: they may differ elsewhere, as "
+                "in biases, normalisation, embeddings or the head."
+            )
         seeds = (
             f", and two included seeds by {text_of(self.between_seeds, 'per cent')}"
             if self.between_seeds is not None
@@ -87,13 +103,12 @@ class Check:
         more = ""
         if words[0] != words[1]:
             more = f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
+        where = f"in {read} " if len(layers) > 1 else ""
         numbers = (
-            f"their weights differ by {text_of(self.relation['distance'], 'per cent')} of the "
-            f"base's norm, "
+            f"{where}their weights differ by {text_of(self.relation['distance'], 'per cent')} of "
+            f"the base's norm, "
             f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{seeds}"
         )
-        if self.relation["distance"] == 0:
-            return f"{model} and {base} have the same weights: there is no difference to report."
         if self.related:
             return f"{model} was probably fine-tuned from {base}: {numbers}{more}."
         return (
@@ -153,7 +168,9 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     comparable = unrelated_pair is not None and not unrelated_pair["reason"]
     related = not measured["reason"] and is_related(measured)
     distance = unrelated_pair["distance"] if unrelated_pair is not None and comparable else None
-    check = Check(base, model, related, measured, distance, Price(0.0, 0.0))
+    hashes = [hash_weights(ref, contents[ref]) for ref in (base, model)]
+    same = bool(hashes[0]) and hashes[0] == hashes[1]
+    check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same)
     cost = combined(_prices(check))
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))
 

@@ -85,7 +85,12 @@ class HubRepository:
     def information(self) -> dict[str, Any]:
         """The answer to "what is this repository"."""
         siblings = [
-            {"rfilename": name, "size": self.entry(name)["size"]} for name in sorted(self.files)
+            {
+                "rfilename": name,
+                "size": self.entry(name)["size"],
+                "lfs": {"sha256": etag(self.files[name])},
+            }
+            for name in sorted(self.files)
         ]
         return {
             "_id": "0",

@@ -95,12 +95,14 @@ class Repository:
     Attributes:
         commit: Forty hex digits.
         files: Size in bytes by path.
+        hashes: The sha256 hex of large files' content, by path.
         tags: The hub's, many of them made from the card.
         card: What the card says in its header.
     """
 
     commit: str
     files: dict[str, int]
+    hashes: dict[str, str]
     tags: tuple[str, ...]
     card: Mapping[str, Any]
 
@@ -179,9 +181,13 @@ def _read_answer(answer: object, name: str) -> Repository:
         )
     siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
     files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
-    return Repository(
-        commit, files, tuple(map(str, tags or ())), card if isinstance(card, dict) else {}
-    )
+    hashes = {
+        str(file.get("rfilename")): str(large["sha256"])
+        for file in siblings
+        if isinstance(large := file.get("lfs"), dict) and "sha256" in large
+    }
+    card = card if isinstance(card, dict) else {}
+    return Repository(commit, files, hashes, tuple(map(str, tags or ())), card)
 
 
 def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:

@@ -82,12 +82,14 @@ class HubModel:
         name: Repository.
         commit: Forty hex digits.
         files: Size in bytes by path.
+        hashes: The sha256 hex of large files' content, by path.
         data: Data sets on its card.
     """
 
     name: str
     commit: str
     files: dict[str, int]
+    hashes: dict[str, str]
     data: tuple[str, ...]
 
 
@@ -254,7 +256,7 @@ def _ask(name: str, revision: str | None) -> HubModel:
         raise hub.refusal(error, name, revision) from error
     if checkpoints.CONFIG not in said.files and not is_adapter(said.files):
         raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
-    return HubModel(name, said.commit, said.files, _data(said.tags, said.card))
+    return HubModel(name, said.commit, said.files, said.hashes, _data(said.tags, said.card))
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:

@@ -1,8 +1,9 @@
 """Whether two models plausibly share a base, by the distance of a few of their matrices.
 
 Unrelated matrices are nearly orthogonal, so their distance follows from their norms by Pythagoras;
-that of a base and its fine-tune is much smaller. One matrix of each family, in the middle layer, is
-read.
+that of a base and its fine-tune is much smaller. The matrices of the middle layer are read; where
+they are equal, those of the lowest, the highest and then the other layers, until one differs. Of a
+model on the Hub no more than these three layers are read.
 
 Reference: none. Deviations: none.
 """
@@ -15,13 +16,15 @@ from core.errors import ModelError
 from core.models.changes import shares_no_start
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.families import find_slots
-from core.models.weights.sources import open_adapter, open_model
+from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.statistics import relative_change
 
+FEW = 3  # layers that are read at most of a model that is not on this machine
 
-@pure("weights.relation")
+
+@pure("weights.relation", version=2)
 def measure_relation(base: str, other: str, base_identity: str, other_identity: str) -> Value:
     """Measure the distance of two models, and that of unrelated weights with their norms.
 
@@ -31,8 +34,8 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
 
     Returns:
         "distance" and "unrelated", both relative to the base's norm, NaN where nothing can be
-        compared; "reason", "" or why; "adapter"; "parameters" of the base, "types", "vocabularies"
-        and "depths" of both.
+        compared; "layers" that were read, from 0; "reason", "" or why; "adapter"; "parameters" of
+        the base, "types", "vocabularies" and "depths" of both.
 
     Raises:
         ModelError: If a model cannot be read.
@@ -42,6 +45,7 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
     value: Value = {
         "distance": float("nan"),
         "unrelated": float("nan"),
+        "layers": [],
         "reason": "",
         "adapter": adapter is not None,
         "parameters": sum(int(np.prod(entry.shape)) for entry in ours.entries.values()),
@@ -64,13 +68,21 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
         return {**value, "reason": f"one is a {ours.model_type}, the other a {theirs.model_type}"}
     if shapes[0] != shapes[1]:
         return {**value, "reason": "their matrices have different shapes"}
-    squares = np.zeros(3)
-    for key in [key for key in slots[0] if key[1] == depths[0] // 2]:
-        first, second = (
-            placed[key].cut(checkpoint.read(placed[key].tensor)).astype(np.float64)
-            for checkpoint, placed in zip((ours, theirs), slots, strict=True)
-        )
-        squares += [float((part**2).sum()) for part in (second - first, first, second)]
+    order = list(dict.fromkeys((depths[0] // 2, 0, depths[0] - 1, *range(depths[0]))))
+    if is_remote(base, base_identity) or is_remote(other, other_identity):
+        order = order[:FEW]
+    squares, read = np.zeros(3), list[int]()
+    for layer in order:
+        for key in [key for key in slots[0] if key[1] == layer]:
+            first, second = (
+                placed[key].cut(checkpoint.read(placed[key].tensor)).astype(np.float64)
+                for checkpoint, placed in zip((ours, theirs), slots, strict=True)
+            )
+            squares += [float((part**2).sum()) for part in (second - first, first, second)]
+        read.append(layer)
+        if squares[0]:
+            break
+    value["layers"] = read
     if not squares[1]:
         raise ModelError(
             f"The matrices of {base} are zero, so nothing can be compared; choose another."
@@ -99,5 +111,7 @@ def is_related(value: Value) -> bool:
     """Whether one may be a fine-tune of the other, by these distances."""
     if value["adapter"] and np.isnan(value["distance"]):
         return True  # stored before an adapter's change was measured
+    if len(value["layers"]) > 1:
+        return True  # a layer is equal, which no two trainings from different starts have
     apart = float(value["distance"]) / float(value["unrelated"])
     return apart == apart and not shares_no_start(apart)

@@ -9,8 +9,10 @@ kept under an older one.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 
 from core.errors import ModelError
 from core.models import fingerprint, locate, parse_ref
@@ -25,6 +27,8 @@ from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
 from core.models.zoo import adapter_base
 from core.runs.runner import tick
 from core.runs.store import identified
+
+SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def identify(ref: str) -> str:
@@ -59,6 +63,44 @@ def identify_all(refs: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
         except ModelError as error:
             reasons[ref] = str(error)
     return identities, reasons
+
+
+def hash_weights(ref: str, identity: str) -> str:
+    """Join the sha256 of the files of a model's weights, as the Hub or the disk has them.
+
+    Models with the same hashes have the same weights, whatever their names and configurations.
+
+    Args:
+        ref, identity: As for `open_model`.
+
+    Returns:
+        Hex digests in the order of the files; "" for random weights, adapters, and where the Hub
+        does not say.
+
+    Raises:
+        ModelError: If it cannot be found or asked about, or a file is missing.
+    """
+    parsed = parse_ref(ref)
+    if parsed.random or (adapter_folder(ref) is not None and not adapter_base(ref)):
+        return ""
+    if parsed.kind != "hub":
+        return " ".join(map(checkpoints.content_hash, checkpoints.weight_files(locate(parsed))))
+    commit = _commit(identity)
+    earlier = hub.earlier_download(parsed.name, commit)
+    if earlier is not None:
+        return " ".join(map(_hash_of_download, checkpoints.weight_files(earlier)))
+    on_hub = hub_listing.look_up(parsed.name, commit)
+    if hub_listing.is_adapter(on_hub.files):
+        return ""
+    read = partial(hub_listing.read_small, parsed.name, on_hub.commit)
+    hashes = [on_hub.hashes.get(name, "") for name in safetensors_files(ref, on_hub.files, read)]
+    return " ".join(hashes) if all(hashes) else ""
+
+
+def _hash_of_download(path: Path) -> str:
+    """The sha256 hex of a downloaded file's content, by which the Hub's cache names large ones."""
+    name = path.resolve().name
+    return name if SHA256.fullmatch(name) else checkpoints.content_hash(path)
 
 
 def is_remote(ref: str, identity: str) -> bool:

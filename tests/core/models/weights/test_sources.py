@@ -13,10 +13,11 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import ModelError
+from core.models.files import checkpoints
 from core.models.hub import client as hub
 from core.models.hub.listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub.ranges import RangeFile
-from core.models.weights.sources import identify, is_remote, open_model
+from core.models.weights.sources import hash_weights, identify, is_remote, open_model
 from core.models.weights.tensors import INDEX
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
@@ -308,6 +309,15 @@ def test_a_downloaded_model_is_read_from_the_disk(server: TreeServer, tmp_path: 
         patch.setattr(hub, "_resolved", {})
         assert identify("hub:org/tiny").startswith("org/tiny ")
         assert open_model("hub:org/tiny", identify("hub:org/tiny")).model_type == "bert"
+        local = hash_weights(f"path:{tmp_path / 'tiny'}", "")
+        original = checkpoints.content_hash
+
+        def refuse(path: Path) -> str:
+            assert path.name != "model.safetensors", "the cache's name of the file is its hash"
+            return original(path)
+
+        patch.setattr(checkpoints, "content_hash", refuse)
+        assert hash_weights("hub:org/tiny", identify("hub:org/tiny")) == local
 
 
 def test_offline_is_said_to_be_so(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
