@@ -16,11 +16,13 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 FINE, IDENTICAL, FOREIGN = "fine", "identical", "not of this run"
+ALIKE = "equal where read"  # the samples are equal, the files are not, or not known to be
 SWAPPED, MISPLACED, RELATED = "swapped", "out of order", "related"
 INCOMPLETE, BROKEN, UNREADABLE = "missing weights", "not finite", "missing"
 FINAL = "final model"  # no fault: where a run's last step is published as a step, too
 WITH_OTHER = {
     IDENTICAL: "has the same weights as {}",
+    ALIKE: "is equal to {} in the weights that were read, but not known to be a copy",
     FINAL: "is the final model itself, {}",
     SWAPPED: "is swapped with {}",
     MISPLACED: "belongs before {}",
@@ -80,16 +82,18 @@ class Audit:
     ordered: bool
 
 
-def audit_run(samples: Mapping[str, Sample]) -> Audit:
+def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Audit:
     """Audit the checkpoints of one run.
 
     Args:
         samples: Of each checkpoint, in the order that is claimed, the final model last.
+        contents: Hash of each one's weights, "" where it is not known: checkpoints are identical if
+            samples and hashes are.
     """
     refs, (vectors, verdicts) = list(samples), _look_at_each(samples)
     usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
     cosine = _cosines(vectors)
-    _mark_identical(refs, vectors, usable, verdicts)
+    _mark_identical(vectors, [contents.get(ref, "") for ref in refs], usable, verdicts)
     _mark_final(refs, usable, verdicts)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
     run = _largest_component(_related(vectors, cosine), usable)
@@ -101,16 +105,16 @@ def audit_run(samples: Mapping[str, Sample]) -> Audit:
     return Audit(verdicts, cosine, ordered)
 
 
-def audit_seeds(samples: Mapping[str, Sample]) -> Audit:
+def audit_seeds(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Audit:
     """Audit models that should come from independent runs.
 
     Args:
-        samples: Of each model.
+        samples, contents: Of each model, as for `audit_run`.
     """
     refs, (vectors, verdicts) = list(samples), _look_at_each(samples)
     usable = [n for n, ref in enumerate(refs) if verdicts[ref].fault == FINE]
     cosine = _cosines(vectors)
-    _mark_identical(refs, vectors, usable, verdicts)
+    _mark_identical(vectors, [contents.get(ref, "") for ref in refs], usable, verdicts)
     distinct = [n for n in usable if verdicts[refs[n]].fault == FINE]
     related = _related(vectors, cosine)
     for n in usable:
@@ -178,17 +182,20 @@ def _cosines(vectors: Float[ndarray, "checkpoint number"]) -> Float[ndarray, "a 
 
 
 def _mark_identical(
-    refs: Sequence[str],
     vectors: Float[ndarray, "checkpoint number"],
+    contents: Sequence[str],
     usable: Sequence[int],
     verdicts: dict[str, Verdict],
 ) -> None:
-    """Mark checkpoints whose sample equals another's; the last of them, which may be the final
-    model, is only a copy's original."""
+    """Mark checkpoints whose sample equals another's: as identical if their files are, too. The
+    last of them, which may be the final model, is only a copy's original."""
+    refs = list(verdicts)
     for place, n in enumerate(usable):
-        for m in usable[place + 1 :]:
-            if np.array_equal(vectors[n], vectors[m]):
-                verdicts[refs[n]] = Verdict(IDENTICAL, refs[m])
+        alike = [m for m in usable[place + 1 :] if np.array_equal(vectors[n], vectors[m])]
+        copies = [m for m in alike if contents[n] and contents[n] == contents[m]]
+        if alike:
+            original = (copies or alike)[-1]
+            verdicts[refs[n]] = Verdict(IDENTICAL if copies else ALIKE, refs[original])
 
 
 def _mark_final(refs: Sequence[str], usable: Sequence[int], verdicts: dict[str, Verdict]) -> None:

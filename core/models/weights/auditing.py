@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.models.weights.audit import (
+    ALIKE,
     FINAL,
     FINE,
     IDENTICAL,
@@ -36,7 +37,7 @@ def look_tasks(refs: Iterable[str]) -> list[Task]:
 
 def find_unusable_steps(ready: Outputs, steps: Sequence[str], end: str) -> dict[str, Verdict]:
     """Find the checkpoints of a run that cannot be used: copies, swapped ones, those of another
-    run, and one that is the final model.
+    run, and one that is the final model. One that may be a copy is used.
 
     Args:
         ready: Outputs of `look_tasks`.
@@ -46,20 +47,27 @@ def find_unusable_steps(ready: Outputs, steps: Sequence[str], end: str) -> dict[
     samples = _samples(ready, (*steps, end))
     if len(samples) < 2 or end not in samples:
         return {}
-    verdicts = audit_run(samples).verdicts
-    return {ref: each for ref, each in verdicts.items() if each.fault != FINE and ref != end}
+    verdicts = audit_run(samples, _contents(ready, samples)).verdicts
+    return {
+        ref: each
+        for ref, each in verdicts.items()
+        if each.fault not in (FINE, ALIKE) and ref != end
+    }
 
 
 def find_dependent_seeds(ready: Outputs, seeds: Sequence[str]) -> dict[str, Verdict]:
-    """Find the models of a group that are copies of others in it, or related to them.
+    """Find the models of a group that are, or may be, copies of others in it, or related to them.
 
     Args:
         ready: Outputs of `look_tasks`.
         seeds: The group, whose models should come from independent runs.
     """
     samples = _samples(ready, seeds)
-    verdicts = audit_seeds(samples).verdicts if len(samples) > 1 else {}
-    return {ref: each for ref, each in verdicts.items() if each.fault in (IDENTICAL, RELATED)}
+    if len(samples) < 2:
+        return {}
+    verdicts = audit_seeds(samples, _contents(ready, samples)).verdicts
+    dependent = (IDENTICAL, ALIKE, RELATED)
+    return {ref: each for ref, each in verdicts.items() if each.fault in dependent}
 
 
 def usable_seeds(ready: Outputs, seeds: Sequence[str]) -> tuple[str, ...]:
@@ -123,3 +131,7 @@ def _words(verdict: Verdict) -> str:
 def _samples(ready: Outputs, refs: Iterable[str]) -> dict[str, Sample]:
     looks = {ref: ready.values.get((LOOK, ref), {}) for ref in refs}
     return {ref: sample_of(look) for ref, look in looks.items() if "numbers" in look}
+
+
+def _contents(ready: Outputs, refs: Iterable[str]) -> dict[str, str]:
+    return {ref: str(ready.values[LOOK, ref]["content"]) for ref in refs}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from math import prod
 
 import numpy as np
@@ -15,26 +16,28 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
-from core.models.weights.sources import identify, open_model
+from core.models.weights.sources import hash_weights, identify, open_model
 from core.models.weights.tensors import Checkpoint
 from core.runs.store import Value
 from core.runs.tasks import pure
 
 SHARE = 0.005  # of the numbers of the layers
-MATRICES = 16  # that are sampled, the same ones of every checkpoint
+MATRICES = 16  # that are sampled at least, the same ones of every checkpoint,
+MOST_LAYERS = 64  # and one of each layer; of more layers, so many of them
 MOST = 4_096  # numbers of one matrix
 # A matrix of a layer from its stack's name on, or of the embeddings: checkpoints with and without a
 # head, or with another prefix ("bert.", "model."), have the same.
 IN_LAYER = re.compile(r"(?:^|\.)((?:(?:encoder|decoder)\.)?\w+\.\d+\..+)$")
+LAYER = re.compile(r"(?P<stack>(?:(?:encoder|decoder)\.)?\w+)\.(?P<number>\d+)\.")
 EMBEDDED = re.compile(r"(?:^|\.)((?:embed\w*|wte|wpe|shared)\..+)$")
 
 
 def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " number"]], float]:
     """Read consecutive numbers from the middle of a few matrices.
 
-    Those of the embeddings, which move first, and some of the layers', chosen by their names alone,
-    so that checkpoints of one run are read at the same places, whatever their heads. A model
-    without numbered layers is read anywhere.
+    Those of the embeddings, which move first, and at least one of every layer, chosen by their
+    names alone, so that checkpoints of one run are read at the same places, whatever their heads. A
+    model without numbered layers is read anywhere.
 
     Returns:
         The numbers by matrix, and the share of the weights' bytes that was read, headers included.
@@ -65,7 +68,8 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
     layers = _named(IN_LAYER, entries)
     embedded = _named(EMBEDDED, entries) if layers else {}
     entries = embedded | (layers or entries)
-    chosen = sorted(entries, key=lambda name: (name not in embedded, _random(name)))[:MATRICES]
+    chosen = sorted(embedded, key=_random)[: MATRICES // 2]
+    chosen += _spread(layers, MATRICES - len(chosen)) or sorted(entries, key=_random)[:MATRICES]
     numbers = sum(prod(entry.shape) for entry in (layers or entries).values())
     most = round(SHARE * numbers / len(chosen))
     sample, read = {}, _header_bytes(stored)
@@ -81,6 +85,23 @@ def _named(
 ) -> dict[str, Entry | PickledTensor]:
     """Keep the matrices whose names match, by the part that does."""
     return {match[1]: entry for name, entry in entries.items() if (match := pattern.search(name))}
+
+
+def _spread(names: Iterable[str], count: int) -> list[str]:
+    """Choose at least so many matrices of layers, from bottom to top: one of every layer, then a
+    second one, and so on."""
+    layers: dict[tuple[str, int], list[str]] = {}
+    for name in sorted(names, key=_random):
+        place = LAYER.match(name)
+        if place is not None:
+            layers.setdefault((place["stack"], int(place["number"])), []).append(name)
+    count = max(count, min(len(layers), MOST_LAYERS))
+    chosen: list[str] = []
+    for at_each in zip_longest(*(layers[key] for key in sorted(layers))):
+        there = [name for name in at_each if name is not None]
+        ends = np.linspace(0, len(there) - 1, min(len(there), count - len(chosen)))
+        chosen += [there[round(at)] for at in ends]
+    return chosen
 
 
 def _random(name: str) -> bytes:
@@ -127,7 +148,7 @@ def identify_weights(ref: str) -> str:
     return identify(ref)
 
 
-@pure("weights.sample", version=2)
+@pure("weights.sample", version=3)
 def sample_weights(ref: str, identity: str) -> Value:
     """Read a sample of a checkpoint's weights.
 
@@ -136,7 +157,8 @@ def sample_weights(ref: str, identity: str) -> Value:
         identity: Of the weights; part of the key.
 
     Returns:
-        `names` of matrices, `sizes` and `numbers` of their parts, and `share` of the bytes read.
+        `names` of matrices, `sizes` and `numbers` of their parts, `share` of the bytes read, and
+        `content`: the hashes of the weights' files, "" where they are not known.
 
     Raises:
         ModelError: If it cannot be opened or has no matrices.
@@ -147,6 +169,7 @@ def sample_weights(ref: str, identity: str) -> Value:
         "sizes": np.array([len(part) for part in sample.values()], dtype=np.int64),
         "numbers": np.concatenate(list(sample.values())),
         "share": share,
+        "content": hash_weights(ref, identity),
     }
 
 
@@ -157,7 +180,7 @@ def sample_of(value: Value) -> dict[str, Float[ndarray, " number"]]:
     return dict(zip(value["names"], parts, strict=True))
 
 
-@pure("weights.look", version=2)
+@pure("weights.look", version=3)
 def look_at(ref: str) -> Value:
     """Sample a checkpoint's weights, or say why that is not possible: `reason`.
 

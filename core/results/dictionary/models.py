@@ -44,7 +44,7 @@ COLUMNS: Mapping[str, str] = {
     "times_median": "largest ratio of a massive activation to the median magnitude; 0 without any",
     # audit
     "audit.verdict": "fine, final model (of a run's last step, where it is the end that the run "
-    "was given), or the fault: identical, missing, missing weights, not finite, "
+    "was given), or the fault: identical, equal where read, missing, missing weights, not finite, "
     "swapped, out of order, not of this run, or related (of models that should be independent)",
     "audit.other": "the checkpoint that the verdict names: the identical, swapped or related one, "
     "or the one before which this one belongs; empty without one",

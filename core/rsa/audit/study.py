@@ -20,6 +20,7 @@ from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, aud
 from core.models.weights.samples import (
     MATRICES,
     MOST,
+    MOST_LAYERS,
     SHARE,
     identify_weights,
     sample_of,
@@ -80,7 +81,8 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Result:
     }
     samples = {ref: sample_of(value) for ref, value in values.items()}
     judge = audit_run if spec.kind == "run" else audit_seeds
-    audit = judge(samples) if samples else Audit({}, np.zeros((0, 0)), False)
+    contents = {ref: str(value["content"]) for ref, value in values.items()}
+    audit = judge(samples, contents) if samples else Audit({}, np.zeros((0, 0)), False)
     tables = {"audit": _rows(spec, audit, values), "cosines": _cosines(audit)}
     statements = statements_of(tables["audit"])
     return Result(
@@ -145,7 +147,8 @@ def price(spec: AuditSpec) -> Price:
     return costs.price_of(
         {},
         [STARTING, *(SECONDS + HASHING * size.parameters for size in sizes)],
-        costs.DOUBLE * sum(min(MATRICES * MOST, SHARE * size.parameters) for size in sizes),
+        costs.DOUBLE
+        * sum(min((MATRICES + MOST_LAYERS) * MOST, SHARE * size.parameters) for size in sizes),
         libraries=costs.NUMPY,
         more_download=2 * SHARE * sum(size.download for size in sizes) / 1e9,  # and the headers
         work=costs.counted(len(spec.refs), "checkpoint"),

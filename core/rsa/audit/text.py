@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.models.weights.audit import FINAL, FINE, fault_in_words
+from core.models.weights.audit import ALIKE, FINAL, FINE, fault_in_words
 from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.statements import Statement
@@ -47,30 +47,43 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> 
     checked = next((each for each in statements if each.verdict == CHECKED), None)
     if checked is None or checked.estimate is None:
         return "No checkpoint could be checked; the reasons are below."
+    # equal samples of other files are no fault of a run, whose steps may train biases alone
+    noted = (FINAL, ALIKE) if kind == "run" else (FINAL,)
+    alike = [each for each in statements if each.verdict == ALIKE and ALIKE in noted]
+    faults = [each for each in statements if each.verdict not in (CHECKED, *noted)]
     finals = [each for each in statements if each.verdict == FINAL]
-    faults = [each for each in statements if each.verdict not in (CHECKED, FINAL)]
     count = checked.estimate.value_text
     if faults:
-        subjects = dict.fromkeys(
-            ref for each in faults for ref in (each.subject, each.baseline) if ref
-        )
-        names = short_names(subjects)
-        said = [fault_in_words(each.verdict, each.subject, each.baseline, names)
-                for each in faults[:MOST_NAMED]]  # fmt: skip
-        more = (
-            f"; {len(faults) - MOST_NAMED} more are in the table" if len(faults) > len(said) else ""
-        )
-        text = f"{len(faults)} of {count} checkpoints cannot be used as they are: "
-        text += f"{'; '.join(said)}{more}."
+        text = f"{len(faults)} of {count} checkpoints cannot be used as they are: {_say(faults)}."
     elif kind == "run":
         names = short_names(each.subject for each in finals)
         but = f", but for {names[finals[0].subject]} (the final model itself)," if finals else ""
         text = f"All {count} checkpoints are distinct{but} and belong to one run."
+        if alike:
+            text = f"All {count} checkpoints belong to one run."
     else:
         text = f"All {count} models are distinct and come from independent runs."
+    if alike:
+        text += f" Copies could not be ruled out: {_say(alike)}."
     if kind == "run" and not ordered:
         return f"{text} Their order could not be judged from so few or such similar checkpoints."
-    return f"{text} They are in the order of training." if kind == "run" and not faults else text
+    judged = "The others" if alike else "They"
+    in_order = f"{text} {judged} are in the order of training."
+    return in_order if kind == "run" and not faults else text
+
+
+def _say(statements: Sequence[Statement]) -> str:
+    """Say what was found of the first few checkpoints, and how many more there are."""
+    subjects = dict.fromkeys(
+        ref for each in statements for ref in (each.subject, each.baseline) if ref
+    )
+    names = short_names(subjects)
+    said = [
+        fault_in_words(each.verdict, each.subject, each.baseline, names)
+        for each in statements[:MOST_NAMED]
+    ]
+    more = len(statements) - len(said)
+    return "; ".join(said) + (f"; {more} more are in the table" if more else "")
 
 
 def make_methods(spec: AuditSpec) -> str:
@@ -81,10 +94,11 @@ def make_methods(spec: AuditSpec) -> str:
         else "models of independent runs"
     )
     return (
-        f"The files of {what} were audited from consecutive numbers in the middle of at most 16 "
-        "matrices, less than 1 % of the bytes of most models. Two checkpoints are identical if all "
-        "of these are equal, and of one run if their cosine exceeds .1, directly or through other "
-        "checkpoints; matrices that are equal in all are left out. The order of a run was "
+        f"The files of {what} were audited from consecutive numbers in the middle of 16 matrices, "
+        "or of one in each layer where there are more layers (up to 64), less than 1 % of the "
+        "bytes of most models. Two checkpoints are identical if all of these and the hashes of "
+        "their files are equal, and of one run if their cosine exceeds .1, directly or through "
+        "other checkpoints; matrices that are equal in all are left out. The order of a run was "
         "recovered from its end by going to the nearest checkpoint each time, and is reported only "
         "if distances then grow with time everywhere (a Robinson matrix)."
     )
@@ -100,8 +114,8 @@ HOW_TO_READ = (
 )
 CAVEATS = {
     "A sample of the weights is read.": (
-        "Checkpoints that differ elsewhere only, for instance in a frozen model's head, count as "
-        "identical."
+        "Checkpoints that differ elsewhere only, for instance in biases or a frozen model's head, "
+        "are equal where they were read; only files with the same content count as identical."
     ),
     "A run that forgets its beginning is still one run.": (
         "Each checkpoint has to resemble some other one. A first step whose successor is much "

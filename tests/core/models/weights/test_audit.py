@@ -10,7 +10,9 @@ import pytest
 
 from core.errors import ModelError
 from core.models.weights.audit import (
+    ALIKE,
     BROKEN,
+    FINAL,
     FINE,
     FOREIGN,
     IDENTICAL,
@@ -19,6 +21,7 @@ from core.models.weights.audit import (
     RELATED,
     SWAPPED,
     Audit,
+    Verdict,
     audit_run,
     audit_seeds,
     fault_in_words,
@@ -38,9 +41,11 @@ def samples() -> Samples:
 
 
 def run(samples: Samples, **planted: str) -> Audit:
-    """Audit the run with other content under some names: `s1="zoo:seed-1"` is step number 1."""
+    """Audit the run with other content under some names: `s1="zoo:seed-1"` is step number 1. The
+    reference of what is served stands for the hash of its file."""
     served = {f"s{number}": ref for number, ref in enumerate(STEPS)} | planted
-    return audit_run({ref: samples[served[f"s{n}"]] for n, ref in enumerate(STEPS)})
+    at = {ref: served[f"s{n}"] for n, ref in enumerate(STEPS)}
+    return audit_run({ref: samples[name] for ref, name in at.items()}, at)
 
 
 def faults(audit: Audit) -> dict[str, tuple[str, str]]:
@@ -56,18 +61,18 @@ def test_there_is_no_false_alarm_on_the_included_models(samples: Samples) -> Non
     audit = run(samples)
     assert faults(audit) == {}
     assert audit.ordered
-    assert faults(audit_seeds({ref: samples[ref] for ref in SEEDS})) == {}
+    assert faults(audit_seeds({ref: samples[ref] for ref in SEEDS}, {})) == {}
 
 
 def test_small_models_are_not_related_by_chance() -> None:
     """Of 60 samples of 100 independent numbers, hundreds of pairs have a cosine above .1."""
     rng = np.random.default_rng(0)
     drawn = {f"model-{n}": {"weight": rng.normal(size=100)} for n in range(60)}
-    audit = audit_seeds(drawn)
+    audit = audit_seeds(drawn, {})
     assert np.count_nonzero(np.triu(audit.cosine, 1) > 0.1) > 200
     assert faults(audit) == {}
     near = drawn["model-0"]["weight"] + 0.5 * rng.normal(size=100)
-    found = faults(audit_seeds(drawn | {"model-0-more": {"weight": near}}))
+    found = faults(audit_seeds(drawn | {"model-0-more": {"weight": near}}, {}))
     assert found == {"model-0": (RELATED, "model-0-more"), "model-0-more": (RELATED, "model-0")}
 
 
@@ -92,7 +97,7 @@ def test_a_long_run_is_ordered_in_the_memory_of_a_few_samples() -> None:
     rng, count = np.random.default_rng(0), 40
     steps = rng.normal(size=(count, 20_000)).cumsum(axis=0)
     tracemalloc.start()
-    audit = audit_run({f"s{number}": {"w": step} for number, step in enumerate(steps)})
+    audit = audit_run({f"s{number}": {"w": step} for number, step in enumerate(steps)}, {})
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * steps.nbytes
@@ -133,18 +138,45 @@ def test_missing_weights_and_numbers_that_are_not_finite_are_found(samples: Samp
     name = next(iter(planted[STEPS[1]]))
     del planted[STEPS[1]][name]
     planted[STEPS[2]][name] = np.full_like(planted[STEPS[2]][name], np.nan)
-    assert faults(audit_run(planted)) == {STEPS[1]: (INCOMPLETE, ""), STEPS[2]: (BROKEN, "")}
-    assert faults(audit_seeds(planted))[STEPS[2]] == (BROKEN, "")
+    assert faults(audit_run(planted, {})) == {STEPS[1]: (INCOMPLETE, ""), STEPS[2]: (BROKEN, "")}
+    assert faults(audit_seeds(planted, {}))[STEPS[2]] == (BROKEN, "")
 
 
 def test_seeds_of_one_run_are_related(samples: Samples) -> None:
-    audit = audit_seeds({ref: samples[ref] for ref in ("zoo:seed-0", STEPS[4], "zoo:seed-1")})
+    audit = audit_seeds({ref: samples[ref] for ref in ("zoo:seed-0", STEPS[4], "zoo:seed-1")}, {})
     assert faults(audit) == {
         "zoo:seed-0": (RELATED, STEPS[4]),
         STEPS[4]: (RELATED, "zoo:seed-0"),
     }
     copies = {"a": samples["zoo:seed-0"], "b": samples["zoo:seed-0"], "c": samples["zoo:seed-1"]}
-    assert faults(audit_seeds(copies)) == {"a": (IDENTICAL, "b")}
+    assert faults(audit_seeds(copies, dict.fromkeys("ab", "x"))) == {"a": (IDENTICAL, "b")}
+
+
+@pytest.mark.parametrize("contents", [{}, {"b": "x", "c": "x"}, {"a": "x", "b": "y", "c": "z"}])
+@pytest.mark.parametrize("judge", [audit_run, audit_seeds])
+def test_equal_samples_of_other_files_are_no_copies(
+    samples: Samples, judge: Callable[[Samples, Mapping[str, str]], Audit], contents: dict[str, str]
+) -> None:
+    """A fine-tune of biases alone has the sample of its base."""
+    equal = dict.fromkeys("ab", samples["zoo:seed-0"]) | {"c": samples[STEPS[4]]}
+    audit = judge(equal, contents)
+    assert audit.verdicts["a"] == Verdict(ALIKE, "b")
+    assert audit.verdicts["b"].fault != IDENTICAL
+    assert not audit.ordered
+    assert "not known to be a copy" in fault_in_words(ALIKE, "a", "b", {})
+
+
+def test_a_copy_is_one_of_the_same_file_among_equal_samples(samples: Samples) -> None:
+    equal = dict.fromkeys("abc", samples["zoo:seed-0"])
+    audit = audit_run(equal, {"a": "x", "b": "x", "c": "y"})
+    assert faults(audit) == {"a": (IDENTICAL, "b"), "b": (ALIKE, "c")}
+    assert audit_run(equal, dict.fromkeys("bc", "x")).verdicts["b"] == Verdict(FINAL, "c")
+
+
+def test_steps_of_which_biases_alone_were_trained_are_in_no_order(samples: Samples) -> None:
+    audit = audit_run(dict.fromkeys("abcd", samples["zoo:seed-0"]), {ref: ref for ref in "abcd"})
+    assert {ref: fault for ref, (fault, _) in faults(audit).items()} == dict.fromkeys("abc", ALIKE)
+    assert not audit.ordered
 
 
 def test_an_order_with_contradictions_is_not_judged() -> None:
@@ -154,10 +186,10 @@ def test_an_order_with_contradictions_is_not_judged() -> None:
         name: {"matrix": common + rng.normal(size=400) * scale}
         for name, scale in zip("abcde", (0.1, 2.0, 0.3, 1.5, 0.2), strict=True)
     }
-    audit = audit_run(noise)
+    audit = audit_run(noise, {})
     assert not audit.ordered
     assert faults(audit) == {}
-    assert not audit_run({name: noise[name] for name in "ab"}).ordered
+    assert not audit_run({name: noise[name] for name in "ab"}, {}).ordered
 
 
 def test_what_cannot_be_sampled_is_said() -> None:
@@ -169,9 +201,9 @@ def test_what_cannot_be_sampled_is_said() -> None:
 
 @pytest.mark.parametrize("judge", [audit_run, audit_seeds])
 def test_checkpoints_without_a_matrix_in_common_lack_weights(
-    judge: Callable[[Samples], Audit],
+    judge: Callable[[Samples, Mapping[str, str]], Audit],
 ) -> None:
-    audit = judge({"a": {"x": np.arange(4.0)}, "b": {"y": np.arange(4.0)}})
+    audit = judge({"a": {"x": np.arange(4.0)}, "b": {"y": np.arange(4.0)}}, {})
     assert {verdict.fault for verdict in audit.verdicts.values()} == {INCOMPLETE}
 
 
@@ -184,9 +216,9 @@ def test_a_run_is_the_largest_set_that_is_joined_by_steps() -> None:
     turned = {f"s{n}": sample(np.cos(n / 2), np.sin(n / 2), 0.0, 0.0) for n in range(5)}
     apart = {f"t{n}": sample(0.0, 0.0, 1.0, 0.1 * n) for n in range(5)}
     assert turned["s0"]["x"] @ turned["s4"]["x"] < 0
-    audit = audit_run({**turned, **apart})
+    audit = audit_run({**turned, **apart}, {})
     assert {ref for ref, verdict in audit.verdicts.items() if verdict.fault == FOREIGN} == {*apart}
-    fewer = audit_run({**dict(list(turned.items())[:3]), **apart})
+    fewer = audit_run({**dict(list(turned.items())[:3]), **apart}, {})
     assert {ref for ref, said in fewer.verdicts.items() if said.fault == FOREIGN} == {
         "s0", "s1", "s2"
     }  # fmt: skip

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from core.alignment.rotation.spec import RotationSpec
 from core.alignment.rotation.study import STUDY as ROTATION
@@ -70,6 +71,27 @@ def test_a_copy_among_seeds_is_left_out_while_two_others_remain(copy: str) -> No
     assert "no independent seeds" in said
     (said,) = describe_seeds(ready, ("zoo:parse-0", "zoo:seed-0"))
     assert "is related to" in said
+
+
+@pytest.fixture
+def biased(tmp_path: Path) -> str:
+    """seed-0 with other biases: the matrices that are sampled are the same."""
+    folder = tmp_path / "step-8888"
+    shutil.copytree(MODELS / "seed-0", folder)
+    weights = load_file(folder / "model.safetensors")
+    moved = {name: part + 1 if name.endswith("bias") else part for name, part in weights.items()}
+    save_file(moved, folder / "model.safetensors", metadata={"format": "pt"})
+    return f"path:{folder}"
+
+
+def test_what_is_equal_only_where_it_was_read_is_said_and_not_left_out(biased: str) -> None:
+    seeds = (biased, "zoo:seed-0", "zoo:seed-1")
+    ready = run_here(look_tasks((*STEPS, *seeds)))
+    assert usable_seeds(ready, seeds) == seeds
+    (said,) = describe_seeds(ready, seeds)
+    assert "no independent seeds" in said
+    assert f"{biased} is equal to zoo:seed-0 in the weights that were read" in said
+    assert find_unusable_steps(ready, (*STEPS, biased), "zoo:seed-0") == {}
 
 
 @pytest.mark.parametrize("study", [ALIGN, ROTATION])

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from core.errors import ModelError
 from core.models.files.pickled import PickledTensor
 from core.models.weights.audit import INCOMPLETE, audit_seeds
-from core.models.weights.samples import read_sample
+from core.models.weights.samples import MATRICES, MOST_LAYERS, read_sample
 from core.models.weights.sources import open_model
 from tests.core import quantised
 from tests.core.tiny_models import save_tiny
@@ -76,8 +76,41 @@ def test_heads_prefixes_and_number_types_do_not_change_what_is_sampled(
     for name, numbers in whole.items():
         assert numbers.shape == part[name].shape
         np.testing.assert_allclose(numbers, part[name], atol=1e-3)
-    verdicts = audit_seeds({"base": whole, "tuned": part}).verdicts
+    verdicts = audit_seeds({"base": whole, "tuned": part}, {}).verdicts
     assert INCOMPLETE not in {each.fault for each in verdicts.values()}
+
+
+@pytest.mark.parametrize(("kind", "depth"), [("bert", 12), ("llama", 24), ("t5", 9)])
+def test_a_change_of_any_layer_shows_in_the_sample(tmp_path: Path, kind: str, depth: int) -> None:
+    sizes = {"num_layers": depth} if kind == "t5" else {"num_hidden_layers": depth}
+    base = save_tiny(tmp_path / "base", kind, **sizes)
+    tensors = load_file(base / "model.safetensors")
+    sample = read_sample(open_model(f"path:{base}", ""))[0]
+    layer = re.compile(r"^(?:encoder|decoder)?\.?\w+\.\d+\.")
+    stored, read = (
+        {hit[0] for name in names if (hit := layer.match(name))} for names in (tensors, sample)
+    )
+    assert len(stored) >= depth
+    assert read == stored
+    assert len(sample) >= MATRICES
+    places = [int(hit[1]) for name in sample if (hit := re.search(r"\w+\.(\d+)\.", name))]
+    if kind != "t5":
+        assert places[:depth] == list(range(depth)), "from bottom to top"
+
+
+def test_of_very_many_layers_some_are_read_from_bottom_to_top(tmp_path: Path) -> None:
+    deep = MOST_LAYERS + 40
+    tensors = {f"h.{layer}.{name}.weight": torch.ones(4, 4) for layer in range(deep)
+               for name in "ab"}  # fmt: skip
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 1, "n_embd": 4, '
+                                          '"n_head": 1, "n_positions": 4, "vocab_size": 4}')  # fmt: skip
+    save_file(tensors, tmp_path / "model.safetensors")
+    places = [
+        int(name.split(".")[1]) for name in read_sample(open_model(f"path:{tmp_path}", ""))[0]
+    ]
+    assert len(places) == MOST_LAYERS
+    assert places == sorted(set(places))
+    assert (places[0], places[-1]) == (0, deep - 1)
 
 
 def test_a_part_of_a_pickled_matrix_is_that_of_the_whole() -> None:

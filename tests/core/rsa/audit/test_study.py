@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from core.models.weights.audit import ALIKE
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
 from core.rsa.audit.charts import figures
@@ -168,6 +169,25 @@ def test_pickled_checkpoints_are_audited_like_others(tmp_path: Path) -> None:
         "zoo:seed-0@step-3200": "fine",
         "zoo:seed-0": "fine",
     }
+
+
+def test_equal_samples_of_other_files_are_said_and_no_fault_of_a_run(tmp_path: Path) -> None:
+    """A step whose biases alone differ from the final model's, pickled: it is not in the order."""
+    folder = tmp_path / "step-9000"
+    shutil.copytree(MODELS / "seed-0", folder)
+    weights = load_file(folder / "model.safetensors")
+    moved = {name: part + 1 if name.endswith("bias") else part for name, part in weights.items()}
+    torch.save(moved, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    step = f"path:{folder}"
+    result = STUDY.run(AuditSpec(models=("zoo:seed-0@step-*", step)))
+    assert dict(zip(result.table["model"], result.table["verdict"], strict=True))[step] == ALIKE
+    assert "cannot be used" not in result.headline
+    assert "distinct" not in result.headline
+    assert "step-9000 is equal to seed-0 in the weights that were read" in result.headline
+    assert "The others are in the order of training." in result.headline
+    seeds = STUDY.run(AuditSpec(models=(step, "zoo:seed-0", "zoo:seed-1"), kind="seeds"))
+    assert "1 of 3 checkpoints cannot be used as they are: step-9000 is equal" in seeds.headline
 
 
 @pytest.mark.slow
