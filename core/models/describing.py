@@ -16,6 +16,7 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
+from core.models.boundaries import MARKED, needs_space
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
 from core.models.files.memory import remembered_folder
 from core.models.files.merging import merged_folder
@@ -146,7 +147,8 @@ def fingerprint(ref: str | ModelRef) -> str:
 
 
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
-    """Calculate the sha256 hex of the model's tokenizer files.
+    """Calculate the sha256 hex of the model's tokenizer files; see `core.models.boundaries` for
+    those that mark it.
 
     Raises:
         ModelError: If there are none.
@@ -159,7 +161,11 @@ def tokenizer_fingerprint(ref: str | ModelRef) -> str:
 
 @remembered_folder
 def _tokenizer_of(folder: Path) -> str:
-    return checkpoints.tokenizer_hash(folder, checkpoints.read_config(folder))
+    config = checkpoints.read_config(folder)
+    files = checkpoints.tokenizer_hash(folder, config)
+    if not needs_space(folder, config):
+        return files
+    return hashlib.sha256(json.dumps([files, MARKED]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ and padded only within a batch. Each word's vector is the mean of its subwords' 
 tokenizer's word ids say which), with special tokens and padding left out. Layer 0 is the embedding
 output; the last layer is the model's own output, including the final norm of decoders.
 
-Deviations: byte-level tokenizers get a space before every word, including the first, so that a word
-is cut the same at any position. The decoder of an encoder-decoder reads the sentence as its own
+Deviations: tokenizers that mark the beginning of a word by the space before it, and add none
+themselves (byte-level ones and Gemma's), get one before every word, including the first, so that a
+word is cut the same at any position. The decoder of an encoder-decoder reads the sentence as its own
 output, after its start token.
 """
 

@@ -105,8 +105,8 @@ class Tokenizer:
             texts: Strings, or the words of each.
             second: The texts that are joined to them, pair by pair.
             longest: Subwords that a text is cut off at, special tokens kept; None cuts nothing off.
-            spaced: Whether a byte-level tokenizer sees a space before every word, the first
-                included.
+            spaced: Whether a tokenizer that marks the beginning of a word by the space before it,
+                and adds none itself, sees one before every word, the first included.
 
         Raises:
             ModelError: Also where the model has no vector of a token.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NO_ROOM = (MemoryError, SystemError)
 TOGETHER = 256  # texts of one reply
 MOST_IDS = MAX_SUBWORDS + 1  # of a text; more would say no more than that it is too long
+BEGINNINGS = ("Ġ", "▁")  # how byte-level tokenizers and SentencePiece write a space
 LONGEST_TOKEN = 100  # characters of a token
 LONGEST_FORM = 10_000  # characters of a word as the tokenizer normalises it
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
@@ -210,8 +211,13 @@ def _spaced(texts: list[Any], space: str) -> list[Any]:
 def _needs_space(tokenizer: PreTrainedTokenizerFast) -> bool:
     """Whether this tokenizer marks the beginning of a word by the space before it, and does not add
     one itself."""
-    before = tokenizer.backend_tokenizer.pre_tokenizer
-    if before is None:
-        return False
-    alone, spaced = before.pre_tokenize_str("a"), before.pre_tokenize_str(" a")
-    return bool(spaced and spaced[0][0].startswith("Ġ") and not alone[0][0].startswith("Ġ"))
+    alone, spaced = (_first_piece(tokenizer, text) for text in ("a", " a"))
+    return spaced.startswith(BEGINNINGS) and not alone.startswith(BEGINNINGS)
+
+
+def _first_piece(tokenizer: PreTrainedTokenizerFast, text: str) -> str:
+    """What a text begins with before it is cut into subwords: normalised, then split."""
+    backend = tokenizer.backend_tokenizer
+    written = backend.normalizer.normalize_str(text) if backend.normalizer else text
+    pieces = backend.pre_tokenizer.pre_tokenize_str(written) if backend.pre_tokenizer else []
+    return str(pieces[0][0]) if pieces else str(written)
