@@ -80,6 +80,8 @@ class Architecture:
         cls: Whether every sentence begins with a classification token.
         absolute: Whether positions are added to the vectors; rotary and relative ones act in
             attention alone.
+        absolute_if: Where the configuration decides that: the name of its setting, and the value
+            with which positions are added, which is also that of a configuration without it.
         computed_positions: Whether transformers computes a table of positions one entry at a time.
         shared: Whether all layers share one set of matrices, which then counts as one layer.
         mixed: Whether the configuration decides layer by layer which matrices there are. Layers
@@ -103,11 +105,20 @@ class Architecture:
     offset: int = 0
     cls: bool = False
     absolute: bool = True
+    absolute_if: tuple[str, object] | None = None
     computed_positions: bool = False
     shared: bool = False
     mixed: bool = False
     inseparable: str = ""
     caveats: tuple[str, ...] = ()
+
+    def adds_positions(self, config: Mapping[str, Any]) -> bool:
+        """Whether a model of this configuration adds positions to its vectors, not to attention
+        alone."""
+        if self.absolute_if is None:
+            return self.absolute
+        name, value = self.absolute_if
+        return bool(config.get(name, value) == value)
 
 
 def name_tensors(

@@ -50,6 +50,7 @@ class ModelInfo:
         layers: Number of layers (of the encoder if there are two stacks), without the embeddings.
         parameters: Numbers in the saved weights.
         family: "encoder", "decoder" or "encoder-decoder".
+        positions: Whether the model adds positions to its vectors, not to attention alone.
     """
 
     ref: str
@@ -62,6 +63,7 @@ class ModelInfo:
     vocabulary: int
     parameters: int
     family: str
+    positions: bool
 
 
 def zoo_models() -> list[dict[str, Any]]:
@@ -180,6 +182,7 @@ class _Files:
     parameters: int
     hashes: tuple[str, ...]
     pickled: bool
+    positions: bool
 
 
 @remembered_folder
@@ -195,6 +198,7 @@ def _files_of(folder: Path) -> _Files:
         vocabulary=int(config.get("vocab_size", 0)),
         hashes=tuple(checkpoints.content_hash(path) for path in files),
         pickled=checkpoints.is_pickled(files),
+        positions=ARCHITECTURES[config["model_type"]].adds_positions(config),
     )
 
 
@@ -236,6 +240,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
         vocabulary=files.vocabulary,
         parameters=files.parameters,
         family=ARCHITECTURES[files.model_type].family,
+        positions=files.positions,
     )
 
 

@@ -24,6 +24,7 @@ class Identity:
         d_model: Width of a hidden state.
         model_type: As the configuration says it, such as "roformer".
         parameters: Numbers in its weights.
+        positions: Whether it adds positions to its vectors, not to attention alone.
     """
 
     ref: str
@@ -32,6 +33,7 @@ class Identity:
     d_model: int
     model_type: str
     parameters: int
+    positions: bool = True
 
 
 @pure("models.identify")
@@ -43,7 +45,13 @@ def identify(ref: str) -> Identity:
     """
     info = describe(ref)
     return Identity(
-        ref, content_of(ref), info.layers, info.d_model, info.model_type, info.parameters
+        ref,
+        content_of(ref),
+        info.layers,
+        info.d_model,
+        info.model_type,
+        info.parameters,
+        info.positions,
     )
 
 

@@ -156,11 +156,6 @@ def depth(config: dict[str, Any], side: str) -> int:
     )
 
 
-def adds_positions(model_type: str) -> bool:
-    """Whether models of this type add positions to their vectors, not to attention alone."""
-    return ARCHITECTURES[model_type].absolute
-
-
 def longest_input(config: dict[str, Any]) -> int:
     """Read how many subwords an input may have, special tokens included."""
     kind = ARCHITECTURES[config["model_type"]]

@@ -12,7 +12,6 @@ from typing import Any
 
 from core.errors import SpecError
 from core.models.changes import change_tasks
-from core.models.files import checkpoints
 from core.models.identity import Identity, identity_tasks
 from core.probes.trees.data import Tree, Treebank, Trees, read_treebank
 from core.probes.trees.rival_tasks import (
@@ -61,9 +60,7 @@ def training_arguments(treebank: Treebank) -> dict[str, Any]:
 def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
     """The arguments that all training tasks of one model share; of a small one none says that it
     is exact, so that its results keep their keys."""
-    coded = spec.position == "on" or (
-        spec.position == "auto" and not checkpoints.adds_positions(model.model_type)
-    )
+    coded = spec.position == "on" or (spec.position == "auto" and not model.positions)
     exact = {} if is_exact(model.parameters) else {"exact": False}
     return {"model": model.ref, "model_identity": model.content, "position": coded, **exact}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -152,18 +152,40 @@ def test_a_model_without_its_type_is_read_as_one_with_it(tmp_path: Path) -> None
     assert load_tokenizer(f"path:{folder}").longest == 64
 
 
-@pytest.mark.parametrize("model_type", ARCHITECTURES)
-def test_positions_are_in_the_vectors_where_the_description_says(model_type: str) -> None:
-    """One token four times over: its embeddings differ where positions are added to them."""
+def embeddings_of_one_token(config: Any) -> torch.Tensor:
+    """States (place, d_model) below the first layer of one token four times over."""
     from transformers import AutoModel
 
     torch.manual_seed(0)
-    model = AutoModel.from_config(tiny_config(model_type, 60)).eval()
-    body = model.get_encoder() if ARCHITECTURES[model_type].family == "encoder-decoder" else model
+    model = AutoModel.from_config(config).eval()
+    family = ARCHITECTURES[config.model_type].family
+    body = model.get_encoder() if family == "encoder-decoder" else model
     ids = torch.full((1, 4), 50)
     with torch.inference_mode():
         states = body(
             input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True
         ).hidden_states[0]
-    alike = bool(torch.allclose(states[0, 0], states[0, 3], atol=1e-6))
-    assert alike is not ARCHITECTURES[model_type].absolute
+    return cast(torch.Tensor, states[0])
+
+
+DECIDED = [
+    (model_type, {"position_biased_input": value, "relative_attention": True})
+    for model_type in ("deberta", "deberta-v2")
+    for value in (False, True)
+]
+DECIDED += [("esm", {"position_embedding_type": kind}) for kind in ("rotary", "absolute")]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "settings"), [*((name, {}) for name in ARCHITECTURES), *DECIDED]
+)
+def test_positions_are_in_the_vectors_where_the_description_says(
+    tmp_path: Path, model_type: str, settings: dict[str, Any]
+) -> None:
+    """The embeddings of a token differ by place where positions are added to them."""
+    config = tiny_config(model_type, 60, **settings)
+    config.save_pretrained(tmp_path)
+    states = embeddings_of_one_token(config)
+    alike = bool(torch.allclose(states[0], states[3], atol=1e-6))
+    said = json.loads((tmp_path / "config.json").read_text())
+    assert alike is not ARCHITECTURES[model_type].adds_positions(said)

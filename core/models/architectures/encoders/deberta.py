@@ -21,6 +21,7 @@ DEBERTA_V2 = Architecture(
     embedding="embeddings.word_embeddings",
     head="cls",
     cls=True,
+    absolute_if=("position_biased_input", True),
 )
 DEBERTA = replace(
     DEBERTA_V2,

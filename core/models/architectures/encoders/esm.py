@@ -1,4 +1,4 @@
-"""ESM-2, which reads proteins: BERT's names, rotary positions, a norm after the last layer."""
+"""ESM, which reads proteins: BERT's names, a norm after the last layer; ESM-2 has rotary positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ESM = replace(
     ROBERTA,
     types=("esm",),
     norm="encoder.emb_layer_norm_after",
-    absolute=False,
+    absolute_if=("position_embedding_type", "absolute"),
     caveats=(
         "ESM was trained on proteins, so its vectors of English words carry no linguistic "
         "knowledge.",

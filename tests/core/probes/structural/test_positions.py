@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from core.models.architectures import ARCHITECTURES
-from core.models.files.checkpoints import adds_positions
 from core.probes.structural.batches import ProbeData
 from core.probes.structural.positions import (
     FARTHEST,
@@ -74,7 +73,7 @@ def test_vectors_are_brought_to_one_size_beside_the_code() -> None:
 
 
 def test_every_architecture_says_whether_its_vectors_hold_positions() -> None:
-    added = {name for name in ARCHITECTURES if adds_positions(name)}
+    added = {name for name in ARCHITECTURES if ARCHITECTURES[name].adds_positions({})}
     assert added == {
         *(
             "bert",
@@ -89,6 +88,7 @@ def test_every_architecture_says_whether_its_vectors_hold_positions() -> None:
         *(
             "deberta",
             "deberta-v2",
+            "esm",
             "longformer",
             "gpt2",
             "gpt_neo",

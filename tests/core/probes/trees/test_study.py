@@ -507,22 +507,25 @@ def test_a_position_code_is_appended_to_vectors_without_positions(
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", box["store"])
     rotary = f"path:{save_tiny(tmp_path / 'rotary', 'roformer')}"
+    settings = {"position_biased_input": False, "relative_attention": True}
+    relative = f"path:{save_tiny(tmp_path / 'relative', 'deberta-v2', **settings)}"
     small = replace(
         spec,
-        models=(box["bert"], rotary),
+        models=(box["bert"], rotary, relative),
         layers=(1,),
         probes=("distance",),
         controls=0,
         untrained=False,
         rank=32,
     )
-    for position, coded in (("auto", {rotary}), ("on", {box["bert"], rotary}), ("off", set())):
+    without = {rotary, relative}
+    for position, coded in (("auto", without), ("on", {box["bert"], *without}), ("off", set())):
         tasks = {
             task.role: dict(task.arguments) for task in planned(replace(small, position=position))
         }
         assert {model for model in small.models if tasks["model", model]["position"]} == coded
     result = STUDY.run(small)
-    for model, width in ((box["bert"], 32), (rotary, 32 + SIZE)):
+    for model, width in ((box["bert"], 32), (rotary, 32 + SIZE), (relative, 32 + SIZE)):
         maps = result.probes[model].distance_maps
         assert maps is not None
         assert maps.shape == (1, 32, width)
