@@ -181,7 +181,6 @@ class _Files:
     vocabulary: int
     parameters: int
     hashes: tuple[str, ...]
-    pickled: bool
     positions: bool
 
 
@@ -197,9 +196,13 @@ def _files_of(folder: Path) -> _Files:
         sizes=checkpoints.sizes(config),
         vocabulary=int(config.get("vocab_size", 0)),
         hashes=tuple(checkpoints.content_hash(path) for path in files),
-        pickled=checkpoints.is_pickled(files),
         positions=ARCHITECTURES[config["model_type"]].adds_positions(config),
     )
+
+
+def _is_pickled(folder: Path) -> bool:
+    checkpoints.read_config(folder)  # whose errors come first
+    return checkpoints.is_pickled(checkpoints.weight_files(folder))
 
 
 def describe(ref: str | ModelRef) -> ModelInfo:
@@ -211,20 +214,20 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     """
     ref = parse_ref(ref)
     folder = locate(ref)
-    with Restoring(ref):
-        files = _files_of(folder)
-    base = _base_of(ref)
-    held = _included_folder(ref) if base else folder
-    stored = [checkpoints.content_hash(held / ADAPTER_WEIGHTS)] if base else files.hashes
-    _check_manifest(ref, stored)
     limits = current_limits()
-    if files.parameters > limits.max_parameters:
-        raise too_large(ref, files.parameters, limits.max_parameters)
-    if files.pickled and limits.shared:
+    with Restoring(ref):  # a stranger's pickle is not even parsed on a shared instance
+        files = None if limits.shared and _is_pickled(folder) else _files_of(folder)
+    if files is None:
         raise ModelError(
             f"{ref} has pickled weights only (.bin), which a shared instance does not open: "
             "choose another model."
         )
+    base = _base_of(ref)
+    held = _included_folder(ref) if base else folder
+    stored = [checkpoints.content_hash(held / ADAPTER_WEIGHTS)] if base else files.hashes
+    _check_manifest(ref, stored)
+    if files.parameters > limits.max_parameters:
+        raise too_large(ref, files.parameters, limits.max_parameters)
     version = LARGE_RANDOM_VERSION if files.parameters > LARGE else RANDOM_VERSION
     hashes = _content_of_merged(held, base) if base else files.hashes
     identity = ["random", version, RANDOM_SEED] if ref.random else hashes

@@ -7,8 +7,8 @@ output; the last layer is the model's own output, including the final norm of de
 
 Deviations: tokenizers that mark the beginning of a word by the space before it, and add none
 themselves (byte-level ones and Gemma's), get one before every word, including the first, so that a
-word is cut the same at any position. The decoder of an encoder-decoder reads the sentence as its own
-output, after its start token.
+word is cut the same at any position. The decoder of an encoder-decoder reads the sentence as its
+own output, after its start token.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from core.errors import ModelError
 from core.models.files import checkpoints
 from core.models.files.gguf import gguf_entries
 from core.models.files.memory import remembered
-from core.models.files.pickled import pickled_entries
+from core.models.files.pickled import count_pickled, pickled_entries
 from core.models.files.safetensors import (
     NUMBERS,
     ByteFile,
@@ -87,7 +87,7 @@ def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
 
 
 def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
-    """Count the parameters, without tables of whole numbers; pickled: size over four bytes.
+    """Count the parameters, without tables of whole numbers.
 
     Raises:
         ModelError: As `open_weights`.
@@ -96,7 +96,7 @@ def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
     if is_quantised(folder, config):
         return _count_quantised(files[0])
     if checkpoints.is_pickled(files):
-        return sum(path.stat().st_size for path in files) // 4
+        return sum(map(count_pickled, files))
     return sum(map(_count_in_file, files))
 
 

@@ -11,7 +11,8 @@ import io
 import pickletools
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,13 @@ from core.limits import current_limits
 from core.models.files.memory import remembered
 
 MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
+MOST_OPCODES = 2**21  # of a pickle; a large model's has a tenth of them, and these take seconds
 LEGACY = 3  # pickles before that of the tensors, where the file is no zip archive
+STORAGE_FIELDS = 8  # values that may name one storage
+FLOATING = (
+    *(f"torch {kind}Storage" for kind in ("Float", "Double", "Half", "BFloat16")),
+    "torch.storage UntypedStorage",  # of 8-bit numbers, counted in bytes
+)
 NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 
@@ -60,7 +67,55 @@ class PickledTensor:
 def pickled_names(path: Path) -> tuple[str, ...]:
     """List the texts of a pickled file before its numbers, the names of its tensors among them.
 
-    Opcodes are parsed, none is executed, so that a file from anywhere can be asked.
+    Raises:
+        ModelError: If it cannot be parsed.
+    """
+    return tuple(
+        str(value) for name, value in _opcodes(path) if "UNICODE" in name or "STRING" in name
+    )
+
+
+@remembered
+def count_pickled(path: Path) -> int:
+    """Count the numbers that a pickled file stores, without whole numbers; shared ones count once.
+
+    A storage is persistent: "storage", its type, its key, where it was and how many numbers it has.
+
+    Raises:
+        ModelError: If it cannot be parsed, or has no storage.
+    """
+    last: deque[Any] = deque(maxlen=STORAGE_FIELDS)
+    memo: dict[int, Any] = {}
+    sizes: dict[str, int] = {}
+    for name, value in _opcodes(path):
+        if "PUT" in name or name == "MEMOIZE":
+            memo[len(memo) if value is None else value] = last[-1] if last else None
+        elif "GET" in name:
+            last.append(memo.get(value))
+        elif name == "STACK_GLOBAL" and len(last) > 1:
+            kind = last.pop()
+            last.append(f"{last.pop()} {kind}")
+        elif name == "BINPERSID":
+            match _after_last(list(last), "storage"):
+                case [kind, key, _, int(count), *_]:
+                    sizes[str(key)] = max(count, 0) if kind in FLOATING else 0
+        elif value is not None and name not in ("PROTO", "FRAME"):
+            last.append(value)
+    if not sizes:
+        raise ModelError(f"{path} is damaged (no pickled tensors): get it again.")
+    return sum(sizes.values())
+
+
+def _after_last(values: list[Any], mark: str) -> list[Any]:
+    """The values after the last one that equals `mark`; none if none does."""
+    places = [place for place, value in enumerate(values) if value == mark]
+    return values[places[-1] + 1 :] if places else []
+
+
+def _opcodes(path: Path) -> Iterator[tuple[str, Any]]:
+    """Parse the opcodes of a pickled file before its numbers, with their arguments.
+
+    None is executed, so that a file from anywhere can be asked.
 
     Raises:
         ModelError: If it cannot be parsed.
@@ -77,11 +132,10 @@ def pickled_names(path: Path) -> tuple[str, ...]:
         for _ in range(before):
             for _ in pickletools.genops(file):
                 pass
-        return tuple(
-            str(value)
-            for opcode, value, _ in pickletools.genops(file)
-            if "UNICODE" in opcode.name or "STRING" in opcode.name
-        )
+        for number, (opcode, value, _) in enumerate(pickletools.genops(file)):
+            if number == MOST_OPCODES:
+                raise ValueError(f"over {MOST_OPCODES:,} instructions")
+            yield opcode.name, value
     except (ValueError, OSError, zipfile.BadZipFile, zlib.error) as error:
         raise ModelError(
             f"{path} is damaged (no pickled tensors: {str(error)[:80]}): get it again."

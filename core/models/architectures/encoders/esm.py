@@ -1,4 +1,4 @@
-"""ESM, which reads proteins: BERT's names, a norm after the last layer; ESM-2 has rotary positions."""
+"""ESM, which reads proteins: BERT's names, a norm after the last layer, ESM-2 rotary positions."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import zipfile
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from safetensors.torch import load_file
 
 from core.errors import ModelError
 from core.models import describe, load_model
-from core.models.files import checkpoints
-from core.models.files.pickled import pickled_entries, pickled_names
+from core.models.files import checkpoints, pickled
+from core.models.files.pickled import count_pickled, pickled_entries, pickled_names
 from tests.core.tiny_models import save_tiny
 
 WEIGHTS = {
@@ -74,6 +75,79 @@ def test_a_zip_without_a_pickle_is_named(tmp_path: Path) -> None:
         archive.writestr("readme", "nothing")
     with pytest.raises(ModelError, match="is damaged"):
         pickled_names(path)
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn]
+)
+def test_numbers_are_counted_whatever_their_type(
+    tmp_path: Path, dtype: torch.dtype, old: bool
+) -> None:
+    weights = {name: tensor.to(dtype) for name, tensor in WEIGHTS.items()}
+    weights["position_ids"] = torch.arange(64)
+    weights["tied.weight"] = weights["bert.encoder.layer.0.output.dense.bias"]
+    assert count_pickled(pickle_weights(tmp_path, weights, old)) == 12 + 3
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_numbers_are_counted_in_every_protocol(tmp_path: Path, protocol: int) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    torch.save(WEIGHTS, path, pickle_protocol=protocol)
+    assert count_pickled(path) == 12 + 3
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_pickled_model_has_as_many_parameters_as_in_safetensors(
+    tmp_path: Path, dtype: torch.dtype
+) -> None:
+    folder = save_tiny(tmp_path)
+    expected = describe(f"path:{folder}").parameters
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    pickle_weights(folder, {name: tensor.to(dtype) for name, tensor in weights.items()}, old=False)
+    assert describe(f"path:{folder}").parameters == expected
+
+
+class Named:
+    """A persistent object of these fields, as hostile files may have."""
+
+    def __init__(self, *fields: object) -> None:
+        self.fields = fields
+
+
+class NamedPickler(pickle.Pickler):
+    def persistent_id(self, held: object) -> object:
+        return held.fields if isinstance(held, Named) else None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [(), ("storage",), ("storage", 5, torch.FloatStorage), (7, "weight"), ("storage", "a", "b", 3)],
+)
+def test_a_pickle_without_storages_is_damaged(tmp_path: Path, fields: tuple[object, ...]) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("a/data.pkl", "w") as file:
+        NamedPickler(file, protocol=2).dump({"weight": Named(*fields)})
+    with pytest.raises(ModelError, match=r"bin is damaged \(no pickled tensors\): get it again"):
+        count_pickled(path)
+
+
+def test_a_storage_of_less_than_nothing_counts_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("a/data.pkl", "w") as file:
+        fields = ("storage", torch.FloatStorage, "0", "cpu", -5)
+        NamedPickler(file, protocol=2).dump({"weight": Named(*fields)})
+    assert count_pickled(path) == 0
+
+
+def test_a_pickle_of_too_many_instructions_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = pickle_weights(tmp_path, WEIGHTS, old=False)
+    monkeypatch.setattr(pickled, "MOST_OPCODES", 20)
+    with pytest.raises(ModelError, match="over 20 instructions"):
+        count_pickled(path)
 
 
 @pytest.mark.parametrize("sharded", [False, True])
