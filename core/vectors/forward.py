@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models.loading.reading import PASSED
+from core.vectors.padding import padded, start_token
 
 if TYPE_CHECKING:
     import torch
@@ -174,6 +175,9 @@ def read_sentences(
 
     Yields:
         For each batch, (index of the sentence, its vectors).
+
+    Raises:
+        ModelError: If the configuration does not name the token that a decoder begins with.
     """
     import torch
 
@@ -280,7 +284,7 @@ def _hidden_states(
         return (
             read(loaded.model).hidden_states if donor is None else _applied(loaded, donor, read)
         ), 0
-    start = torch.full_like(ids[:, :1], loaded.model.config.decoder_start_token_id)
+    start = torch.full_like(ids[:, :1], start_token(loaded))
     said = torch.cat([start, ids], 1)
     heard = torch.cat([torch.ones_like(mask[:, :1]), mask], 1)
     output = loaded.model(
@@ -291,21 +295,6 @@ def _hidden_states(
         **options,
     )
     return output.decoder_hidden_states, 1
-
-
-def padded(loaded: LoadedModel, batch: list[Subwords]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pad a batch to the length of its longest sentence: ids and mask, (sentence, subword)."""
-    import torch
-
-    said = loaded.model.config.pad_token_id
-    pad = said if isinstance(said, int) else 0  # RoBERTa counts positions from it
-    width = max(len(sentence.ids) for sentence in batch)
-    ids = torch.full((len(batch), width), pad)
-    mask = torch.zeros(len(batch), width, dtype=torch.long)
-    for row, sentence in enumerate(batch):
-        ids[row, : len(sentence.ids)] = torch.tensor(sentence.ids)
-        mask[row, : len(sentence.ids)] = 1
-    return ids.to(loaded.device), mask.to(loaded.device)
 
 
 def reader(family: str, **given: Any) -> Callable[[Any], Any]:

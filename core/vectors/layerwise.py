@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 from core.models.loading.layers import Passing, final_norm, first_of
 from core.runs.tasks import tick
-from core.vectors.forward import Pooling, SentenceVectors, Subwords, padded, plan, reader
+from core.vectors.forward import Pooling, SentenceVectors, Subwords, plan, reader
+from core.vectors.padding import padded
 
 if TYPE_CHECKING:
     from core.models import LoadedModel

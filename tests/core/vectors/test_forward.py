@@ -3,7 +3,9 @@ architecture."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -143,6 +145,40 @@ def test_decoder_side_reads_the_sentence_after_its_start_token(tiny, model_type)
     expected = np.concatenate(plain_loop(tiny[model_type], SENTENCES, "decoder"), 1)
     assert len(result.vectors) == 3  # two blocks and the embeddings
     np.testing.assert_allclose(result.vectors, expected, atol=2e-3, rtol=1e-3)
+
+
+def edit(folder: Path, **changes: object) -> None:
+    """Change settings of a configuration; None takes one out."""
+    path = folder / "config.json"
+    settings = json.loads(path.read_text()) | changes
+    kept = {name: value for name, value in settings.items() if value is not None}
+    path.write_text(json.dumps(kept))
+
+
+@pytest.mark.parametrize(
+    ("model_type", "start"),
+    [("t5", None), ("mbart", None), ("t5", -1), ("bart", -1), ("bart", 10**6)],
+)
+def test_a_decoder_without_a_start_token_is_refused(tmp_path, model_type, start) -> None:
+    edit(save_tiny(tmp_path, model_type), decoder_start_token_id=start)
+    with pytest.raises(ModelError, match=r"decoder_start_token_id .* or choose side encoder"):
+        extract(f"path:{tmp_path}", SENTENCES, side="decoder")
+    assert extract(f"path:{tmp_path}", SENTENCES).vectors.shape[2] == D_MODEL
+
+
+@pytest.mark.parametrize(
+    ("model_type", "pad"),
+    [*((name, -1) for name in ("bert", "roberta", "llama", "t5", "bart", "esm")), ("t5", 10**6)],
+)
+def test_a_padding_token_without_a_vector_is_none(tmp_path, model_type, pad) -> None:
+    """Vectors are those of one sentence at a time, which needs no padding."""
+    edit(save_tiny(tmp_path, model_type), pad_token_id=pad)
+    loaded = load_model(f"path:{tmp_path}", device="cpu")
+    cut = forward.cut_sentences(loaded.tokenizer, SENTENCES)
+    together = dict(pair for batch in forward.read_sentences(loaded, cut) for pair in batch)
+    for index, sentence in enumerate(cut):
+        ((_, alone),) = next(forward.read_sentences(loaded, [sentence]))
+        np.testing.assert_allclose(together[index].words, alone.words, atol=2e-5)
 
 
 @pytest.mark.slow
