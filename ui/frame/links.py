@@ -11,7 +11,7 @@ what is refused is ignored, with the option's own error message.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -201,23 +201,29 @@ class Address:
 
 
 def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
-    """Read the option's value; the second part says what was refused, and why."""
+    """Read the option's value; the second part says what was refused, and why.
+
+    Of several values those that are valid are kept, if they are enough for the option.
+    """
     try:
         return option.read(texts), ""
     except PalimpsestError as error:
         if not option.many or len(texts) == 1:
             return option.default, _left_out(texts, error)
-        kept, problems = [], []
-        for text in texts:
-            _, problem = _read_option(option, [text])
-            problems += [problem] if problem else []
-            kept += [] if problem else [text]
+    any_number = replace(option, low=0)  # a value alone is no fault
+    kept, problems = [], []
+    for text in dict.fromkeys(texts):
         try:
-            return (option.read(kept) if kept else option.default), " ".join(problems) or _left_out(
-                texts, error
-            )
-        except PalimpsestError:
-            return option.default, _left_out(texts, error)
+            any_number.read([text])
+            kept.append(text)
+        except PalimpsestError as error:
+            problems.append(_left_out([text], error))
+    value = option.default
+    try:
+        value = option.read(kept) if kept else value
+    except PalimpsestError as error:
+        problems.append(_left_out(kept, error))
+    return value, " ".join(problems)
 
 
 def _allowed(option: Option, value: Any) -> bool:

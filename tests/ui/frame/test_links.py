@@ -1,4 +1,4 @@
-"""Former names of views in links."""
+"""What links hold: former names of views, and values of which some are invalid."""
 
 from __future__ import annotations
 
@@ -37,3 +37,46 @@ def test_a_link_with_a_former_name_opens_the_view_and_is_written_anew(asked: str
     assert not app.warning
     assert app.session_state.view == "Layer swap"
     assert app.query_params["view"] in ("Layer swap", ["Layer swap"])
+
+
+def models_page() -> None:
+    import streamlit as st
+
+    from core.alignment.seeds.spec import AlignSpec
+    from ui.study.forms import Form
+
+    st.session_state.models = Form("alignment", AlignSpec).address["models"]
+
+
+def opened_with(*models: str) -> AppTest:
+    app = AppTest.from_function(models_page, default_timeout=30)
+    app.query_params["models"] = list(models)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_one_wrong_model_of_a_link_leaves_the_others() -> None:
+    app = opened_with("zoo:seed-0", "zoo:seed-2", "garbage", "zoo:seed-3", "garbage")
+    assert app.session_state.models == ["zoo:seed-0", "zoo:seed-2", "zoo:seed-3"]
+    (warning,) = app.warning
+    assert warning.value.count("The link asks for") == 1
+    assert "`garbage`" in warning.value
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (["zoo:seed-0", "zoo:seed-0"], ["`zoo:seed-0`: Choose at least 2"]),
+        (["zoo:seed-2", "garbage"], ["`garbage`", "`zoo:seed-2`: Choose at least 2"]),
+        (["garbage", "rubbish"], ["`garbage`", "`rubbish`"]),
+    ],
+)
+def test_too_few_models_of_a_link_are_refused_with_each_reason_once(
+    models: list[str], said: list[str]
+) -> None:
+    app = opened_with(*models)
+    assert app.session_state.models == ["zoo:seed-0", "zoo:seed-1"]
+    (warning,) = app.warning
+    assert warning.value.count("The link asks for") == len(said)
+    assert all(part in warning.value for part in said)
