@@ -42,6 +42,28 @@ def test_the_first_link_on_a_fresh_server_has_the_frame_and_a_figure(
     expect(page.get_by_role("heading", name="parse-0").first).to_be_visible()
 
 
+def test_run_stays_under_the_pointer_when_the_list_of_models_loses_the_focus(
+    page: Page, app_url: str
+) -> None:
+    """With these names the list's text field is in a row of its own while it has the focus."""
+    open_study(page, app_url, compare="zoo:sentiment-0")
+    unfold(page)
+    field = page.get_by_role("combobox", name="Compared with")
+    field.press_sequentially("zoo:parse-frozen-2")
+    field.press("Enter")
+    field.press("Escape")
+    expect(page.get_by_label("zoo:parse-frozen-2", exact=True)).to_be_visible()
+    button = page.get_by_role("button", name="Run", exact=True).first
+    before = button.bounding_box()
+    assert before is not None
+    page.mouse.move(before["x"] + before["width"] / 2, before["y"] + before["height"] / 2)
+    page.mouse.down()  # the list loses the focus here
+    page.wait_for_timeout(300)
+    assert button.bounding_box() == before
+    page.mouse.up()
+    page.wait_for_url("**/*parse-frozen-2*")
+
+
 def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, app_url: str) -> None:
     open_study(page, app_url)
     unfold(page)
