@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
 from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 from ui.study.experiments import START
+from ui.views import weights
 
 PAGE = "pages/weight_clustering.py"
 LINK = {"rank": "3", "permutations": "100"}
@@ -218,6 +220,27 @@ def test_labels_of_ones_own_are_taken_from_the_upload() -> None:
     app = open_page(PAGE, **LINK, labels="upload:mine.csv")
     assert not app.exception
     assert "is no longer available; upload it again" in sentences(app)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"a,b\n1,2", "no column named model; rename one of its columns"),
+        (b"", "incomplete: it needs a header"),
+        (b"\xff\xfe\x00", "not UTF-8; save it as a CSV file in UTF-8"),
+        (b"model;genre\nzoo:nli-0;x\n", "separate them by commas or tabs"),
+    ],
+)
+def test_a_label_table_that_cannot_be_read_is_refused_with_the_reason_on_the_page(
+    content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = SimpleNamespace(name="mine.csv", file_id="1", getvalue=lambda: content)
+    monkeypatch.setattr(weights, "uploader", lambda *given, **layout: upload)
+    app = open_page(PAGE, **LINK)
+    assert not app.exception
+    refused = [error.value.replace("\\", "") for error in app.error]
+    assert len(refused) == 2  # in the popover, and in place of the result
+    assert all(reason in sentence for sentence in refused)
 
 
 @pytest.fixture

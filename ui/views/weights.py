@@ -48,7 +48,11 @@ VECTORS_HELP = "  \n".join(
 
 
 def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
-    """Draw the control of the label table; return its content by name, empty if there is none."""
+    """Draw the control of the label table; return its content by name, empty if there is none.
+
+    A table that cannot be read is returned, too: the study then says why, and the control is in a
+    popover that may be closed.
+    """
     address, seen = form.address, form.address.key("label table seen")
     upload = uploader(
         address,
@@ -65,16 +69,17 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
         address.set("labels", f"{UPLOAD}{upload.name}")
         address.set("column", "")
     content = upload.getvalue()
+    given = {f"{UPLOAD}{upload.name}": content}
     try:
         columns = list(read_label_table(content))
     except PalimpsestError as error:
         st.error(plain(str(error)), icon=":material/error:")
-        return {}
+        return given
     if address["column"] not in columns:
         address.set("column", columns[0])
     address.tell("column")  # its control is in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
-    return {f"{UPLOAD}{upload.name}": content}
+    return given
 
 
 def identity_of(texts: dict[str, bytes]) -> str:

@@ -172,7 +172,13 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     except UnicodeDecodeError as error:
         raise SpecError("The label table is not UTF-8; save it as a CSV file in UTF-8.") from error
     lines = io.StringIO(text, newline=None)  # line ends of every system, a bare CR too, become \n
-    delimiter = "\t" if "\t" in lines.readline() else ","
+    header = lines.readline()
+    delimiter = "\t" if "\t" in header else ","
+    if ";" in header and delimiter not in header:  # as spreadsheets of many countries write it
+        raise SpecError(
+            "The columns of the label table are separated by semicolons; separate them by commas "
+            "or tabs."
+        )
     lines.seek(0)
     reader = csv.reader(lines, delimiter=delimiter)
     try:

@@ -157,6 +157,8 @@ def test_line_ends_of_every_system_are_read(end: str) -> None:
     [
         (b"\xff\xfe\x00", "UTF-8"),
         (b"model,label\n", "a column named model and at least"),
+        (b"", "a column named model and at least"),
+        (b"model;label\na;b\n", "by semicolons; separate them by commas or tabs"),
         (b"model\na\n", "a column named model and at least"),
         (b"name of it,label\na,b\n", "no column named model"),
         (b"model,label\na,b,c\n", "Line 2 .* 3 cells"),
