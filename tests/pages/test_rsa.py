@@ -126,6 +126,46 @@ def test_every_view_draws_its_charts() -> None:
     assert len(charts(view(app, "By layer"))) == 2, "states and functions"
 
 
+def test_a_text_without_known_genres_is_compared_with_the_included_one(tmp_path: Path) -> None:
+    text = tmp_path / "mine.txt"
+    text.write_text(
+        "\n".join(f"The man opened door number {number}." for number in range(23)), encoding="utf8"
+    )
+    app = open_page(PAGE, **SMALL, view="Two texts")
+    assert app.selectbox(key="rsa/against").value == ""
+    assert app.multiselect(key="rsa/against_genres").value == ["legal", "technical"]
+    app = open_page(PAGE, **SMALL, view="Two texts", corpus=str(text))
+    assert not app.exception
+    assert not app.error
+    assert len(charts(app)) == 2
+    assert app.selectbox(key="rsa/against").value == "demo"
+    assert "against" not in app.query_params
+    assert "against_genres" not in app.query_params
+
+    app.multiselect(key="rsa/against_genres").set_value(["news"])
+    next(button for button in app.button if button.label == "Compare").click()
+    settle(app.run())
+    assert not app.error
+    assert len(charts(app)) == 2
+    assert [app.query_params[name] for name in ("against", "against_genres")] == ["demo", "news"]
+
+
+def test_the_proposed_second_text_follows_the_first(tmp_path: Path) -> None:
+    text = tmp_path / "mine.txt"
+    text.write_text("The man opened the door of the house.\n" * 20, encoding="utf8")
+    app = open_page(PAGE, **SMALL, view="Two texts")
+    app.query_params["corpus"] = str(text)  # as the back button does
+    settle(app.run())
+    assert not app.error
+    assert app.selectbox(key="rsa/against").value == "demo"
+    app.selectbox(key="rsa/corpus").set_value("demo")
+    next(button for button in app.button if button.label == "Run").click()
+    settle(app.run())
+    assert not app.error
+    assert app.selectbox(key="rsa/against").value == ""
+    assert app.multiselect(key="rsa/against_genres").value == ["legal", "technical"]
+
+
 def test_a_search_marks_words_of_the_token_map_and_is_in_the_address() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     app.text_input(key="rsa/search").set_value("captain").run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -20,6 +21,7 @@ from ui import lessons
 from ui.frame.identity import contents
 from ui.frame.links import Address
 from ui.frame.text import plain
+from ui.study.controls import TEXTS
 from ui.study.downloads import show_downloads
 from ui.study.figures import show_charts
 from ui.study.forms import Form
@@ -36,14 +38,14 @@ if TYPE_CHECKING:
     from core.study import View
 
 SAME = "the same text"
+DEMO = TEXTS[0]
 OTHER_GENRES = ("legal", "technical")
 TOKENS = STUDY.title
 
 
 def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
     """Show the controls of the second text, and return the spec with it."""
-    if not (form.address["against"] or form.address["against_genres"]):
-        form.address.propose("against_genres", list(OTHER_GENRES))
+    _propose_text(form.address, spec.corpus)
     with (
         form.bar,
         st.popover("Compare texts", icon=":material/text_compare:", help="Choose the second text."),
@@ -51,11 +53,34 @@ def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
     ):
         form.control("against", anew=True, format_func=lambda ref: ref or SAME)
         form.control("against_genres", anew=True)
-        st.form_submit_button("Compare", type="primary")
+        choose = partial(_choose_text, form.address)
+        st.form_submit_button("Compare", type="primary", on_click=choose)
     chosen = form.spec(grid=False)
     if chosen is None:
         st.stop()
     return replace(spec, against=chosen.against, against_genres=chosen.against_genres)
+
+
+def _propose_text(address: Address, corpus: str) -> None:
+    """Propose a second text, until the user chooses one: other genres of an included text, and the
+    included text for any other, whose genres nobody knows."""
+    included = corpus in TEXTS
+    genres = list(OTHER_GENRES) if included else []
+    proposal = {"against": "" if included else DEMO, "against_genres": genres}
+    values = {name: address[name] for name in proposal}
+    if not any(values.values()) or all(
+        value == address.proposed(name) for name, value in values.items()
+    ):
+        for name, value in proposal.items():
+            address.propose(name, value)
+
+
+def _choose_text(address: Address) -> None:
+    """Note that the user has chosen the second text: the link then holds its name and genres."""
+    names = ("against", "against_genres")
+    if any(address[name] != address.proposed(name) for name in names):
+        for name in names:
+            address.chosen(name)
 
 
 def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
