@@ -39,6 +39,16 @@ def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int
     expect(guide).to_have_count(0)
 
 
+def test_a_view_without_form_and_lines_is_explained_without_them(page: Page, app_url: str) -> None:
+    page.add_init_script(FORGET)
+    page.goto(f"{app_url}/rsa?view=Benchmark+with+known+answers")
+    guide = page.locator(".guide")
+    expect(guide).to_contain_text(STEPS[-1][1])
+    expect(guide).to_contain_text("1 of 1")
+    guide.get_by_role("button", name="Done").click()
+    expect(guide).to_have_count(0)
+
+
 def test_a_presentation_is_not_explained_and_escape_ends_the_guide(
     page: Page, app_url: str
 ) -> None:

@@ -7,7 +7,7 @@
   window.palimpsestGuide = true;
   const KEY = __KEY__;
   const STEPS = __STEPS__; // [selector, sentence]
-  const FIGURE = "[data-testid='stVegaLiteChart'] svg", VIEWS = ".st-key-views";
+  const FIGURE = "[data-testid='stVegaLiteChart'] svg .role-mark", VIEWS = ".st-key-views";
   const EDGE = 16, GAP = 8; // pixels
   const asked = () => new URLSearchParams(window.location.search);
 
@@ -18,6 +18,7 @@
   }
 
   function guide() {
+    const steps = STEPS.filter(([selector]) => document.querySelector(selector)); // not every view has a form or lines
     const box = document.createElement("div");
     box.className = "guide";
     box.setAttribute("role", "dialog");
@@ -30,7 +31,7 @@
     let step = 0, target = null;
 
     function place() {
-      if (!target?.isConnected) target = document.querySelector(STEPS[step][0]);
+      if (!target?.isConnected) target = document.querySelector(steps[step][0]);
       if (!target || !document.querySelector(VIEWS)) return end(); // the reader went to another page
       const at = target.getBoundingClientRect(), own = box.getBoundingClientRect();
       const below = Math.min(at.bottom + GAP, window.innerHeight - own.height - EDGE);
@@ -40,11 +41,11 @@
     }
 
     function show() {
-      target = document.querySelector(STEPS[step][0]);
-      text.textContent = STEPS[step][1];
-      count.textContent = `${step + 1} of ${STEPS.length}`;
+      target = document.querySelector(steps[step][0]);
+      text.textContent = steps[step][1];
+      count.textContent = `${step + 1} of ${steps.length}`;
       box.setAttribute("aria-label", `Guide, ${count.textContent}`);
-      skip.hidden = step + 1 === STEPS.length;
+      skip.hidden = step + 1 === steps.length;
       next.textContent = skip.hidden ? "Done" : "Next";
       place();
     }
@@ -62,7 +63,7 @@
     skip.onclick = end;
     next.onclick = () => {
       step += 1;
-      if (step === STEPS.length) end();
+      if (step === steps.length) end();
       else show();
     };
     document.addEventListener("keydown", leave);

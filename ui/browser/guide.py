@@ -1,4 +1,5 @@
-"""The guide of a first visit: three callouts on the first figure, never again in this browser."""
+"""The guide of a first visit: up to three callouts on the first figure, never again in this
+browser."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ SCRIPT = Path(__file__).parent / "guide.js"
 KEY = "palimpsest guide"  # in the browser's storage
 STEPS = (
     (
-        "[data-testid='stExpander']",
+        ":is([class$='-fold'], [class*='-fold '])",  # the form's widget key, as a class
         "This line says which models and which text are compared. Open it to choose others, or "
         "your own.",
     ),
     (
-        "[data-testid='stVegaLiteChart']",
+        "[data-testid='stVegaLiteChart']:has(.mark-line)",
         "Point at a line to bring it out in every chart. Click its name to switch it off, and "
         "again to switch it on.",
     ),
