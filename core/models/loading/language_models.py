@@ -124,7 +124,8 @@ class LanguageModel:
             rows, places: The sentence and the subword of each position.
 
         Raises:
-            ModelError: If the model's own logits are not those that its last matrix gives.
+            ModelError: If a prediction is NaN or infinite, or the model's own logits are not those
+                that its last matrix gives.
         """
         import torch
 
@@ -152,12 +153,17 @@ class LanguageModel:
         finish = _finishing(self.loaded.model.config)
         first = Predictions(captured[0][0, :1], self._rows, self.head.bias, finish)
         expected = scores.reshape(1, -1)
+        hidden = captured[0][torch.as_tensor(rows), torch.as_tensor(places)]
+        if not bool(expected.isfinite().all() and hidden.isfinite().all()):
+            raise ModelError(
+                f"The predictions of {self.ref} are not finite, because the model overflows or its "
+                "weights are damaged: choose another checkpoint."
+            )
         given = torch.cat([first.logits(*block) for block in blocks_of(self.head)], 1)
         if given.shape != expected.shape or not torch.allclose(
             given, expected, rtol=0.0, atol=ROUNDING * float(expected.abs().max())
         ):
             raise self._unlike()
-        hidden = captured[0][torch.as_tensor(rows), torch.as_tensor(places)]
         return Predictions(hidden, self._rows, self.head.bias, finish)
 
     def _rows(self, start: int, stop: int) -> Tensor:

@@ -41,6 +41,23 @@ def test_blocks_of_logits_are_the_models_own(model_type: str, tmp_path: Path) ->
     assert torch.allclose(joined, own[rows, places], atol=1e-5)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_predictions_that_are_not_finite_are_refused(
+    value: float, everywhere: bool, tmp_path: Path
+) -> None:
+    ref = f"path:{save_tiny(tmp_path / 'model', 'gpt2', head=True)}"
+    model = load_language_model(ref, "cpu")
+    with torch.no_grad():
+        if everywhere:
+            model.loaded.model.transformer.ln_f.bias.fill_(value)
+        else:
+            model.loaded.model.transformer.wpe.weight[2] = value  # the first position is sound
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with pytest.raises(ModelError, match="are not finite"):
+        model.predict(ids, torch.ones_like(ids), [0, 0], [1, 2])
+
+
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("model_type", ["bert", "llama", "gemma2", "olmo"])
 def test_a_model_that_is_read_by_layer_predicts_the_same(
