@@ -34,6 +34,7 @@ from core.options.checks import matching_presets
 STUDY, TABLE = "study", "table"  # keys that are no options
 MOST_CELLS = 20_000
 LARGEST_FILE = 2**20  # bytes
+WORDS_OF = {True: ("on", "yes", "true"), False: ("off", "no", "false")}  # of a truth value in YAML
 NEAR = 0.5  # similarity of a name that is suggested for a misspelt one
 TOGETHER = (
     "Each entry of a list is a value of its own; put values that belong together into a list of "
@@ -238,12 +239,22 @@ def _matches(option: Option, entry: Any) -> Iterable[Any]:
 def _value(option: Option, entry: Any) -> Any:
     """Read one value as YAML has it: text, a number, a truth value, or a list of them."""
     parts = entry if isinstance(entry, list) else [entry]
+    if option.kind in ("choice", "choices"):
+        parts = [_written(option, part) for part in parts]
+        entry = parts if isinstance(entry, list) else parts[0]
     if any(part is None or isinstance(part, (dict, list)) for part in parts):
         raise option.refuse(entry)
     plain = option.kind in ("whole", "number", "flag") and not isinstance(entry, str)
     if plain or (isinstance(entry, list) and not option.many):
         return option.check(entry)
     return option.read([str(part) for part in parts])
+
+
+def _written(option: Option, part: Any) -> Any:
+    """Undo YAML's reading of a choice such as on or off, written without quotes, as a truth
+    value."""
+    words = WORDS_OF[part] if isinstance(part, bool) else ()
+    return next((word for word in words if word in option.known), part)
 
 
 def _too_many(count: int) -> SpecError:

@@ -52,6 +52,15 @@ def test_lists_are_crossed_and_single_values_are_the_same_everywhere(tmp_path: P
     )
 
 
+def test_on_and_off_without_quotes_are_the_choices_of_that_name(tmp_path: Path) -> None:
+    plain = sweep_of(tmp_path, "study: probe\nposition: [on, off, auto]\nuntrained: off")
+    quoted = sweep_of(tmp_path, "study: probe\nposition: ['on', 'off', auto]\nuntrained: false")
+    assert [cell.key for cell in plain.cells] == [cell.key for cell in quoted.cells]
+    assert [cell.spec.position for cell in plain.cells] == ["on", "off", "auto"]
+    with pytest.raises(SpecError, match=r"measure takes one of .*, not True"):
+        sweep_of(tmp_path, "study: rsa\nmeasure: on")
+
+
 def test_several_studies_share_a_file_and_a_cell_counts_once(tmp_path: Path) -> None:
     sweep = sweep_of(
         tmp_path,
