@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from core.errors import SpecError
 from core.models.changes import Change, shares_no_start
 from core.results.names import short_names
 from core.results.numbers import text_of
@@ -24,3 +25,13 @@ def start_notices(base: str, changes: Mapping[str, Change]) -> list[str]:
         for ref, change in changes.items()
         if shares_no_start(change.apart)
     ]
+
+
+def base_left_out(base: str) -> str:
+    """Say that a base was not compared with itself."""
+    return f"{base} was left out of the compared models, because it is the base."
+
+
+def nothing_but_base(base: str) -> SpecError:
+    """Make the error of a study whose only compared model is the base."""
+    return SpecError(f"{base} cannot be compared with itself: choose another model than the base.")

@@ -20,6 +20,7 @@ import numpy as np
 from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
 from core.results.export import Result, provenance
+from core.results.notices import base_left_out, nothing_but_base
 from core.results.papers.citing import cite
 from core.rsa import TRAINING
 from core.rsa.divergence import PURPOSE, tables
@@ -51,8 +52,15 @@ COMPARED, BASELINE = "compared", "baseline"
 
 
 def prepare(spec: DivergenceSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models and their heads."""
-    refs = (spec.base, *_parts(spec))
+    """Make the tasks of the first stage: read the text, identify the models and their heads.
+
+    Raises:
+        SpecError: If a pattern matches nothing, or there is no model but the base.
+    """
+    parts = _parts(spec)
+    if COMPARED not in parts.values():
+        raise nothing_but_base(spec.base)
+    refs = (spec.base, *parts)
     kinds = [
         Task.of(f"head of {ref}", prediction_kind, role=("kind", ref), fleeting=True, ref=ref)
         for ref in dict.fromkeys(refs)
@@ -164,7 +172,7 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(statements),
         statements=statements,
         tables=made,
-        notices=(*corpus.notices, *notices),
+        notices=(*corpus.notices, *_base_among(spec), *notices),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.base, *parts), corpus),
         methods=f"{make_methods(spec, kinds, bool(_own_tags(corpus)))} {spec.settings()}",
@@ -174,11 +182,21 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 def _parts(spec: DivergenceSpec) -> dict[str, str]:
     """The models that are compared with the base, and whether each is a baseline."""
-    from core.models.patterns import matching_refs
-
-    compared = {ref: COMPARED for text in spec.compare for ref in matching_refs(text)}
+    compared = dict.fromkeys(_named(spec), COMPARED)
     parts = compared | {ref: BASELINE for ref in spec.others if ref not in compared}
     return {ref: part for ref, part in parts.items() if ref != spec.base}
+
+
+def _named(spec: DivergenceSpec) -> list[str]:
+    """The compared models that references and patterns name; the base may be among them."""
+    from core.models.patterns import matching_refs
+
+    return [ref for text in spec.compare for ref in matching_refs(text)]
+
+
+def _base_among(spec: DivergenceSpec) -> list[str]:
+    """The notice of a base that is named among the models to compare or the baselines."""
+    return [base_left_out(spec.base)] if spec.base in (*_named(spec), *spec.others) else []
 
 
 def _own_tags(corpus: Corpus) -> tuple[str, ...]:

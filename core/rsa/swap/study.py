@@ -15,6 +15,7 @@ included ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from core.errors import TaskError
 from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
+from core.results.notices import base_left_out, nothing_but_base
 from core.results.papers.citing import cite
 from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
@@ -54,9 +56,18 @@ CITATIONS = ("merchant2020", "lenc2015")
 
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: identify the models, read what they are scored on."""
+    """Make the tasks of the first stage: identify the models, read what they are scored on.
+
+    Raises:
+        SpecError: If a pattern matches nothing, or there is no model but the base.
+    """
     compared = find_compared(spec.base, spec.compare)
     refs = tuple(ref for ref in compared.refs if ref != spec.base)
+    if not refs:
+        raise nothing_but_base(spec.base)
+    if spec.base in compared.refs:
+        notices = (*compared.notices, base_left_out(spec.base))
+        compared = replace(compared, refs=refs, notices=notices)
     siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
     reading = Task.of(
         "read examples",

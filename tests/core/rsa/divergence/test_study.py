@@ -6,14 +6,16 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from core.errors import ModelError
+from core.errors import ModelError, SpecError
 from core.models.identity import content_of
 from core.models.loading import reading
 from core.models.loading.language_models import LanguageModel, load_language_model
 from core.results.columns import meaning
 from core.results.estimates import Estimate, estimate_of
+from core.results.notices import base_left_out
 from core.results.statements import Statement
 from core.rsa.divergence import tasks
 from core.rsa.divergence.charts import figures
@@ -139,6 +141,47 @@ def test_a_base_without_a_head_ends_the_study_and_a_model_without_one_is_left_ou
     assert result.headline == NOTHING
     assert any("predicts no words" in sentence for sentence in result.failures.values())
     assert figures(result) == {}
+
+
+def test_the_base_is_not_compared_with_itself() -> None:
+    for others in ((), ("zoo:seed-1",)):
+        with pytest.raises(SpecError, match="zoo:seed-0 cannot be compared with itself"):
+            STUDY.run(DivergenceSpec(compare=("zoo:seed-0",), others=others, **SMALL))
+
+
+@pytest.mark.parametrize(
+    "among",
+    [
+        {"compare": ("zoo:seed-0", "zoo:seed-0@step-200"), "others": ()},
+        {"compare": ("zoo:seed-0@step-200",), "others": ("zoo:seed-0",)},
+    ],
+)
+def test_a_base_among_the_models_is_left_out_with_a_notice(among: dict) -> None:
+    small = {"sentences": 20, "words": 30, "draws": 20}
+    result = STUDY.run(DivergenceSpec(**among, **small))
+    assert base_left_out("zoo:seed-0") in result.notices
+    assert set(result.table["model"]) == {"zoo:seed-0@step-200"}
+    plain = STUDY.run(DivergenceSpec(compare=("zoo:seed-0@step-200",), others=(), **small))
+    assert base_left_out("zoo:seed-0") not in plain.notices
+
+
+def test_a_model_whose_predictions_are_not_finite_fails_alone(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    refs = [save_tiny(tmp_path / str(seed), "bert", head=True, seed=seed) for seed in range(3)]
+    weights = load_file(refs[2] / "model.safetensors")
+    name = next(name for name in weights if name.endswith("layer.0.output.dense.weight"))
+    weights[name][:] = np.inf
+    save_file(weights, refs[2] / "model.safetensors", metadata={"format": "pt"})
+    base, sound, broken = (f"path:{folder}" for folder in refs)
+    text = "\n".join(" ".join(words) for words in SENTENCES)
+    spec = DivergenceSpec(
+        base=base, compare=(sound, broken), others=(), corpus="upload:a.txt", words=30, draws=20
+    )
+    result = STUDY.run(spec, {"upload:a.txt": text.encode()})
+    assert set(result.table["model"]) == {sound}
+    (reason,) = (said for key, said in result.failures.items() if key.startswith("pred"))
+    assert f"The predictions of {broken} are not finite" in reason
 
 
 def test_the_headline_follows_its_statements() -> None:

@@ -14,9 +14,11 @@ import torch
 from scipy import stats
 
 from core.commands.main import main as command
-from core.errors import ModelError, TaskError
+from core.errors import ModelError, SpecError, TaskError
 from core.results.estimates import Estimate, estimate_of
+from core.results.notices import base_left_out
 from core.results.statements import Statement
+from core.rsa.layers.runs import COMPARED
 from core.rsa.swap import layer_changes
 from core.rsa.swap import replacement as exchanging
 from core.rsa.swap import tasks as swapping
@@ -24,7 +26,7 @@ from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.rsa.swap.layer_changes import turned
 from core.rsa.swap.scores import exchange_rows
 from core.rsa.swap.spec import SwapSpec
-from core.rsa.swap.study import STUDY, figures, frozen_siblings
+from core.rsa.swap.study import STUDY, figures, frozen_siblings, prepare
 from core.rsa.swap.tasks import swap_changes, swap_layers
 from core.rsa.swap.text import (
     BEYOND_RANDOM,
@@ -324,6 +326,15 @@ def test_where_nothing_can_be_scored_the_study_fails_and_says_why(tmp_path: Path
     assert not (tmp_path / "out").exists()
     with pytest.raises(TaskError, match=r"(?s)zoo:seed-1.*zoo:nli-0.*contradiction"):
         STUDY.run(SwapSpec(compare=("zoo:seed-1", "zoo:nli-0")))
+
+
+def test_the_base_is_not_swapped_with_itself() -> None:
+    with pytest.raises(SpecError, match="zoo:seed-0 cannot be compared with itself"):
+        STUDY.run(SwapSpec(compare=("zoo:seed-0",)))
+    both = SwapSpec(compare=("zoo:seed-0", "zoo:pos-0"))
+    compared = next(task.compute() for task in prepare(both) if task.role == COMPARED)
+    assert compared.refs == ("zoo:pos-0",)
+    assert compared.notices == (base_left_out("zoo:seed-0"),)
 
 
 def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:
