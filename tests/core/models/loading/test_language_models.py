@@ -42,20 +42,20 @@ def test_blocks_of_logits_are_the_models_own(model_type: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-@pytest.mark.parametrize("everywhere", [True, False])
+@pytest.mark.parametrize("where", ["head", "embedding"])
 def test_predictions_that_are_not_finite_are_refused(
-    value: float, everywhere: bool, tmp_path: Path
+    value: float, where: str, tmp_path: Path
 ) -> None:
-    ref = f"path:{save_tiny(tmp_path / 'model', 'gpt2', head=True)}"
+    """Of one token: in the head every prediction has it, in the embedding the second sentence."""
+    ref = f"path:{save_tiny(tmp_path / 'model', 'gpt2', head=True, tie_word_embeddings=False)}"
     model = load_language_model(ref, "cpu")
+    table = model.head if where == "head" else model.loaded.model.get_input_embeddings()
     with torch.no_grad():
-        if everywhere:
-            model.loaded.model.transformer.ln_f.bias.fill_(value)
-        else:
-            model.loaded.model.transformer.wpe.weight[2] = value  # the first position is sound
-    ids = torch.tensor([[5, 6, 7, 8]])
+        table.weight[9] = value
+    ids = torch.tensor([[5, 6, 7, 8], [9, 8, 7, 6]])
+    asked = (ids, torch.ones_like(ids), [0, 1], [1, 2])
     with pytest.raises(ModelError, match="are not finite"):
-        model.predict(ids, torch.ones_like(ids), [0, 0], [1, 2])
+        model.predict(*asked)
 
 
 @pytest.mark.parametrize("tied", [True, False])
