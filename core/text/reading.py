@@ -9,7 +9,7 @@ from typing import Any
 
 from core.errors import CorpusError
 from core.runs.tasks import Task, pure
-from core.text.corpora import Corpus, corpus_from_bytes, read_corpus
+from core.text.corpora import Corpus, Sentence, corpus_from_bytes, read_corpus
 
 Text = Corpus | bytes
 """A text that came with the request: an upload's bytes, or sentences already read."""
@@ -17,21 +17,28 @@ Text = Corpus | bytes
 
 @pure("text.read")
 def read_text(
-    ref: str, genres: tuple[str, ...], limit: int | None, given: Text | None = None
+    ref: str,
+    genres: tuple[str, ...],
+    limit: int | None,
+    given: Text | None = None,
+    copies: bool = False,
 ) -> Corpus:
-    """Read the sentences of a study.
+    """Read the sentences of a study, each once: a copy is no further evidence, and bands over
+    sentences that hold copies are too narrow.
 
     Args:
         ref: A CorpusRef, or `upload:NAME` with the upload in `given`.
         genres: Genres kept; all if empty.
         limit: The largest number of sentences, from the front.
         given: The text itself, if it came with the request.
+        copies: Whether sentences that repeat an earlier one word for word are kept.
 
     Raises:
         CorpusError: If the text cannot be read, or holds no sentence of the genres.
     """
     if given is None:
-        return _counted(read_corpus(ref, limit=limit, genres=genres), limit)
+        corpus = _counted(read_corpus(ref, limit=limit, genres=genres), limit)
+        return corpus if copies else _distinct(corpus)
     corpus = given if isinstance(given, Corpus) else corpus_from_bytes(ref.partition(":")[2], given)
     chosen = tuple(
         sentence for sentence in corpus.sentences if not genres or sentence.genre in genres
@@ -40,7 +47,8 @@ def read_text(
         raise CorpusError(
             f"{corpus.ref} holds no sentence of {', '.join(genres)}: choose other genres."
         )
-    return _counted(replace(corpus, sentences=chosen), limit)
+    corpus = _counted(replace(corpus, sentences=chosen), limit)
+    return corpus if copies else _distinct(corpus)
 
 
 def _counted(corpus: Corpus, limit: int | None) -> Corpus:
@@ -49,6 +57,28 @@ def _counted(corpus: Corpus, limit: int | None) -> Corpus:
     if limit is None or count >= limit:
         return corpus
     return replace(corpus, notices=(*corpus.notices, fewer_sentences(corpus.ref, count, limit)))
+
+
+def _distinct(corpus: Corpus) -> Corpus:
+    """Keep the first of the sentences with the same words, and add a notice that counts the
+    others."""
+    first: dict[tuple[str, ...], Sentence] = {}
+    for sentence in corpus.sentences:
+        first.setdefault(sentence.words, sentence)
+    count, kept = len(corpus.sentences), tuple(first.values())
+    if len(kept) == count:
+        return corpus
+    notice = repeated_sentences(corpus.ref, count, count - len(kept))
+    return replace(corpus, sentences=kept, notices=(*corpus.notices, notice))
+
+
+def repeated_sentences(ref: str, count: int, copies: int) -> str:
+    """Say how many sentences were left out as copies."""
+    repeat, were = ("repeats", "was") if copies == 1 else ("repeat", "were")
+    return (
+        f"{copies:,} of the {count:,} sentences of {ref} {repeat} an earlier one word for word and "
+        f"{were} left out, because copies are no further evidence."
+    )
 
 
 def fewer_sentences(ref: str, count: int, limit: int) -> str:

@@ -148,7 +148,7 @@ def read_treebank(
         ModelError: If a parser is needed and not installed.
     """
     read = {
-        part: read_text(ref, spec.genres, limit, (texts or {}).get(ref))
+        part: read_text(ref, spec.genres, limit, (texts or {}).get(ref), copies=True)
         for part, (ref, limit) in _sources(spec).items()
     }
     whole = Corpus(

@@ -11,7 +11,8 @@ from core.options.summary import summary
 from core.rsa.layers import study
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.text import items_in_words
-from core.text.reading import fewer_sentences, read_text
+from core.text.corpora import read_corpus
+from core.text.reading import fewer_sentences, read_text, repeated_sentences
 from tests.core.tiny_models import save_tiny
 
 TEXT = "\n".join(
@@ -28,6 +29,21 @@ def test_fewer_sentences_than_asked_for_are_said_to_be() -> None:
     assert read_text("upload:mine.txt", (), None, TEXT).notices == ()
     assert read_text("demo", (), 200).notices == ()
     assert len(read_text("demo", ("legal",), 100_000).notices) == 1
+
+
+def test_a_sentence_is_read_once_and_copies_are_counted() -> None:
+    lines = [b"The old man left.", b"The dog ran.", b"The old man left.", b"Birds sing."]
+    corpus = read_text("upload:mine.txt", (), None, b"\n".join(lines * 2))
+    assert [words[-2] for words in corpus.words] == ["left", "ran", "sing"]
+    assert corpus.notices == (repeated_sentences("upload:mine.txt", 8, 5),)
+    assert re.findall(r"\d+", corpus.notices[0]) == ["5", "8"]
+    whole = read_text("upload:mine.txt", (), None, b"\n".join(lines), copies=True)
+    assert (len(whole.sentences), whole.notices) == (4, ())
+
+
+def test_no_included_sentence_is_a_copy() -> None:
+    for name in ("demo", "demo-gold"):
+        assert len({*read_text(name, (), None).words}) == len(read_corpus(name).words)
 
 
 @pytest.mark.parametrize(
