@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -118,3 +118,31 @@ def identities(ready: Outputs) -> dict[str, Identity]:
 def contents(ready: Outputs) -> dict[str, str]:
     """Collect the content of each model that was found, by reference."""
     return {ref: identity.content for ref, identity in identities(ready).items()}
+
+
+def find_copies(contents: Mapping[str, Hashable]) -> dict[str, str]:
+    """Find the models that have the content of an earlier one: that one, by the copy's reference.
+
+    Args:
+        contents: What each model is known by, in the order in which they were named.
+
+    Example:
+        >>> find_copies({"path:a": "1", "path:b": "2", "path:c": "1"})
+        {'path:c': 'path:a'}
+    """
+    first: dict[Hashable, str] = {}
+    pairs = {ref: first.setdefault(content, ref) for ref, content in contents.items()}
+    return {ref: original for ref, original in pairs.items() if original != ref}
+
+
+def describe_copies(copies: Mapping[str, str]) -> list[str]:
+    """Say which models were left out as copies.
+
+    Args:
+        copies: Of `find_copies`.
+    """
+    if not copies:
+        return []
+    were = "model was" if len(copies) == 1 else "models were"
+    pairs = "; ".join(f"{ref} is identical to {original}" for ref, original in copies.items())
+    return [f"{len(copies)} {were} left out as copies, which are no further evidence: {pairs}."]

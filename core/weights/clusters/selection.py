@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
-from core.models.identity import content_of
+from core.models.identity import content_of, describe_copies, find_copies
 from core.models.weights.sources import identify_all
 from core.runs.runner import span, tick
 from core.runs.tasks import pure
@@ -25,7 +25,7 @@ class Selection:
     """The models of a study.
 
     Attributes:
-        members: Fine-tunes that could be identified together with their bases.
+        members: Fine-tunes that could be identified together with their bases, without copies.
         identities: Identity of the weights by reference: a content hash, or the Hub's commit.
         notices: What was left out.
         failures: Reason by fine-tune that could not be identified, or whose base could not.
@@ -84,10 +84,15 @@ def find_models(
         member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members
     }
     failures = {ref: f"{ref} failed: {reason}" for ref, reason in why.items() if reason}
-    members = tuple(member for member in named.members if member.ref not in failures)
-    if not members:
+    usable = [member for member in named.members if member.ref not in failures]
+    if not usable:
         raise TaskError(f"No model could be compared. {next(iter(failures.values()))}")
-    return Selection(members, identities, (*lacks, *named.notices), failures, contents)
+    copies = find_copies(
+        {member.ref: (identities[member.base], identities[member.ref]) for member in usable}
+    )
+    members = tuple(member for member in usable if member.ref not in copies)
+    notices = (*lacks, *named.notices, *describe_copies(copies))
+    return Selection(members, identities, notices, failures, contents)
 
 
 def _read_contents(refs: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:

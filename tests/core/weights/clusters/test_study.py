@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
+from core.models.identity import describe_copies
 from core.models.weights import sources as opening
 from core.results.columns import meaning
 from core.results.numbers import text_of
@@ -236,6 +238,17 @@ def test_a_model_that_fails_leaves_the_rest(zoo: Path, tmp_path: Path) -> None:
     assert "does not look like a fine-tune of zoo:seed-0" in reasons
     assert "has the same matrices as zoo:seed-0" in reasons
     assert "no model 'missing-0'" in reasons
+
+
+def test_copies_are_no_further_models(zoo: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        shutil.copytree(zoo / "models" / "nli-0", tmp_path / f"nli-{number}")
+    result = STUDY.run(replace(SPEC, models=("zoo:pos-*", f"path:{tmp_path}/nli-*")))
+    first, *copies = (f"path:{tmp_path}/nli-{number}" for number in range(3))
+    assert [ref for ref in result.table["model"] if "nli" in ref] == [first]
+    assert describe_copies(dict.fromkeys(copies, first))[0] in result.notices
+    assert all(ref in describe_copies(dict.fromkeys(copies, first))[0] for ref in copies)
+    assert not result.failures
 
 
 def test_nothing_at_all_is_an_error_that_says_why(zoo: Path) -> None:
