@@ -3,9 +3,10 @@ curve.
 
 A pattern (`zoo:parse-*`) names fine-tunes of the base; included models that were trained from
 another base or with other settings are left out of it with a notice. Models whose references differ
-only in their last number are runs of one task. Their curve is the mean, with a t-interval whose
-variance has two sources: the runs, and the sentences that all of them share. Their chance level is
-the widest of the runs'.
+only in their last number are runs of one task, unless the number is a step of training or a setting
+such as an adapter's rank. Their curve is the mean, with a t-interval whose variance has two
+sources: the runs, and the sentences that all of them share. Their chance level is the widest of the
+runs'.
 
 Reference: none. Deviations: none.
 """
@@ -23,7 +24,8 @@ from core.errors import SpecError
 from core.models import parse_ref, zoo_folder, zoo_models
 from core.models.patterns import matching_refs
 from core.models.references import PATTERN
-from core.models.zoo import second_run
+from core.models.steps import STEP
+from core.models.zoo import read_adapters, second_run
 from core.statistics import t_interval
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 COMPARED = "compared"  # role of the models of a study in its first stage
 NUMBERED = re.compile(r"[-_]\d+$")
+SETTING = re.compile(r"(?:epochs?|lora|rank)[-_]\d+$", re.IGNORECASE)  # a number that is no run's
 SENTENCE_DEGREES = (
     30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
 )
@@ -105,25 +108,63 @@ def other_settings(refs: Sequence[str]) -> str:
 
 
 def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Group runs of one task under a pattern such as zoo:parse-*; other models are groups of
-    one."""
-    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    """Group runs of one task under a pattern such as zoo:parse-*; other models, such as checkpoints
+    of one run and adapters of different ranks, are groups of one."""
+    entries = _entries()
     groups: dict[str, list[str]] = {}
     for ref in refs:
         entry = entries.get(ref, {"base": base})
         alike = entry.get("base") == base and not _other_settings(entry)
-        poolable = alike and NUMBERED.search(ref) and not ref.startswith("random:")
+        poolable = alike and _is_numbered_run(ref)
         groups.setdefault(NUMBERED.sub("-*", ref) if poolable else ref, []).append(ref)
-    return {name if len(runs) > 1 else runs[0]: tuple(runs) for name, runs in groups.items()}
+    whole: dict[str, tuple[str, ...]] = {}
+    for name, runs in groups.items():
+        ranks = {(entries.get(ref, {}).get("settings") or {}).get("rank") for ref in runs}
+        if len(runs) > 1 and len(ranks) == 1:
+            whole[name] = tuple(runs)
+        else:
+            whole |= {ref: (ref,) for ref in runs}
+    return whole
 
 
-def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _entries() -> dict[str, dict[str, Any]]:
+    """The manifest's entries of models and adapters, by reference."""
+    return {str(entry["ref"]): entry for entry in (*zoo_models(), *read_adapters())}
+
+
+def _is_numbered_run(ref: str) -> bool:
+    """Whether a name ends with a number that may be that of a run, and is no step or setting."""
+    is_step = any(match.end() == len(ref) for match in STEP.finditer(ref))
+    numbered = NUMBERED.search(ref) and not ref.startswith("random:")
+    return bool(numbered) and not is_step and not SETTING.search(ref)
+
+
+def pooled_by_name(groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Say which models were pooled as runs because of their names; included models are known to be
+    runs.
+
+    Args:
+        groups: From `runs_of`.
+    """
+    entries = _entries()
+    return [
+        f"{', '.join(runs)} were pooled as runs of one task, because their names differ only in "
+        "the last number. If they are not, turn off “Pool runs” (--no-pool-runs)."
+        for runs in groups.values()
+        if len(runs) > 1 and not all(ref in entries for ref in runs)
+    ]
+
+
+def pool_rows(
+    rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], lowest: float
+) -> pd.DataFrame:
     """Pool the curves of each group into one.
 
     Args:
         rows: model, layer, similarity, low, high, null_low, null_high, relative_change, apart and
             scaled, one row per model and layer.
         groups: From `runs_of`.
+        lowest: Value of the measure, below which no band reaches.
 
     Returns:
         The same columns and `runs`, how many models a row pools. A row of one model is as it was.
@@ -137,7 +178,8 @@ def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.Dat
         if there == 1:
             frames.append(mine.assign(runs=1))
         elif there:
-            pooled = [_pool(name, layer, part) for layer, part in mine.groupby("layer", sort=True)]
+            by_layer = mine.groupby("layer", sort=True)
+            pooled = [_pool(name, layer, part, lowest) for layer, part in by_layer]
             frames.append(pd.DataFrame(pooled, columns=[*rows.columns, "runs"]))
     return (
         pd.concat(frames, ignore_index=True)
@@ -146,7 +188,7 @@ def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.Dat
     )
 
 
-def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
+def _pool(name: str, layer: Any, part: pd.DataFrame, lowest: float) -> dict[str, Any]:
     """Pool one layer of the runs of one task."""
     values = part["similarity"].to_numpy(dtype=float)
     point = float(values.mean())
@@ -160,7 +202,7 @@ def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
         "model": name,
         "layer": layer,
         "similarity": point,
-        "low": float(low),
+        "low": max(float(low), lowest),
         "high": min(float(high), 1.0),
         "null_low": part["null_low"].min(),
         "null_high": part["null_high"].max(),

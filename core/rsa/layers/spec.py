@@ -40,7 +40,7 @@ class RsaSpec(Spec):
         "Pool runs",
         True,
         help="Draw models whose names differ only in their last number as one curve, with a "
-        "t-interval over runs; turn it off to see each run.",
+        "t-interval over runs, except steps of training; turn it off to see each run.",
     )
     matched_size: bool = options.flag(
         "Matched size",

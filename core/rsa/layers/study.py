@@ -20,7 +20,7 @@ import numpy as np
 
 from core.errors import SpecError
 from core.models.changes import change_tasks, changes_of
-from core.models.identity import contents, identity_tasks
+from core.models.identity import contents, describe_copies, find_copies, identity_tasks
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
 from core.results.notices import start_notices
@@ -35,6 +35,7 @@ from core.rsa.layers.runs import (
     find_compared,
     find_references,
     pool_rows,
+    pooled_by_name,
     runs_of,
 )
 from core.rsa.layers.spec import RsaSpec
@@ -91,8 +92,8 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
 
 
 def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
-    """Make the study's tasks from the outputs of its first stage; a model that was not found has
-    none.
+    """Make the study's tasks from the outputs of its first stage; a model that was not found, or is
+    a copy of another, has none.
 
     Raises:
         ModelError: If the base model could not be found.
@@ -125,7 +126,8 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             **more,
         )
 
-    compared = [ref for ref in shares if ref in content]
+    copies = _copies(ready)
+    compared = [ref for ref in shares if ref in content and ref not in copies]
     tasks = [task("model", ref) for ref in compared]
     tuned = tuned_models(spec, changes_of(ready))
     tasks += [task(PART, ref) for ref in compared if ref in tuned]
@@ -160,7 +162,8 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         )
 
     def pooled(part: str) -> pd.DataFrame:
-        return with_calibrated(pool_rows(curves(part), groups))[list(CURVES)]
+        rows = pool_rows(curves(part), groups, MEASURES[spec.measure].lowest)
+        return with_calibrated(rows)[list(CURVES)]
 
     references = [ref for ref in compared.references if ("reference", ref) in values]
     tables = {"similarity": pooled("model")}
@@ -175,11 +178,10 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables["grid"] = grid_rows(
             {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
         )
-    notices = [*corpus.notices, *compared.notices]
+    notices = [*corpus.notices, *compared.notices, *describe_copies(_copies(ready))]
+    notices += pooled_by_name(groups)
     if spec.second_corpus:
-        notices += [
-            notice for notice in ready.values["second text"].notices if notice not in notices
-        ]
+        notices += ready.values["second text"].notices
         tables["domains"] = _both_texts(spec, tables["similarity"], pooled("against"))
     statements = (
         *statements_of(tables["similarity"], tables.get("references", curve_rows({})), spec.base),
@@ -227,6 +229,13 @@ def _notices(
         *size_notices(spec, table),
         *function_notices(spec),
     ]
+
+
+def _copies(ready: Outputs) -> dict[str, str]:
+    """Find the compared models that are copies of others, which are no further runs."""
+    content = contents(ready)
+    refs = ready.values[COMPARED].refs
+    return find_copies({ref: content[ref] for ref in refs if ref in content})
 
 
 def _settings(spec: RsaSpec) -> Settings:

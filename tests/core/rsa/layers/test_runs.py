@@ -73,6 +73,50 @@ def test_runs_are_of_one_base_and_trained_alike() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("path:/runs/checkpoint-200", "path:/runs/checkpoint-3200"),
+        ("zoo:seed-9@step-200", "zoo:seed-9@step-800"),
+        ("hub:lab/tuned-epoch-1", "hub:lab/tuned-epoch-2"),
+        ("path:/merged/parse-rank_8", "path:/merged/parse-rank_64"),
+        ("random:zoo:seed-0", "random:zoo:seed-1"),
+        ("zoo:adapted-1", "zoo:adapted-8"),
+    ],
+)
+def test_steps_of_one_run_and_other_ranks_are_no_runs(
+    names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapters = [
+        {"ref": f"zoo:adapted-{rank}", "base": BASE, "settings": {"rank": rank}} for rank in (1, 8)
+    ]
+    monkeypatch.setattr(runs, "read_adapters", lambda: adapters)
+    assert runs.runs_of(BASE, names) == {name: (name,) for name in names}
+
+
+def test_adapters_of_one_rank_are_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("zoo:qa-0", "zoo:qa-1")
+    adapters = [{"ref": name, "base": BASE, "settings": {"rank": 16}} for name in names]
+    monkeypatch.setattr(runs, "read_adapters", lambda: adapters)
+    groups = runs.runs_of(BASE, names)
+    assert groups == {"zoo:qa-*": names}
+    assert runs.pooled_by_name(groups) == [], "the manifest says that they are"
+
+
+def test_a_step_in_the_middle_of_a_name_says_nothing_about_its_last_number() -> None:
+    names = ("path:/step-200/run-0", "path:/step-200/run-1")
+    groups = runs.runs_of(BASE, names)
+    assert groups == {"path:/step-200/run-*": names}
+    (notice,) = runs.pooled_by_name(groups)
+    assert all(said in notice for said in (*names, "--no-pool-runs"))
+
+
+@pytest.mark.parametrize("lowest", [-1.0, 0.0])
+def test_the_pooled_band_stays_in_the_range_of_the_measure(lowest: float) -> None:
+    row = pooled([0.05, 0.98], 0.0, lowest)
+    assert (row["low"], row["high"]) == (lowest, 1.0)
+
+
 def rows_of_runs(values: list[float], half: float) -> pd.DataFrame:
     """One layer of several runs whose own bands, over sentences, reach `half` to each side."""
     value = np.array(values)
@@ -90,9 +134,9 @@ def rows_of_runs(values: list[float], half: float) -> pd.DataFrame:
     )
 
 
-def pooled(values: list[float], half: float) -> pd.Series:
+def pooled(values: list[float], half: float, lowest: float = -1.0) -> pd.Series:
     rows = rows_of_runs(values, half)
-    return runs.pool_rows(rows, {"zoo:parse-*": list(rows["model"])}).iloc[0]
+    return runs.pool_rows(rows, {"zoo:parse-*": list(rows["model"])}, lowest).iloc[0]
 
 
 def test_where_sentences_say_the_same_the_band_is_students_over_runs() -> None:

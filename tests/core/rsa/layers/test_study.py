@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from scipy.spatial.distance import cdist
 from core.commands.main import main
 from core.errors import CorpusError, ModelError, SpecError
 from core.models.changes import Change
+from core.models.identity import describe_copies
 from core.results.estimates import Estimate, estimate_of
 from core.results.export import Result
 from core.results.names import short_name, short_names
@@ -33,6 +35,7 @@ from core.rsa.layers.differences import (
     SCALED,
     WEIGHT_CHANGE,
 )
+from core.rsa.layers.runs import pooled_by_name
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.text import (
     INTERPOLATED,
@@ -58,7 +61,7 @@ from core.rsa.measures.registry import Measure, compare, get_measure
 from core.runs.runner import run
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
-from core.text.reading import read_text
+from core.text.reading import read_text, repeated_sentences
 from core.vectors.notices import other_depth
 from core.vectors.pairs import extract_pair, sample_words
 from tests import ROOT
@@ -72,26 +75,17 @@ PLACES = ("door", "room", "dog", "man", "things", "house", "bridge", "river")
 VERBS = ("opened", "went", "left", "saw", "held")
 
 
-def _sentences(count: int = 40, genre: str = "news") -> tuple[Sentence, ...]:
-    rng = np.random.default_rng(0)
+def _sentences(count: int = 40, genre: str = "news", start: int = 0) -> tuple[Sentence, ...]:
+    """Different sentences from place `start` of one random order of all."""
+    every = list(product(PLACES, VERBS, PLACES))
+    order = np.random.default_rng(0).permutation(len(every))[start : start + count]
     return tuple(
-        Sentence(
-            (
-                "the",
-                "old",
-                PLACES[rng.integers(8)],
-                VERBS[rng.integers(5)],
-                "the",
-                PLACES[rng.integers(8)],
-                "quietly",
-            ),
-            genre=genre,
-        )
-        for _ in range(count)
+        Sentence(("the", "old", subject, verb, "the", place, "quietly"), genre=genre)
+        for subject, verb, place in (every[number] for number in order)
     )
 
 
-CORPORA = {"demo": Corpus("demo", _sentences(40) + _sentences(20, "fiction"), ("A notice.",))}
+CORPORA = {"demo": Corpus("demo", _sentences(40) + _sentences(20, "fiction", 40), ("A notice.",))}
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +318,7 @@ def test_the_null_is_a_band_and_two_lines() -> None:
 
 
 def test_too_few_items_fail_in_a_sentence() -> None:
-    short = {"demo": Corpus("demo", (Sentence(("the", "dog")),) * 3)}
+    short = {"demo": Corpus("demo", tuple(Sentence(("the", place)) for place in PLACES[:3]))}
     result = study.STUDY.run(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), short)
     assert "6 items" in result.failures["zoo:tuned-0"]
     assert (result.headline, result.statements) == (NOTHING, ())
@@ -523,10 +517,47 @@ def test_runs_of_one_task_become_one_curve() -> None:
     top = pooled.table.iloc[-1]
     mine = runs[runs["layer"] == top["layer"]]["similarity"]
     over_runs = 12.706 * mine.std(ddof=1) / np.sqrt(2)  # Student's t with one degree of freedom
-    assert top["similarity"] - top["low"] > 0.5 * over_runs
+    assert over_runs > 2.0, "runs that differ so much say nothing"
+    assert (top["low"], top["high"]) == (-1.0, 1.0), "a correlation is never below -1"
     assert charts.similarity_chart(pooled).to_dict()
     with pytest.raises(SpecError, match="zoo:none"):
         _run(compare=("zoo:none-*",))
+
+
+def test_runs_that_were_pooled_by_their_names_are_said_to_be() -> None:
+    (notice,) = pooled_by_name({"zoo:tuned-*": ("zoo:tuned-0", "zoo:tuned-1")})
+    pooled = _run(compare=("zoo:tuned-*",), references=False)
+    assert notice in pooled.notices
+    apart = _run(compare=("zoo:tuned-*",), pool_runs=False, references=False)
+    assert notice not in apart.notices
+
+
+def test_copies_of_a_model_are_no_further_runs(box: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        shutil.copytree(box / "models" / "tuned-0", tmp_path / f"tuned-{number}")
+    refs = [f"path:{tmp_path}/tuned-{number}" for number in range(3)]
+    result = _run(compare=(f"path:{tmp_path}/tuned-*",), references=False)
+    assert set(result.table["model"]) == {refs[0]}
+    assert set(result.table["runs"]) == {1}
+    assert "runs" not in result.tables
+    assert describe_copies(dict.fromkeys(refs[1:], refs[0]))[0] in result.notices
+    assert not result.failures
+    of_base = _run(compare=("zoo:seed-0", "zoo:tuned-0"), references=False)
+    assert set(of_base.table["model"]) == {"zoo:seed-0", "zoo:tuned-0"}
+
+
+def test_one_sentence_many_times_is_one_sentence() -> None:
+    text = _sentences(20)
+    once = _run_on(text)
+    often = _run_on(text * 4)
+    assert often.table.equals(once.table)
+    assert few_sentences(20) in often.notices
+    assert repeated_sentences("demo", 80, 60) in often.notices
+
+
+def _run_on(text: tuple[Sentence, ...]) -> Result:
+    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=60, draws=50, references=False)
+    return study.STUDY.run(spec, {"demo": Corpus("demo", text)})
 
 
 def test_one_occurrence_per_word() -> None:
