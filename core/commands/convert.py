@@ -53,9 +53,12 @@ def _merge(ref: str, base: str | None, target: Path) -> int:
         ModelError: If no base is known, and as `merge_adapter`.
     """
     from core.errors import ModelError
+    from core.models.describing import adapter_folder
     from core.models.loading.adapters import merge_adapter
     from core.models.zoo import adapter_base
 
+    if adapter_folder(ref) is None:
+        raise ModelError(f"{ref} is a whole model, not an adapter: it can be used as it is.")
     origin = base or adapter_base(ref)
     if not origin:
         raise ModelError(

@@ -14,11 +14,13 @@ from core.catalogue import STUDIES
 from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
+from core.models.references import parse_ref
 from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
 from core.models.weights.sources import hash_weights, identify
 from core.options import Spec
 from core.results.names import layers_in_words, short_name
+from core.results.notices import nothing_but_base
 from core.results.numbers import text_of
 from core.runs.price import Price, combined
 from core.runs.runner import Task, run
@@ -142,7 +144,10 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
 
     Raises:
         ModelError: If one cannot be read.
+        SpecError: If both are one.
     """
+    if parse_ref(base) == parse_ref(model):
+        raise nothing_but_base(base)
     unrelated = _unrelated(base)
     pairs = {"pair": (base, model)} | (
         {"others": (base, unrelated)} if unrelated and unrelated != model else {}

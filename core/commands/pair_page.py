@@ -215,12 +215,11 @@ def _intruders(result: Result) -> str:
 
 
 def _probes(result: Result) -> str:
-    first, second = result.spec["models"][:2]
     scores = result.tables.get("scores", result.table)
     rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
     parts = [
         f"{estimate_of(best, 'value').text} at layer {int(best['layer'])} of {short_name(ref)}"
-        for ref in (first, second)
+        for ref in result.spec["models"][:2]
         if (best := _best(rows[rows["model"] == ref])) is not None
     ]
     randoms = [ref for ref in dict.fromkeys(rows["model"]) if str(ref).startswith("random:")]

@@ -46,6 +46,7 @@ def look_at(spec: PairSpec, **more: Any) -> Result:
 
     Raises:
         ModelError: If a model cannot be read.
+        SpecError: If both are one.
     """
     check = check_pair(spec.base, spec.model, **more)
     return Result("pair check", spec.plain(), check.sentence, _table([]), notices=(check.price,))
@@ -63,7 +64,7 @@ def run_study(
 
     Raises:
         ModelError: If a model cannot be read.
-        SpecError: If the price exceeds the limits of a shared instance.
+        SpecError: If both are one, or the price exceeds the limits of a shared instance.
     """
     check = check_pair(spec.base, spec.model, **more)
     check.cost.refuse_where_shared()

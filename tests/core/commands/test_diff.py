@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,7 +51,7 @@ def zoo(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return zoo_on_disk
 
 
-def test_a_fine_tune_is_taken_for_one_and_another_seed_is_not(zoo: Path) -> None:
+def test_a_fine_tune_is_taken_for_one_and_another_seed_is_not(zoo: Path, tmp_path: Path) -> None:
     tuned, seed = check_pair("zoo:seed-0", "zoo:nli-0"), check_pair("zoo:seed-0", "zoo:seed-1")
     assert tuned.related
     assert not seed.related
@@ -60,10 +61,20 @@ def test_a_fine_tune_is_taken_for_one_and_another_seed_is_not(zoo: Path) -> None
         assert text_of(check.relation["unrelated"], "per cent") in check.sentence
     assert seed.relation["distance"] == pytest.approx(seed.relation["unrelated"], rel=0.05)
     assert seed.cost.seconds < tuned.cost.seconds
-    same = check_pair("zoo:seed-0", "zoo:seed-0")
+    copy = shutil.copytree(zoo / "models" / "seed-0", tmp_path / "copy")
+    same = check_pair("zoo:seed-0", f"path:{copy}")
     assert same.relation["distance"] == 0
     assert same.sentence not in (tuned.sentence, seed.sentence)
     assert "%" not in same.sentence
+
+
+def test_a_model_has_no_report_on_itself(
+    zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert cli.main(["diff", "zoo:seed-0", "zoo:seed-0", "--out", str(out)]) == 2
+    assert "zoo:seed-0 cannot be compared with itself" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_two_seeds_of_the_box_are_told_so_first(

@@ -125,3 +125,15 @@ def test_a_model_of_images_and_text_stays_one_that_is_read(tmp_path: Path, form:
     assert all(torch.equal(loaded[name], part) for name, part in weights.items())
     assert "quantization_config" not in (tmp_path / "new" / "config.json").read_text()
     assert "vision_tower.vision_model.head.weight" in load_file(tmp_path / "new/model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("ref", "reason"),
+    [("zoo:nope", "no model 'nope'"), ("zoo:parse-0", "a whole model, not an adapter")],
+)
+def test_an_included_model_that_is_no_adapter_is_not_merged(
+    ref: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", ref, "--out", str(tmp_path / "out")]) == 2
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
