@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.weights.vectors.registry import Features
+
+SHOWN, MOST_OF_NAME = 3, 100  # rows that are named, and characters of a name
 
 
 def describe_strangers(base: str, names: str) -> str:
@@ -96,3 +98,21 @@ def describe_unlabelled(count: int, models: int) -> str:
         if count
         else ""
     )
+
+
+def describe_strays(named: Collection[str], refs: Collection[str]) -> list[str]:
+    """The notice of rows of a label table that name none of the models, which may be misspelt.
+
+    Args:
+        named: Models of the table, with or without the beginning of a reference.
+        refs: The models that are compared.
+    """
+    known = {name for ref in refs for name in (ref, ref.split(":", 1)[-1])}
+    strays = [name[:MOST_OF_NAME] for name in named if name not in known]
+    if not strays:
+        return []
+    more = f" and {len(strays) - SHOWN:,} more" if len(strays) > SHOWN else ""
+    return [
+        f"Rows of the label table for models that are not compared: {', '.join(strays[:SHOWN])}"
+        f"{more}."
+    ]

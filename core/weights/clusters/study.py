@@ -51,7 +51,12 @@ from core.weights.clusters.method_text import (
     STATE_CITATIONS,
     make_methods,
 )
-from core.weights.clusters.notice_text import describe_aside, describe_shapes, describe_unchanged
+from core.weights.clusters.notice_text import (
+    describe_aside,
+    describe_shapes,
+    describe_strays,
+    describe_unchanged,
+)
 from core.weights.clusters.selection import Labels, Selection, find_models, read_labels
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.tasks import (
@@ -179,6 +184,9 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices += said
     distances = select_distances(outputs.values[DISTANCES], list(features)) | by_state
     labels, aside = _labels(spec, ready, present), _aside(spec, present)
+    if spec.labels and not all(labels):
+        named = ready.need("labels").by_model
+        notices += describe_strays(named, [member.ref for member in selection.members])
     scored = tables.score(spec, labels, distances, aside)
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)

@@ -300,6 +300,17 @@ def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> Non
     assert len(result.table) == 9
     assert len(result.tables["predictions"]) == 6
     assert describe_unlabelled(3, 9) in result.notices
+    assert not [notice for notice in result.notices if "Rows of the label table" in notice]
+
+
+def test_rows_of_a_label_table_that_name_no_model_are_said_where_a_label_is_missing(
+    zoo: Path,
+) -> None:
+    rows = [(f"{task}-{run}", task) for task in ("nli", "pos") for run in range(3)]
+    rows += [(f"zoo:nil-{run}", "nli") for run in range(5)]
+    spec = replace(SPEC, label="table", labels="upload:mine.csv")
+    said = "models that are not compared: zoo:nil-0, zoo:nil-1, zoo:nil-2 and 2 more."
+    assert any(said in notice for notice in STUDY.run(spec, label_table(rows)).notices)
 
 
 def test_labels_that_nobody_shares_cannot_be_scored(zoo: Path) -> None:
