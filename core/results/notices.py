@@ -9,6 +9,32 @@ from core.models.changes import Change, shares_no_start
 from core.results.names import short_names
 from core.results.numbers import text_of
 
+FEW_SENTENCES = 30  # below, bands cover less than they say: benchmarks/coverage.txt
+ONE_SENTENCE = (
+    "The numbers have no bands, because there is only one sentence and bands resample sentences: "
+    "use more text."
+)
+
+
+def sentence_notices(sentences: int) -> list[str]:
+    """Say that so few different sentences give bands that are too narrow, or none.
+
+    Args:
+        sentences: That were resampled.
+    """
+    if sentences < 2:
+        return [ONE_SENTENCE]
+    return [few_sentences(sentences)] if sentences < FEW_SENTENCES else []
+
+
+def few_sentences(sentences: int) -> str:
+    """Say that bands cover less than 95 %."""
+    return (
+        f"The bands may be too narrow, because only {sentences} sentences were resampled: 95 % "
+        f"bands from fewer than {FEW_SENTENCES} sentences contain the true value less often than "
+        "they should. Use more sentences."
+    )
+
 
 def start_notices(base: str, changes: Mapping[str, Change]) -> list[str]:
     """Write a notice for each model that was not trained from the base, with the evidence.

@@ -20,7 +20,7 @@ import numpy as np
 from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
 from core.results.export import Result, provenance
-from core.results.notices import base_left_out, nothing_but_base
+from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.papers.citing import cite
 from core.rsa import TRAINING
 from core.rsa.divergence import PURPOSE, tables
@@ -172,7 +172,12 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(statements),
         statements=statements,
         tables=made,
-        notices=(*corpus.notices, *_base_among(spec), *notices),
+        notices=(
+            *corpus.notices,
+            *sentence_notices(len(corpus.sentences)),
+            *_base_among(spec),
+            *notices,
+        ),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.base, *parts), corpus),
         methods=f"{make_methods(spec, kinds, bool(_own_tags(corpus)))} {spec.settings()}",

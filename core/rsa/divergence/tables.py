@@ -128,12 +128,14 @@ def mean_band(
         values: One number a word.
         sentence: Sentence of each word, from 0.
         counts: How often each draw holds each sentence.
+
+    Returns:
+        Lower and upper end; NaN where all words are of one sentence.
     """
     sums = counts @ sum_by_group(values, sentence, counts.shape[1])
     sizes = counts @ np.bincount(sentence, minlength=counts.shape[1])
     means = np.divide(sums, sizes, out=np.full(len(sums), np.nan), where=sizes > 0)
-    low, high = interval(means)
-    return float(low), float(high)
+    return _band(means, sentence)
 
 
 def gap_row(
@@ -241,8 +243,16 @@ def correlate(
     draws = _from_moments(moments @ counts.T)
     if not np.isfinite(value):
         return (float("nan"),) * 3
+    return float(value), *_band(draws, sentence)
+
+
+def _band(draws: Float[ndarray, " draw"], sentence: Int[ndarray, " word"]) -> tuple[float, float]:
+    """Compute the 95 % interval of bootstrap draws; NaN where all words are of one sentence, of
+    which every draw is alike."""
+    if len(np.unique(sentence)) < 2:
+        return float("nan"), float("nan")
     low, high = interval(draws)
-    return float(value), float(low), float(high)
+    return float(low), float(high)
 
 
 def _from_moments(moments: Float[ndarray, "6 ..."]) -> Float[ndarray, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from core.models.changes import shares_no_start
 from core.results.names import layers_in_words, short_name
+from core.results.notices import sentence_notices
 from core.results.numbers import text_of
 from core.rsa.layers.differences import THRESHOLD
 from core.rsa.layers.runs import runs_of
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HIGH_CHANCE = 0.5
-FEW_SENTENCES = 30  # below, bands cover less than they say: benchmarks/coverage.txt
 UNEQUAL = 1.5  # weight changes whose sizes differ by more are said to
 PER_CENT = text_of(THRESHOLD, "per cent")
 RULE = (
@@ -53,11 +53,7 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
             notices.append(high_chance(label, chance))
         if MEASURES[spec.measure].of_size:
             notices.append(same_size(label, items))
-        sentences = int(value["sentences"])
-        if sentences < 2:
-            notices.append(ONE_SENTENCE)
-        elif sentences < FEW_SENTENCES:
-            notices.append(few_sentences(sentences))
+        notices += sentence_notices(int(value["sentences"]))
     for (_, model), value in scored.items():
         flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
         if flat:
@@ -80,16 +76,6 @@ def high_chance(label: str, chance: float) -> str:
         f"Chance level is high: {label} is up to {text_of(chance)} when sentences are shuffled. "
         f"Compare each curve "
         "with the grey band, sample more words, or choose RSA or debiased CKA."
-    )
-
-
-def few_sentences(sentences: int) -> str:
-    """Say that bands cover less than 95 %."""
-    return (
-        f"The bands may be too narrow, because only {sentences} sentences were resampled: 95 % "
-        f"bands from fewer than "
-        f"{FEW_SENTENCES} sentences contain the true value less often than they should. Use more "
-        f"sentences."
     )
 
 
@@ -153,10 +139,6 @@ def without_size(ref: str) -> str:
 NO_SIZE = (
     "The weight changes cannot be matched, because none of the compared models has one: turn "
     "off matched_size."
-)
-ONE_SENTENCE = (
-    "The similarities have no bands, because there is only one sentence and bands "
-    "resample sentences."
 )
 INTERPOLATED = (
     "Weight changes were scaled to the smallest one. The models shown lie between the base and the "

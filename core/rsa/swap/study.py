@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import TaskError
+from core.errors import CorpusError, TaskError
 from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
-from core.results.notices import base_left_out, nothing_but_base
+from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.papers.citing import cite
 from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CITATIONS = ("merchant2020", "lenc2015")
+ONE_EXAMPLE = "{} has only one sentence, and intervals resample sentences: use more text."
 
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -94,7 +95,8 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
 
     Raises:
         ModelError: If the base model could not be found.
-        CorpusError: If a text could not be read.
+        CorpusError: If a text could not be read, or has one sentence only, which cannot be
+            resampled.
     """
     from core.rsa.swap.tasks import score_task, swap_changes, swap_layers
 
@@ -106,6 +108,8 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
         if ref not in content:
             continue
         pairs = examples.pairs[head.kind]
+        if len(pairs) < 2:
+            raise CorpusError(ONE_EXAMPLE.format(examples.corpus.ref))
         common: dict[str, Any] = {
             "base": spec.base,
             "model": ref,
@@ -197,6 +201,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
             *ready.values[COMPARED].notices,
             *examples.corpus.notices,
             *examples.refused.values(),
+            *(notice for count in counts.values() for notice in sentence_notices(count)),
             *make_notices(tables, spec.base),
         ),
         failures=ready.sentences | outputs.sentences,

@@ -23,6 +23,7 @@ from core.models.steps import notices_of_steps
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
+from core.results.notices import sentence_notices
 from core.results.papers.citing import cite
 from core.rsa import TRAINING
 from core.rsa.layers.tables import with_calibrated
@@ -172,6 +173,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables=tables,
         notices=(
             *corpus.notices,
+            *sentence_notices(len(corpus.sentences)),
             *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
             *notices_of_steps(spec.steps, spec.end, spec.at_most),
             *progress_notices(training),

@@ -15,7 +15,7 @@ from core.models.loading import reading
 from core.models.loading.language_models import LanguageModel, load_language_model
 from core.results.columns import meaning
 from core.results.estimates import Estimate, estimate_of
-from core.results.notices import base_left_out
+from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement
 from core.rsa.divergence import tasks
 from core.rsa.divergence.charts import figures
@@ -161,7 +161,9 @@ def test_a_base_among_the_models_is_left_out_with_a_notice(among: dict) -> None:
     result = STUDY.run(DivergenceSpec(**among, **small))
     assert base_left_out("zoo:seed-0") in result.notices
     assert set(result.table["model"]) == {"zoo:seed-0@step-200"}
-    plain = STUDY.run(DivergenceSpec(compare=("zoo:seed-0@step-200",), others=(), **small))
+    assert few_sentences(20) in result.notices
+    plain = STUDY.run(DivergenceSpec(compare=("zoo:seed-0@step-200",), others=(), **SMALL))
+    assert few_sentences(30) not in plain.notices
     assert base_left_out("zoo:seed-0") not in plain.notices
 
 

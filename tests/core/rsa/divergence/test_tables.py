@@ -88,6 +88,16 @@ def test_a_band_is_that_of_resampled_sentences() -> None:
     assert mean_band(numbers, sentence, counts) == pytest.approx(np.ravel(interval(means)))
 
 
+def test_one_sentence_has_no_band() -> None:
+    """Every draw of one sentence is alike, which would make a band of no width."""
+    x, y = RNG.normal(size=(2, 12))
+    sentence, counts = np.full(12, 1), sentence_counts(3, 40, np.random.default_rng(1))
+    assert np.isnan(mean_band(x, sentence, counts)).all()
+    rho, *band = correlate(x, y, sentence, counts)
+    assert rho == pytest.approx(spearmanr(x, y).statistic)
+    assert np.isnan(band).all()
+
+
 def test_a_gap_is_over_the_words_that_both_have() -> None:
     js = RNG.uniform(size=75)
     mine, theirs = value(js), value(js - 0.25)

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from core.models.changes import RELATED
+from core.results.notices import FEW_SENTENCES
 from core.results.numbers import text_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.text import (
-    FEW_SENTENCES,
     HIGH_CHANCE,
     UNEQUAL,
     measure_notices,

@@ -22,7 +22,7 @@ from core.models.identity import describe_copies
 from core.results.estimates import Estimate, estimate_of
 from core.results.export import Result
 from core.results.names import short_name, short_names
-from core.results.notices import start_notices
+from core.results.notices import ONE_SENTENCE, few_sentences, start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.rsa.layers import charts, study
@@ -42,9 +42,7 @@ from core.rsa.layers.text import (
     MATCHED,
     NO_SIZE,
     ONCE,
-    ONE_SENTENCE,
     POOLED,
-    few_sentences,
     flat_layers,
     high_chance,
     influence_in_words,

@@ -14,9 +14,9 @@ import torch
 from scipy import stats
 
 from core.commands.main import main as command
-from core.errors import ModelError, SpecError, TaskError
+from core.errors import CorpusError, ModelError, SpecError, TaskError
 from core.results.estimates import Estimate, estimate_of
-from core.results.notices import base_left_out
+from core.results.notices import base_left_out, few_sentences
 from core.results.statements import Statement
 from core.rsa.layers.runs import COMPARED
 from core.rsa.swap import layer_changes
@@ -337,12 +337,21 @@ def test_the_base_is_not_swapped_with_itself() -> None:
     assert compared.notices == (base_left_out("zoo:seed-0"),)
 
 
+def test_one_sentence_many_times_is_refused() -> None:
+    text = b"\n".join([b"The old man left the house."] * 20)
+    with pytest.raises(CorpusError, match=r"mine\.txt has only one sentence"):
+        STUDY.run(
+            SwapSpec(compare=("zoo:pos-0",), corpus="upload:mine.txt"), {"upload:mine.txt": text}
+        )
+
+
 def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:
     spec = SwapSpec(
         compare=("zoo:parse-frozen-4",), corpus="demo-gold", sentences=20, noises=2, draws=20
     )
     result = STUDY.run(spec)
     assert not result.failures
+    assert few_sentences(20) in result.notices
     table = result.table.set_index(["way", "layer"])
     own = result.tables["own"].iloc[0]
     assert result.tables["sizes"]["unchanged"].tolist() == [True] * 5 + [False] * 2

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from core.results.estimates import Estimate, estimate_of
+from core.results.notices import few_sentences
 from core.results.statements import Statement
 from core.rsa.training.spec import TrainingSpec
 from core.rsa.training.study import STUDY, figures, find_peaks
@@ -47,6 +48,7 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
         steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100, draws=20
     )
     result = STUDY.run(spec)
+    assert few_sentences(20) in result.notices
     assert not result.failures
     first, last = (
         result.table[result.table["steps"] == steps].set_index("layer") for steps in (0, 3200)
