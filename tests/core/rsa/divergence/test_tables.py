@@ -90,7 +90,7 @@ def test_a_band_is_that_of_resampled_sentences() -> None:
 
 def test_one_sentence_has_no_band() -> None:
     """Every draw of one sentence is alike, which would make a band of no width."""
-    x, y = RNG.normal(size=(2, 12))
+    x, y = np.random.default_rng(3).normal(size=(2, 12))
     sentence, counts = np.full(12, 1), sentence_counts(3, 40, np.random.default_rng(1))
     assert np.isnan(mean_band(x, sentence, counts)).all()
     rho, *band = correlate(x, y, sentence, counts)
