@@ -186,7 +186,8 @@ class _Line:
 
         along = torch.bmm(self._features, direction)
         truly = along.gather(2, self._true)
-        lengths = [self._penalty * self.each(direction * other) for other in (weights, direction)]
+        pull = self._penalty * self.each(direction * weights)
+        stiffness = self._penalty * self.each(direction.square())
 
         def measured(reach: Tensor) -> tuple[Tensor, Tensor]:
             """Slope and curvature at a point; a curvature of 0 only where there is no way to go."""
@@ -194,9 +195,9 @@ class _Line:
             means = product.view(self._shape).sum(-1)
             squares = product.mul_(along).view(self._shape).sum(-1) + truly.square()
             curvature = (squares - (means + truly).square()).sum(1)
-            return means.sum(1) + lengths[0] + reach * lengths[1], curvature + lengths[1]
+            return means.sum(1) + pull + reach * stiffness, curvature + stiffness
 
-        reach = torch.zeros_like(lengths[0])
+        reach = torch.zeros_like(pull)
         low, high = reach, torch.full_like(reach, torch.inf)
         slope, curvature = measured(reach)
         steepest, slow = slope.abs(), torch.zeros_like(reach, dtype=torch.bool)
@@ -209,7 +210,7 @@ class _Line:
             self.errors = self._errors(self._logits + self.wide(reach) * along)
             last = slope.abs()
             slope, curvature = measured(reach)
-            slow = slope.abs() > last / 2  # such as to and fro between two points: halve instead
+            slow = slope.abs() > last / 2  # such as between two points, back and forth: halve
             if bool((slope.abs() <= FLAT * steepest).all()):
                 break
         else:  # the last point that is surely below the start

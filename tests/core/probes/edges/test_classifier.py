@@ -104,7 +104,7 @@ def test_it_stops_within_a_thousandth_of_a_nat_per_item_of_the_best(penalty: flo
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_direction_on_which_newton_goes_to_and_fro_is_halved(seed: int) -> None:
+def test_a_direction_on_which_newton_goes_back_and_forth_is_halved(seed: int) -> None:
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(120, 1, 2)) @ rng.normal(size=(2, 600))
     vectors += 0.3 * rng.normal(size=vectors.shape)
