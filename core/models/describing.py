@@ -215,7 +215,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     ref = parse_ref(ref)
     folder = locate(ref)
     limits = current_limits()
-    with Restoring(ref):  # a stranger's pickle is not even parsed on a shared instance
+    with Restoring(ref):  # pickled files of strangers are not even parsed on a shared instance
         files = None if limits.shared and _is_pickled(folder) else _files_of(folder)
     if files is None:
         raise ModelError(

@@ -275,7 +275,7 @@ def _hidden_states(
     shifted right."""
     import torch
 
-    ids, mask = padded(loaded, batch)
+    ids, mask = padded(loaded, [sentence.ids for sentence in batch])
     options = {"attention_mask": mask, "return_dict": True}
     # transformers hooks the layers at the first such request: not while others stand in for them
     options["output_hidden_states"] = donor is None

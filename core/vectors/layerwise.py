@@ -146,7 +146,7 @@ def _entered(loaded: LoadedModel, batches: list[list[Subwords]]) -> list[Pass]:
         undone.callback(lowest.register_forward_pre_hook(enter, with_kwargs=True).remove)
         undone.callback(lowest.register_forward_hook(leave).remove)
         for batch in batches:
-            ids, mask = padded(loaded, batch)
+            ids, mask = padded(loaded, [sentence.ids for sentence in batch])
             reader(loaded.info.family, input_ids=ids, attention_mask=mask, return_dict=True)(
                 loaded.model
             )

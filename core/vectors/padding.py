@@ -15,21 +15,22 @@ if TYPE_CHECKING:
     import torch
 
     from core.models import LoadedModel
-    from core.vectors.forward import Subwords
 
 
-def padded(loaded: LoadedModel, batch: Sequence[Subwords]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pad a batch to the length of its longest sentence: ids and mask, (sentence, subword)."""
+def padded(
+    loaded: LoadedModel, sentences: Sequence[Sequence[int]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pad sentences of token ids to the longest: ids and mask, (sentence, subword)."""
     import torch
 
     said = loaded.model.config.pad_token_id
     pad = said if _has_vector(loaded, said) else 0  # RoBERTa counts positions from it
-    width = max(len(sentence.ids) for sentence in batch)
-    ids = torch.full((len(batch), width), pad)
-    mask = torch.zeros(len(batch), width, dtype=torch.long)
-    for row, sentence in enumerate(batch):
-        ids[row, : len(sentence.ids)] = torch.tensor(sentence.ids)
-        mask[row, : len(sentence.ids)] = 1
+    width = max(map(len, sentences))
+    ids = torch.full((len(sentences), width), pad)
+    mask = torch.zeros(len(sentences), width, dtype=torch.long)
+    for row, sentence in enumerate(sentences):
+        ids[row, : len(sentence)] = torch.tensor(sentence)
+        mask[row, : len(sentence)] = 1
     return ids.to(loaded.device), mask.to(loaded.device)
 
 

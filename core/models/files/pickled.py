@@ -26,7 +26,7 @@ from core.limits import current_limits
 from core.models.files.memory import remembered
 
 MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
-MOST_OPCODES = 2**21  # of a pickle; a large model's has a tenth of them, and these take seconds
+MOST_OPCODES = 2**21  # a large model's file has a tenth of them, and these take seconds
 LEGACY = 3  # pickles before that of the tensors, where the file is no zip archive
 STORAGE_FIELDS = 8  # values that may name one storage
 FLOATING = (
