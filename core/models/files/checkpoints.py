@@ -51,6 +51,7 @@ TOKENIZER_FILES = (
     "spiece.model",
     "sentencepiece.bpe.model",
     "tokenizer.model",
+    "spm.model",
 )
 BESIDE_TOKENIZER = 4  # of these files, read even with tokenizer.json
 SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")

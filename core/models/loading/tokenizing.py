@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,6 +33,9 @@ LONGEST_TOKEN = 100  # characters of a token
 LONGEST_FORM = 10_000  # characters of a word as the tokenizer normalises it
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 """Tokens that a GGUF file names, by transformers' names."""
+SLOW = {"MarianTokenizer": "marian"}
+"""Classes of which transformers has no fast form, and the model types that have them."""
+ESM_SPECIAL = ("unk", "cls", "pad", "mask", "eos")
 Reply = Any
 _open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
 
@@ -43,15 +47,21 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
         ModelError: If it cannot be read, is not a fast one, or leaves no room for text.
     """
     last = checkpoints.tokenizer_files(Path(folder))[-1]
+    slow = _named_class(Path(folder)) in SLOW
+    if slow and not (Path(folder) / "tokenizer.json").is_file():
+        raise _not_fast(ref)
     try:
         if last.suffix == checkpoints.GGUF:
             tokenizer: Any = read_gguf_tokenizer(last)
         else:
-            reader = import_transformers().AutoTokenizer
+            library = import_transformers()
+            reader = library.PreTrainedTokenizerFast if slow else library.AutoTokenizer
             options = {} if says_type(Path(folder)) else {"config": open_config(Path(folder))}
             tokenizer = reader.from_pretrained(
                 folder, trust_remote_code=False, local_files_only=True, **options
             )
+        if type(tokenizer).__name__ == "EsmTokenizer":
+            tokenizer = fast_esm_tokenizer(tokenizer)
     except (*NO_ROOM, ModelError):  # the first end the process, which says enough
         raise
     except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
@@ -60,10 +70,7 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
             f"the model."
         ) from error
     if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
-        raise ModelError(
-            f"The tokenizer of {ref} is not a fast one, so words cannot be aligned with subwords: "
-            "save a tokenizer.json."
-        )
+        raise _not_fast(ref)
     added = tokenizer.num_special_tokens_to_add(pair=False)
     if added >= MAX_SUBWORDS:
         raise ModelError(
@@ -72,6 +79,49 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
             "choose another model."
         )
     return cast("PreTrainedTokenizerFast", tokenizer)
+
+
+def _named_class(folder: Path) -> str:
+    """Name the class of a folder's tokenizer; "" where its files leave it to transformers."""
+    path = folder / "tokenizer_config.json"
+    named = checkpoints.read_json(path).get("tokenizer_class") if path.is_file() else None
+    if named is None and (folder / checkpoints.CONFIG).is_file():
+        kind = checkpoints.read_json(folder / checkpoints.CONFIG).get("model_type")
+        named = next((name for name, type_ in SLOW.items() if kind == type_), None)
+    return str(named or "")
+
+
+def _not_fast(ref: str) -> ModelError:
+    return ModelError(
+        f"The tokenizer of {ref} is not a fast one, so words cannot be aligned with subwords: "
+        "compare its weights on the weights page, or save its fast tokenizer (tokenizer.json) too."
+    )
+
+
+def fast_esm_tokenizer(slow: Any) -> PreTrainedTokenizerFast:
+    """Make the fast tokenizer that cuts text as ESM's slow one: at every token of its vocabulary.
+
+    Args:
+        slow: transformers' EsmTokenizer, of which no fast one exists.
+    """
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {token: number for token, number in slow.get_vocab().items() if token}
+    special = {f"{name}_token": getattr(slow, f"{name}_token") for name in ESM_SPECIAL}
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token=slow.unk_token))
+    longest_first = sorted(vocabulary, key=len, reverse=True)
+    letters = pre_tokenizers.Split(Regex("|".join(map(re.escape, longest_first))), "isolated")
+    made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), letters])
+    first, last = slow.cls_token, slow.eos_token
+    made.post_processor = processors.TemplateProcessing(
+        single=[first, "$A", last],
+        pair=[first, "$A", last, "$B:1", f"{last}:1"],
+        special_tokens=[(token, vocabulary[token]) for token in (first, last)],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=made, model_max_length=slow.model_max_length, **special
+    )
 
 
 def read_gguf_tokenizer(path: Path) -> PreTrainedTokenizerFast:
