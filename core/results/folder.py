@@ -24,8 +24,9 @@ def former_files(folder: Path) -> list[str]:
         names = json.loads((folder / RECORD).read_bytes())["files"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
-    own = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-    return [name for name in own if Path(name).name == name]
+    if not isinstance(names, list):
+        return []
+    return [name for name in names if isinstance(name, str) and Path(name).name == name]
 
 
 def write_folder(out: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> list[Path]:

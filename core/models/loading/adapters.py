@@ -176,8 +176,8 @@ def _merge_module(
         raise _left_over(adapter, base, module)
     tied = [
         name
-        for name, other in tensors.items()
-        if name != place and other.shape == weight.shape and np.array_equal(other, weight)
+        for name, tensor in tensors.items()
+        if name != place and tensor.shape == weight.shape and np.array_equal(tensor, weight)
     ]
     if tied and not embedding:
         raise ModelError(
@@ -194,7 +194,7 @@ def _place_of(name: str, tensors: Mapping[str, Any]) -> str:
     name itself if there is none."""
     if name in tensors:
         return name
-    alike = [other for other in tensors if other.endswith(f".{name}") or name.endswith(f".{other}")]
+    alike = [held for held in tensors if held.endswith(f".{name}") or name.endswith(f".{held}")]
     return alike[0] if len(alike) == 1 else name
 
 

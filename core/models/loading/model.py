@@ -249,11 +249,11 @@ def _lacking(ref: ModelRef, info: ModelInfo, width: int) -> ModelError | None:
 
 def _check_depth(ref: ModelRef, model: PreTrainedModel, report: dict[str, Any]) -> None:
     """Refuse weights of layers that the configuration does not count: they would be left out."""
-    known = {NUMBER.sub(".#.", name) for name in model.state_dict()}
+    counted = {NUMBER.sub(".#.", name) for name in model.state_dict()}
     predicting = getattr(model.config, "num_nextn_predict_layers", 0) or 0  # stored as more layers
     for name in sorted(report.get("unexpected_keys", ())) if not predicting else ():
         plain = NUMBER.sub(".#.", name)
-        if plain in known or plain.partition(".")[2] in known:
+        if plain in counted or plain.partition(".")[2] in counted:
             raise ModelError(
                 f"{ref} holds {name}, which its configuration does not count: correct the number "
                 f"of layers in {checkpoints.CONFIG}."

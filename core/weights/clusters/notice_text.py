@@ -107,8 +107,8 @@ def describe_strays(named: Collection[str], refs: Collection[str]) -> list[str]:
         named: Models of the table, with or without the beginning of a reference.
         refs: The models that are compared.
     """
-    known = {name for ref in refs for name in (ref, ref.split(":", 1)[-1])}
-    strays = [name[:MOST_OF_NAME] for name in named if name not in known]
+    compared = {name for ref in refs for name in (ref, ref.split(":", 1)[-1])}
+    strays = [name[:MOST_OF_NAME] for name in named if name not in compared]
     if not strays:
         return []
     more = f" and {len(strays) - SHOWN:,} more" if len(strays) > SHOWN else ""
