@@ -133,6 +133,7 @@ def test_a_base_without_the_prefix_of_a_head_fits(
         ("of another kind", "factors for lm_head.lora_magnitude_vector that fit no weight"),
         ("a side is missing", "factors for lm_head that fit no weight"),
         ("of another rank", "factors for lm_head that fit no weight"),
+        ("of two ranks", "factors for lm_head that fit no weight"),
         ("not transposed", f"factors for {EMBEDDINGS} that fit no weight"),
         ("twice", "two adapters in one file"),
         ("none", "has no factors for the matrices"),
@@ -151,6 +152,8 @@ def test_factors_that_would_be_lost_are_refused(
         del tensors["lm_head.lora_A.weight"]
     elif damage == "of another rank":
         settings = {"rank_pattern": {"lm_head": 2}}
+    elif damage == "of two ranks":
+        tensors["lm_head.lora_A.weight"] = np.ones((RANK + 1, shape[1]), np.float32)
     elif damage == "not transposed":
         tensors |= factors_of(EMBEDDINGS, shape[::-1], embedding=True)
     elif damage == "twice":

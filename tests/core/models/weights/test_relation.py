@@ -113,9 +113,13 @@ def test_files_of_the_hub_are_known_by_what_it_says_of_them(
         assert is_remote(ref, identify(ref))
         assert hash_weights(ref, identify(ref)) == hash_weights(base, "") != ""
         assert "same weights" in check_pair(base, ref).sentence
-        look_up("org/same").hashes.clear()
+        server.add("org/again", files)
+        assert "same weights" in check_pair(ref, "hub:org/again").sentence
+        for name in ("org/same", "org/again"):
+            look_up(name).hashes.clear()
         assert hash_weights(ref, identify(ref)) == ""
-        assert "equal matrices" in check_pair(base, ref).sentence
+        for other in (base, "hub:org/again"):
+            assert "equal matrices" in check_pair(other, ref).sentence
         assert repository.files.keys() == files.keys()
     adapter = write_adapter(tmp_path / "lora", factors_of(QUERY, (32, 32), 4, 0))
     assert hash_weights(f"path:{adapter}", "") == hash_weights(f"random:{base}", "") == ""
