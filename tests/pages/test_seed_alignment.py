@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.alignment.seeds import study
 from core.alignment.seeds.study import STUDY
-from core.alignment.seeds.text import WHICH
+from core.alignment.seeds.text import NO_PAIR, WHICH
 from core.alignment.seeds.views import GAINS, SPACE, TRAINING
 from core.limits import MODE, SHARED
 from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
@@ -74,6 +74,18 @@ def charts(app: AppTest) -> int:
 def found(app: AppTest) -> bool:
     """Whether the page says what was found, and of which words."""
     return any(words in sentences(app) for words in WHICH.values())
+
+
+@pytest.mark.parametrize("view", ["By method", SPACE])
+def test_a_pair_of_which_one_model_is_missing_leaves_one_reason_and_no_view(view: str) -> None:
+    app = open_page(PAGE, **LINK, models=["zoo:seed-0", "zoo:nope"], view=view)
+    assert not app.exception
+    (warning,) = app.warning
+    assert "was left out" in warning.value
+    assert headline(app) == NO_PAIR
+    assert not app.info
+    assert charts(app) == 0
+    assert not any("omputed" in each.value for each in app.caption)  # nor "Precomputed"
 
 
 @pytest.mark.parametrize("view", [view.name for view in STUDY.views])

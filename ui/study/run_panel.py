@@ -151,10 +151,8 @@ def run_panel(
         st.session_state.setdefault(WATCHED, set()).add(key)
         _watch(job)
     elif job.state == State.DONE:
-        if not quiet:
-            # otherwise every task failed
-            if any(len(table) for table in job.result.tables.values()):
-                note_study(request.spec)
+        if not quiet and len(job.result.table):  # otherwise there is nothing to show
+            note_study(request.spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
         return _with_failures(job.result)

@@ -126,7 +126,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
         heads: Number of heads in a layer.
     """
     if not facts:
-        return "No pair of models could be compared; the reasons are below."
+        return "No pair of models could be compared, for the reasons given."
     highest, compared = facts[0], facts[1]
     best = (
         ""

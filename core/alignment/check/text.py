@@ -82,7 +82,7 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return "The bijection check could not be run; the reasons are below."
+        return "The bijection check could not be run, for the reasons given."
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
     clauses = [

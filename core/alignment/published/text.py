@@ -146,7 +146,7 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return "The published protocol could not be run on this pair; the reasons are below."
+        return "The published protocol could not be run on this pair, for the reasons given."
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"

@@ -25,7 +25,7 @@ UNEVEN = "90th over 10th percentile"
 SPECTRUM = "singular values of ridge"
 PLANTED = "planted rotation"
 HIGH, LOW = 90.0, 10.0  # percentiles of the singular values that are compared
-NO_PAIR = "No pair of models could be compared; the reasons are below."
+NO_PAIR = "No pair of models could be compared, for the reasons given."
 REASON = (
     "Two seeds may learn one space in different coordinates: if so, a rotation with one scale "
     "predicts one from the other as well as any linear map does."

@@ -156,6 +156,8 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         target_layer, nmse). Arrays hold the projections of the space, see `tables.points_of`.
     """
     values = joined_parts({role: outputs.values[role] for role in outputs.values if role != "grid"})
+    if all(group == AGAIN for group, *_ in values):
+        values = {}  # a second run is compared with pairs, of which none is left
     tables = {"alignment": error_table(spec, values)}
     tables["layers"], tables["methods"], tables["differences"], gains = band_tables(spec, values)
     if len(gains):

@@ -34,7 +34,7 @@ WITH_ARTICLE = {
     "inn": "the invertible network",
     "mlp": "the MLP",
 }
-NO_PAIR = "No pair of models could be aligned; the reasons are below."
+NO_PAIR = "No pair of models could be aligned, for the reasons given."
 
 
 def make_headline(facts: Sequence[Statement], words: str) -> str:

@@ -269,7 +269,8 @@ def _groups(result: Result) -> list[str]:
 
 
 NOTHING_DRAWN = (
-    "This result has no map for this view. Add maps under Change, or choose another view."
+    "This result has no numbers for this view. Check models and maps under Change, or choose "
+    "another view."
 )
 VIEWS = (
     View(

@@ -89,7 +89,7 @@ def statements_of(
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return "No pair of models could be stitched; the reasons are below."
+        return "No pair of models could be stitched, for the reasons given."
     reached = {
         fact.subject: fact.estimate.value_text
         for fact in facts

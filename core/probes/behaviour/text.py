@@ -29,7 +29,7 @@ CITATIONS = (
     *("wilson1927", "bonett2000"),
 )
 PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
-NOTHING = "No model could be scored; the reasons are below."
+NOTHING = "No model could be scored, for the reasons given."
 NAMES = {
     "agreement": "agreement",
     "reflexive": "reflexives",

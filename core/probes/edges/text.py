@@ -33,7 +33,7 @@ PLURALS = {
 def make_headline(statements: Sequence[Statement]) -> str:
     """The statements in sentences: the first model beside its baselines, then the other models."""
     if not statements:
-        return "No model could be probed; the reasons are below."
+        return "No model could be probed, for the reasons given."
     _, first = parts_of(statements[0])
     leading = {parts_of(each)[0]: each for each in statements if each.verdict == BEST}
     scores = {parts_of(each)[0]: each for each in statements if each.verdict == BASELINE}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
-NOTHING = "No model could be scored; the reasons are below."
+NOTHING = "No model could be scored, for the reasons given."
 COSTS = {
     LOSS: ("{name}'s loss per token is {cost}", "nats higher", "nats lower"),
     ACCURACY: ("{name}'s accuracy on minimal pairs is {cost}", "lower", "higher"),

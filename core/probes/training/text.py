@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
-NOTHING = "No step could be probed; the reasons are below."
+NOTHING = "No step could be probed, for the reasons given."
 QUANTITIES = {
     "uuas": "share of tree edges predicted",
     "dspr": "rank correlation of predicted and true distances",

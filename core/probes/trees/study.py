@@ -166,7 +166,8 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
 def score_table(
     spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
 ) -> pd.DataFrame:
-    """Models, their control trees and selectivity, then the baselines: COLUMNS.
+    """Models, their control trees and selectivity, then the baselines: COLUMNS; no row without a
+    model, since baselines alone show nothing.
 
     Args:
         spec: Which probes, how many resamples, and their seed.
@@ -174,6 +175,8 @@ def score_table(
         outputs: Of the study's tasks.
         sample: The test sentences.
     """
+    if not groups:
+        return as_table([], COLUMNS)
     values, frames = outputs.values, []
     for ref, of_model in groups.items():
         frames.append(score_rows(ref, "", of_model, sample))

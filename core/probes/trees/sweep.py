@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
-NO_RANK = "No rank could be probed; the reasons are below."
+NO_RANK = "No rank could be probed, for the reasons given."
 SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
-NOTHING = "No model could be probed; the reasons are below."
+NOTHING = "No model could be probed, for the reasons given."
 LEADS = {
     "uuas": "{name} predicts {value} of {edges} at best ({short})",
     "dspr": "{name} predicts tree distances with rank correlation {value} at {layers}",

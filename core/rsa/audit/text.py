@@ -46,7 +46,7 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> 
     """
     checked = next((each for each in statements if each.verdict == CHECKED), None)
     if checked is None or checked.estimate is None:
-        return "No checkpoint could be checked; the reasons are below."
+        return "No checkpoint could be checked, for the reasons given."
     # equal samples of other files are no fault of a run, whose steps may train biases alone
     noted = (FINAL, ALIKE) if kind == "run" else (FINAL,)
     alike = [each for each in statements if each.verdict == ALIKE and ALIKE in noted]

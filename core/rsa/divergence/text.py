@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from core.rsa.divergence.spec import DivergenceSpec
 
-NOTHING = "No model's predictions could be compared with the base's; the reasons are below."
+NOTHING = "No model's predictions could be compared with the base's, for the reasons given."
 CLOSEST = "predictions closest to the base's"
 CHANCE = "predictions of other words"
 GAP = "divergence minus a baseline's"

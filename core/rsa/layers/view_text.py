@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-NOTHING = "No model could be compared; the reasons are below."
+NOTHING = "No model could be compared, for the reasons given."
 MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 NAMED = 3  # models that the grid's sentence names
 Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement

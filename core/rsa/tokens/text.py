@@ -12,7 +12,7 @@ from core.results.statements import Statement
 if TYPE_CHECKING:
     import pandas as pd
 
-NOTHING = "No model could read the passage; the reasons are below."
+NOTHING = "No model could read the passage, for the reasons given."
 CLOSER = "question closer to its answer than to other words"
 UNDECIDED = "undecided whether the question is closer to its answer"
 BY_CHANCE = "share of equally long spans that are as close to the question"

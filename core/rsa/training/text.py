@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from core.rsa.training.spec import TrainingSpec
 
-NOTHING = "No checkpoint could be compared; the reasons are below."
+NOTHING = "No checkpoint could be compared, for the reasons given."
 FIRST = "similarity of the first checkpoint's top layer to the final model"
 LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from core.rsa.truth.spec import TruthSpec
 
-NOTHING = "No measure could be tested; the reasons are below."
+NOTHING = "No measure could be tested, for the reasons given."
 UNFROZEN = (
     "No fine-tune was found to have unchanged layers, so no measure can be tested on them: choose "
     "fine-tunes whose lower layers were frozen."

@@ -44,6 +44,10 @@ class Outcome:
     failures: dict[str, str] = field(default_factory=dict)
     tables: dict[str, list[int]] = field(default_factory=lambda: {"rows": [1]})
 
+    @property
+    def table(self) -> list[int]:
+        return next(iter(self.tables.values()))
+
 
 @dataclass
 class Study:
@@ -336,10 +340,11 @@ def test_a_study_of_which_every_task_failed_is_not_among_the_recent(
     recent: list[object] = []
     monkeypatch.setattr("ui.study.run_panel.note_study", recent.append)
     failures = {"zoo:nli-0": "It is not there."}
-    STUDIES["a"].result = Outcome(failures=failures, tables={"rows": rows})
+    STUDIES["a"].result = Outcome(failures=failures, tables={"rows": rows, "baselines": [1]})
     app = finish(open_page())
     assert "It is not there" in app.warning[0].value
     assert bool(recent) == bool(noted)
+    assert any("Computed in" in each.value for each in app.caption) == bool(noted)
 
 
 def test_one_cause_is_said_once() -> None:

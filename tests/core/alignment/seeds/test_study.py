@@ -38,6 +38,7 @@ from core.alignment.seeds.study import STUDY
 from core.alignment.seeds.tables import COLUMNS
 from core.alignment.seeds.text import (
     NO_PAIR,
+    NO_PAIR,
     WHICH,
     again_sentence,
     make_headline,
@@ -257,6 +258,16 @@ def test_a_model_that_fails_is_named_and_the_rest_kept(models, text, tmp_path: P
     assert len(result.failures) == 1
     assert all("nowhere" in sentence for sentence in result.failures.values())
     assert set(result.table["source"]) == set(models)
+
+
+def test_without_a_pair_nothing_is_left_of_the_second_run(
+    spec: AlignSpec, again: str, tmp_path: Path
+) -> None:
+    missing = f"path:{tmp_path / 'nowhere'}"
+    result = STUDY.run(replace(spec, models=(spec.models[0], missing)))
+    assert list(result.failures) == [missing]
+    assert result.headline == NO_PAIR
+    assert result.table.empty
 
 
 def test_two_groups_are_compared(models, text) -> None:

@@ -692,6 +692,8 @@ def test_a_missing_model_fails_alone_and_missing_layers_are_said(
         planned(replace(spec, layers=(3, 9)))
     nothing = STUDY.run(replace(spec, models=("path:/nowhere",), untrained=False))
     assert nothing.headline == NOTHING
+    assert nothing.table.empty  # no baseline alone
+    assert list(nothing.table) == list(result.table)
     assert BEST not in {each.verdict for each in nothing.statements}
 
 
