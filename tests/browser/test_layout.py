@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -39,6 +40,17 @@ def bottom(page: Page, selector: str) -> float:
     box = page.locator(selector).first.bounding_box()
     assert box is not None
     return box["y"] + box["height"]
+
+
+def test_names_of_columns_do_not_overlap_on_a_telephone(page: Page, app_url: str) -> None:
+    page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]
+    page.goto(f"{app_url}/rsa?view=Benchmark+with+known+answers")
+    labels = page.locator(f"{CHART} svg").first.locator(".role-axis-label").first.locator("text")
+    expect(labels.first).to_have_text("unrounded")
+    boxes = [box for label in labels.all() if (box := label.bounding_box())]
+    assert len(boxes) > 1
+    for box, following in pairwise(boxes):
+        assert box["x"] + box["width"] < following["x"]
 
 
 @pytest.mark.parametrize("name", PAGES)

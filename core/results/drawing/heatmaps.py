@@ -57,7 +57,8 @@ def heatmap(
     light = (1 - share if reverse else share) > TURN
     rows = rows.assign(written=[text_of(float(cell), kind) for cell in table[value]], light=light)
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": limit}
-    every = {"labelOverlap": table[x].nunique() > MOST_NUMBERED}
+    # Streamlit's setting moves the first column's name to the right, into the next.
+    every = {"labelOverlap": table[x].nunique() > MOST_NUMBERED, "labelFlush": False}
     base = Chart(rows).encode(
         x=channel(
             f"{x}:O", title=titles[0], sort=order[0], axis={"labelAngle": angle, **every, **axis}
