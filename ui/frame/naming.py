@@ -18,7 +18,7 @@ from core.options import options_of
 from core.options.option import LONGEST_NAME
 from core.results.names import renamed, short_names
 from ui.frame.links import PAGE, Manner
-from ui.frame.text import plain
+from ui.frame.text import plain, plain_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def names_control(models: Sequence[str]) -> None:
             # The key holds the name in force, so that a link or the back button fills the field
             # anew.
             st.text_input(
-                plain(name),
+                plain_label(name),
                 names.get(ref, ""),
                 max_chars=LONGEST_NAME,
                 key=_field(ref, names),

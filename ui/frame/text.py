@@ -6,6 +6,8 @@ import re
 
 LONGEST = 200  # characters of an untrusted value in a message
 _CODE = re.compile(r"(`[^`\n]+`)")
+# words without markup: an underscore within a word is none
+_BARE = re.compile(r"[^\W_]+(?:(?:_+|[ ./@+-]+)[^\W_]+)*")
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|$~<>:-])")
 
 
@@ -15,6 +17,12 @@ def plain(text: str) -> str:
     return "".join(
         part if number % 2 else _MARKUP.sub(r"\\\1", part) for number, part in enumerate(parts)
     )
+
+
+def plain_label(text: str) -> str:
+    """Escape a widget's label as `plain` does, but only if Markdown would change it: a screen reader
+    says the label with its escapes."""
+    return text if _BARE.fullmatch(text) else plain(text)
 
 
 def quote(value: str) -> str:

@@ -15,7 +15,7 @@ from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS
 from tests import ROOT
 from ui.frame.process import freeze_heavy_imports
 from ui.frame.shell import in_bytes
-from ui.frame.text import plain, quote
+from ui.frame.text import plain, plain_label, quote
 from ui.home.included import included_table
 from ui.study.figures import DARKER, themed
 
@@ -36,6 +36,21 @@ CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding=
 )
 def test_plain_text_does_nothing_but_show(text: str, shown: str) -> None:
     assert plain(text) == shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["parse-0", "google/multiberts-seed_0", "a__b", "pythia-70m@step1000", "é 1.5"],
+)
+def test_a_label_without_markup_is_read_as_it_is_written(name: str) -> None:
+    assert plain_label(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["parse-*", "v (x)", "_x_", "a/_x_", "a _x_ b", "x_", "$x$", ":red[x]", "`x"]
+)
+def test_a_label_with_markup_is_escaped(name: str) -> None:
+    assert plain_label(name) == plain(name) != name
 
 
 def test_a_foreign_value_is_quoted_and_cut() -> None:
