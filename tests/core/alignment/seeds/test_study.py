@@ -38,7 +38,6 @@ from core.alignment.seeds.study import STUDY
 from core.alignment.seeds.tables import COLUMNS
 from core.alignment.seeds.text import (
     NO_PAIR,
-    NO_PAIR,
     WHICH,
     again_sentence,
     make_headline,
