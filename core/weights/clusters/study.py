@@ -184,9 +184,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices += said
     distances = select_distances(outputs.values[DISTANCES], list(features)) | by_state
     labels, aside = _labels(spec, ready, present), _aside(spec, present)
-    if spec.labels and not all(labels):
-        named = ready.need("labels").by_model
-        notices += describe_strays(named, [member.ref for member in selection.members])
+    notices += _strays(spec, ready, labels)
     scored = tables.score(spec, labels, distances, aside)
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)
@@ -260,6 +258,15 @@ def redraw(result: Result, drawing: str, **options: Any) -> Result:
 def _labels(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:
     table: Labels = ready.need("labels") if spec.labels else Labels({})
     return [member.label(spec.label_by, table.by_model) for member in members]
+
+
+def _strays(spec: WeightsSpec, ready: Outputs, labels: Sequence[str]) -> list[str]:
+    """The notice of rows of the label table that name no model, where a model has no label."""
+    if not spec.labels or all(labels):
+        return []
+    selection: Selection = ready.values["models"]
+    refs = [member.ref for member in selection.members]
+    return describe_strays(ready.need("labels").by_model, refs)
 
 
 def _aside(spec: WeightsSpec, members: Sequence[Member]) -> list[int]:
