@@ -367,8 +367,8 @@ def test_what_cannot_be_merged_is_one_sentence_and_leaves_nothing(
     for arguments, said in (
         ([str(adapter)], "name it with --base"),
         ([str(adapter), "--base", "zoo:seed-0"], "put the config.json of the merged model"),
-        (["zoo:seed-0"], "not an included adapter"),
-        (["zoo:seed-0", "--base", "zoo:seed-0"], "no adapter in a folder"),
+        (["zoo:seed-0"], "a whole model, not an adapter"),
+        (["zoo:seed-0", "--base", "zoo:seed-0"], "a whole model, not an adapter"),
         (["zoo:parse-0-lora-2", "--base", f"path:{tmp_path}"], "config.json"),
     ):
         assert main(["convert", *arguments, *out]) == 2

@@ -135,7 +135,8 @@ def mean_band(
     sums = counts @ sum_by_group(values, sentence, counts.shape[1])
     sizes = counts @ np.bincount(sentence, minlength=counts.shape[1])
     means = np.divide(sums, sizes, out=np.full(len(sums), np.nan), where=sizes > 0)
-    return _band(means, sentence)
+    low, high = interval(_varied(means, sentence))
+    return float(low), float(high)
 
 
 def gap_row(
@@ -243,16 +244,15 @@ def correlate(
     draws = _from_moments(moments @ counts.T)
     if not np.isfinite(value):
         return (float("nan"),) * 3
-    return float(value), *_band(draws, sentence)
+    low, high = interval(_varied(draws, sentence))
+    return float(value), float(low), float(high)
 
 
-def _band(draws: Float[ndarray, " draw"], sentence: Int[ndarray, " word"]) -> tuple[float, float]:
-    """Compute the 95 % interval of bootstrap draws; NaN where all words are of one sentence, of
-    which every draw is alike."""
-    if len(np.unique(sentence)) < 2:
-        return float("nan"), float("nan")
-    low, high = interval(draws)
-    return float(low), float(high)
+def _varied(
+    draws: Float[ndarray, " draw"], sentence: Int[ndarray, " word"]
+) -> Float[ndarray, " draw"]:
+    """Bootstrap draws; NaN where all words are of one sentence, of which every draw is alike."""
+    return draws if len(np.unique(sentence)) > 1 else np.full(len(draws), np.nan)
 
 
 def _from_moments(moments: Float[ndarray, "6 ..."]) -> Float[ndarray, ...]:
