@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 1_000
 SPANNED = 0.75  # times the features: with fewer items than that, the fit is in the items' span
-TOLERANCE = 3e-5  # nats per item that a step gains
+TOLERANCE = 1e-5  # nats per item that a step gains
 SEARCHES, FLAT = 20, 0.1  # along a direction: most points, and the share of its slope that is left
 LEAST_VARIANCE = 1e-4  # of a class, in the metric
 TINY = 1e-30  # keeps a fit that is perfect from dividing by 0
@@ -87,7 +87,7 @@ def fit_classifiers(
         classes: Number of classes, including those that do not occur in these items.
         penalty: Half of it times the sum of squared weights is added; above 0.
         start: Initial weights, such as those for fewer items; zeros by default.
-        tolerance: Stops when a step gains less for every classifier (nats per item).
+        tolerance: Stops when two steps in a row gain less for every classifier (nats per item).
         most: Most steps.
         report: Called with the share of `most` that is done; may raise to end the fit.
 
@@ -113,7 +113,7 @@ def fit_classifiers(
     line = _Line(features, labels, classes, penalty, weights)
     inverse = _inverse_metric(features, line.variance(), penalty)
     direction = before = torch.zeros_like(weights)
-    strength = features.new_ones(layers, sets)
+    strength, earlier = features.new_ones(layers, sets), torch.full((layers, sets), torch.inf)
     for step in range(most):
         gradient = torch.bmm(back, line.errors).add_(weights, alpha=penalty)
         move = torch.bmm(inverse, gradient)
@@ -123,8 +123,9 @@ def fit_classifiers(
         direction = line.wide(share.masked_fill(uphill, 0.0)) * direction - move
         before, strength = gradient, fresh
         weights, gain = line.follow(weights, direction)
-        if bool((gain < tolerance * items).all()):
-            break
+        if bool((torch.maximum(gain, earlier) < tolerance * items).all()):
+            break  # one small step may be that of a poor direction
+        earlier = gain
         if report is not None:
             report(step / most)
     per_set = (layers, width, sets, classes)
