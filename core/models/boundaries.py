@@ -21,7 +21,7 @@ MARKED = "a space before every word"  # part of the fingerprint of these tokeniz
 _BAR = rb'"(?:\xe2\x96\x81|\\u2581)"'
 _METASPACE = re.compile(rb'"Metaspace"')
 _ADDS_NONE = re.compile(
-    rb'"prepend_scheme"\s*:\s*"never"|"Metaspace"[^{}]*"add_prefix_space"\s*:\s*false'
+    rb'"prepend_scheme"\s*:\s*"never"|"Metaspace"[^{}]{0,200}"add_prefix_space"\s*:\s*false'
 )
 _ADDS_ONE = re.compile(rb'"prepend"\s*:\s*' + _BAR)
 _REPLACES = re.compile(rb'"String"\s*:\s*" "\s*\}\s*,\s*"content"\s*:\s*' + _BAR)

@@ -4,6 +4,7 @@ once were not."""
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -156,3 +157,10 @@ def test_gemma_without_a_named_class_is_marked(tmp_path: Path) -> None:
     assert needs_space(tmp_path, {"model_type": "gemma2"})
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GemmaTokenizerFast"}')
     assert needs_space(tmp_path, {"model_type": "llama"})
+
+
+def test_a_hostile_file_is_searched_in_seconds(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(b'"Metaspace"' * 10**6)
+    begun = time.process_time()
+    assert not needs_space(tmp_path, {"model_type": "bert"})
+    assert time.process_time() - begun < 20
