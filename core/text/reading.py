@@ -37,8 +37,15 @@ def read_text(
         CorpusError: If the text cannot be read, or holds no sentence of the genres.
     """
     if given is None:
-        corpus = _counted(read_corpus(ref, limit=limit, genres=genres), limit)
-        return corpus if copies else _distinct(corpus)
+        corpus = read_corpus(ref, limit=limit, genres=genres)
+    else:
+        corpus = _part_of(given, ref, genres, limit)
+    corpus = _counted(corpus, limit)
+    return corpus if copies else _distinct(corpus)
+
+
+def _part_of(given: Text, ref: str, genres: tuple[str, ...], limit: int | None) -> Corpus:
+    """Choose the sentences of a text that came with the request."""
     corpus = given if isinstance(given, Corpus) else corpus_from_bytes(ref.partition(":")[2], given)
     chosen = tuple(
         sentence for sentence in corpus.sentences if not genres or sentence.genre in genres
@@ -47,8 +54,7 @@ def read_text(
         raise CorpusError(
             f"{corpus.ref} holds no sentence of {', '.join(genres)}: choose other genres."
         )
-    corpus = _counted(replace(corpus, sentences=chosen), limit)
-    return corpus if copies else _distinct(corpus)
+    return replace(corpus, sentences=chosen)
 
 
 def _counted(corpus: Corpus, limit: int | None) -> Corpus:
