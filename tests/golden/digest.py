@@ -74,20 +74,20 @@ def hash_of(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def differences(one: Any, other: Any, place: str = "") -> Iterable[str]:
-    """Name the places where two digests differ; numbers may differ by a part in 1e9."""
+def differences(one: Any, other: Any, place: str = "", *, tolerance: float = 1e-9) -> Iterable[str]:
+    """Name the places where two digests differ; numbers by more than this part of them."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in sorted({*one, *other}):
             where = f"{place}/{name}"
             if name in one and name in other:
-                yield from differences(one[name], other[name], where)
+                yield from differences(one[name], other[name], where, tolerance=tolerance)
             else:
                 yield f"{where}: only in the {'first' if name in one else 'second'}"
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for number, pair in enumerate(zip(one, other, strict=True)):
-            yield from differences(*pair, f"{place}/{number}")
+            yield from differences(*pair, f"{place}/{number}", tolerance=tolerance)
     elif isinstance(one, float) and isinstance(other, float | int):
-        if not np.isclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True):
+        if not np.isclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True):
             yield f"{place}: {one!r}, {other!r}"
     elif one != other:
         yield f"{place}: {one!r}, {other!r}"
