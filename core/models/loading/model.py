@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.describing import (
@@ -256,7 +257,7 @@ def _check_depth(ref: ModelRef, model: PreTrainedModel, report: dict[str, Any]) 
         if plain in counted or plain.partition(".")[2] in counted:
             raise ModelError(
                 f"{ref} holds {name}, which its configuration does not count: correct the number "
-                f"of layers in {checkpoints.CONFIG}."
+                f"of layers in {layout.CONFIG}."
             )
 
 

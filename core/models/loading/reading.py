@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import LARGE, RANDOM_SEED
-from core.models.files.opening import ROUNDING, is_quantised, open_weights
+from core.models.files.opening import ROUNDING, open_weights, read_by_library
 from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
 from core.models.loading.construction import make_empty, seeded
@@ -80,11 +81,12 @@ def read_model(
     if options["dtype"] != torch.float32:
         return _read_into_empty(factory, folder, config, options)
     options = {**options, "config": config, "output_loading_info": True}
+    options["ignore_mismatched_sizes"] = True  # whoever asked refuses them, by name and shape
     if names := renamed(folder):
         options["key_mapping"] = names
-    if is_quantised(folder, settings):
+    if not read_by_library(folder, settings):
         forget_quantisation(config)
-        weights = _dequantise(folder, settings, options["dtype"])
+        weights = read_tensors(numbers_of(open_weights(folder, settings)), options["dtype"])
         read = _class_of(factory, config).from_pretrained(None, state_dict=weights, **options)
     else:
         pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
@@ -165,11 +167,6 @@ def read_tensors(entries: Mapping[str, Stored], dtype: Any) -> dict[str, Any]:
     }
 
 
-def _dequantise(folder: Path, settings: dict[str, Any], dtype: Any) -> dict[str, Any]:
-    """Read all weights of a folder as tensors of one type."""
-    return read_tensors(numbers_of(open_weights(folder, settings)), dtype)
-
-
 def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
     """Leave out tables of whole numbers, which a model computes for itself."""
     return {name: entry for name, entry in entries.items() if entry.dtype in ROUNDING}
@@ -201,6 +198,6 @@ def _class_of(factory: Any, config: Any) -> Any:
 def renamed(folder: Path) -> Mapping[str, str]:
     """List patterns of names and what stands for them where the model is the language model inside
     one of images and text; empty for others."""
-    path = folder / checkpoints.CONFIG
+    path = folder / layout.CONFIG
     inside = path.is_file() and is_whole(checkpoints.read_json(path))
     return NAMES if inside else {}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import ModelError
-from core.models.files import checkpoints
+from core.models.files import checkpoints, layout
 from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.files.gguf import VOCABULARY, gguf_vocabulary
 from core.models.loading.construction import import_transformers, open_config, says_type
@@ -51,7 +51,7 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
     if slow and not (Path(folder) / "tokenizer.json").is_file():
         raise _not_fast(ref)
     try:
-        if last.suffix == checkpoints.GGUF:
+        if last.suffix == layout.GGUF:
             tokenizer: Any = read_gguf_tokenizer(last)
         else:
             library = import_transformers()
@@ -85,8 +85,8 @@ def _named_class(folder: Path) -> str:
     """Name the class of a folder's tokenizer; "" where its files leave it to transformers."""
     path = folder / "tokenizer_config.json"
     named = checkpoints.read_json(path).get("tokenizer_class") if path.is_file() else None
-    if named is None and (folder / checkpoints.CONFIG).is_file():
-        kind = checkpoints.read_json(folder / checkpoints.CONFIG).get("model_type")
+    if named is None and (folder / layout.CONFIG).is_file():
+        kind = checkpoints.read_json(folder / layout.CONFIG).get("model_type")
         named = next((name for name, type_ in SLOW.items() if kind == type_), None)
     return str(named or "")
 
