@@ -139,6 +139,12 @@ def ask_about(name: str, revision: str | None) -> Repository:
     return said if held is None else held.setdefault(key, said)
 
 
+def last_answer(name: str, revision: str | None) -> Repository | None:
+    """Return what the Hub said last about a model; None if it was not asked."""
+    with _resolved_lock:
+        return _resolved.get((endpoint(), name, revision), (0.0, None))[1]
+
+
 @contextmanager
 def pinned() -> Iterator[None]:
     """Let names lead to one commit inside the block, in this thread."""

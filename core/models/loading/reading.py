@@ -3,7 +3,7 @@ once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -72,7 +72,8 @@ def read_model(
         The model, and what transformers reports of missing and unexpected weights.
 
     Raises:
-        ModelError: If a weight cannot be read.
+        ModelError: If a weight cannot be read, or is not of the shape that the configuration asks
+            for.
         Exception: Whatever transformers raises for weights that do not fit.
     """
     import torch
@@ -81,7 +82,7 @@ def read_model(
     if options["dtype"] != torch.float32:
         return _read_into_empty(factory, folder, config, options)
     options = {**options, "config": config, "output_loading_info": True}
-    options["ignore_mismatched_sizes"] = True  # whoever asked refuses them, by name and shape
+    options["ignore_mismatched_sizes"] = True  # they are refused below, by name and shape
     if names := renamed(folder):
         options["key_mapping"] = names
     if not read_by_library(folder, settings):
@@ -98,7 +99,31 @@ def read_model(
             local_files_only=True,
             **options,
         )
+    refuse_misfits(folder, read[1])
     return cast("tuple[Any, dict[str, Any]]", read)
+
+
+def refuse_misfits(folder: Path, report: Mapping[str, Any]) -> None:
+    """Refuse stored tensors whose shapes are not those that the configuration asks for.
+
+    Args:
+        report: Of transformers' loader.
+
+    Raises:
+        ModelError: With the first of them.
+    """
+    misfits = sorted(report.get("mismatched_keys", ()), key=lambda misfit: str(misfit[0]))
+    if misfits:
+        name, stored, wanted = misfits[0]
+        more = f" ({len(misfits)} tensors do not fit)" if len(misfits) > 1 else ""
+        raise ModelError(
+            f"{folder} stores {name} as {_sides(stored)}, and its configuration asks for "
+            f"{_sides(wanted)}{more}: they do not belong together, so get both again."
+        )
+
+
+def _sides(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape)) or "one number"
 
 
 def _read_into_empty(
@@ -112,6 +137,7 @@ def _read_into_empty(
     report = put_tensors(model, read_tensors(entries, options["dtype"]), settings)
     with seeded(RANDOM_SEED):
         report = type(model)._finalize_model_loading(model, settings, report)
+    refuse_misfits(folder, report.to_dict())
     return model, report.to_dict()
 
 
@@ -130,6 +156,7 @@ def loading_settings(model: Any, folder: Path, dtype: Any, device: str) -> Any:
         device_map={"": device},
         dtype=dtype,
         dtype_plan=model._get_dtype_plan(dtype),
+        ignore_mismatched_sizes=True,  # `refuse_misfits` says it in our words
         weight_mapping=mapping,
     )
 
