@@ -286,8 +286,9 @@ def check_depth(
         said = _said_depth(architecture, config, side)
         if said and held != said:
             of_side = f" of the {side}" if side else ""
+            layers = "layer" if held == 1 else "layers"
             raise ModelError(
-                f"The file holds {held} layers{of_side}, and the configuration says {said}: get "
+                f"The file holds {held} {layers}{of_side}, and the configuration says {said}: get "
                 "the model again, or correct the configuration."
             )
 

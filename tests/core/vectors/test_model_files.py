@@ -151,7 +151,7 @@ def test_a_model_with_fewer_layers_than_it_says_is_refused(
         if any(f".layer.{layer}." in name for layer in range(1, LAYERS)):
             del tensors[name]
     write_model(tmp_path / "short", tensors)
-    reason = f"holds 1 layers, and the configuration says {LAYERS}"
+    reason = f"holds 1 layer, and the configuration says {LAYERS}"
     asked = STUDIES[study]
     with using(Store(tmp_path / "store")):
         try:
