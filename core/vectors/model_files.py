@@ -55,6 +55,7 @@ def _notices(ref: str) -> Iterator[str]:
     """Say what a model's files have that a reader must know; nothing of one that is not known on
     this machine."""
     parsed = parse_ref(ref)
+    expected: tuple[type[Exception], ...] = (PalimpsestError, *failures())
     try:
         on_hub = parsed.kind == "hub"
         if on_hub:
@@ -70,7 +71,7 @@ def _notices(ref: str) -> Iterator[str]:
         config = read_config(folder)
         if is_quantised(folder, config):
             yield from filter(None, [quantisation_notice(ref, open_weights(folder, config))])
-    except (PalimpsestError, *failures()):
+    except expected:
         return  # the study has said why it could not be read
 
 

@@ -89,8 +89,8 @@ class Layout:
         """Files of the tokenizer: tokenizer.json, or the vocabulary, or last the GGUF file; none
         without a tokenizer."""
         whole = TOKENIZER_FILES[0] in self.names
-        known = TOKENIZER_FILES[:BESIDE_TOKENIZER] if whole else TOKENIZER_FILES
-        present = [name for name in known if name in self.names]
+        readable = TOKENIZER_FILES[:BESIDE_TOKENIZER] if whole else TOKENIZER_FILES
+        present = [name for name in readable if name in self.names]
         if any(name not in TOKENIZER_FILES[1:BESIDE_TOKENIZER] for name in present):
             return present
         return [*present, self.weights[0]] if self.format == GGUF else []
