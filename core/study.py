@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.context import PAGE, Context
 from core.runs.runner import Outputs, Task, run, run_here
-from core.vectors.quantisation import with_quantisation
+from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
@@ -190,5 +190,5 @@ class Study:
         ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
         result = with_unknown_words(self.collect(spec, ready, outputs), ready)
-        result = with_quantisation(with_sinks(result, ready, outputs), spec)
+        result = with_model_files(with_sinks(result, ready, outputs), spec, ready, outputs)
         return self.finish(spec, ready, result, **options)

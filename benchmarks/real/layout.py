@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from benchmarks.real.packages import MINILM, RXNFP, SMOLLM, Package
 from core.errors import PalimpsestError
-from core.models.files.checkpoints import CONFIG, GGUF, PICKLED, SAFETENSORS, TOKENIZER_FILES
+from core.models.files.layout import CONFIG, GGUF, PICKLED, SAFETENSORS, TOKENIZER_FILES
 
 CHEMISTRY = "rxnfp/models/transformers"
 WANTED = frozenset({CONFIG, SAFETENSORS, PICKLED, *TOKENIZER_FILES})

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from core.errors import ModelError
 
 Sizes = Callable[[Mapping[str, Any]], tuple[tuple[int, ...], int]]
+ENCODER_ALONE = "EncoderModel"  # ends the names of classes without the decoder of their type
 ATTENTION = ("query", "key", "value")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
@@ -89,8 +90,7 @@ def locate(ref: str | ModelRef) -> Path:
         if not _is_folder(folder):
             where = str(folder)[-300:]
             raise ModelError(
-                f"{where} is not a folder: give the folder that holds the model's "
-                f"{checkpoints.CONFIG}."
+                f"{where} is not a folder: give the folder that holds the model's {layout.CONFIG}."
             )
         return folder
     folder, base = _included_folder(ref), _base_of(ref)
@@ -261,7 +261,7 @@ def _check_manifest(ref: ModelRef, hashes: Sequence[str]) -> None:
         return
     for entry in (*zoo_models(), *read_adapters()):
         files = entry.get("files", {}) if entry.get("name") == ref.name else {}
-        for name in (checkpoints.SAFETENSORS, ADAPTER_WEIGHTS):
+        for name in (layout.SAFETENSORS, ADAPTER_WEIGHTS):
             if (wanted := files.get(name)) and wanted not in hashes:
                 path = zoo_folder() / "models" / ref.name / name
                 raise ModelError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from core.errors import SpecError
 from core.models.describing import zoo_models
 from core.models.files.adapters import is_adapter
-from core.models.files.checkpoints import ADAPTER, CONFIG
+from core.models.files.layout import ADAPTER, CONFIG
 from core.models.hub.revisions import MAIN, matching_revisions
 from core.models.references import PATTERN, is_of_revisions, parse_ref
 from core.models.zoo import CAUSAL, read_adapters, zoo_folder

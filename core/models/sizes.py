@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.describing import adapter_folder, describe, locate
@@ -55,41 +56,30 @@ def download_of(ref: str) -> int:
     parsed = parse_ref(ref)
     if parsed.kind != "hub" or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
-    listed = _listed(parsed.name, parsed.revision)
-    return sum(listed[file] for file in _wanted(listed))
-
-
-def _listed(name: str, revision: str | None) -> dict[str, int]:
-    """List the files of a Hub model with their bytes; none if the Hub is silent."""
-    if hub.is_offline():
-        return {}
+    commit, listed = _resolved(parsed.name, parsed.revision)
+    if is_adapter(listed):
+        return sum(size for file, size in listed.items() if file.startswith("adapter_"))
     expected: tuple[type[Exception], ...] = (*failures(), ModelError)
     try:
-        return hub.resolve(name, revision)[1]
+        return sum(listed[file] for file in hub.wanted_files(parsed.name, commit, listed))
     except expected:
-        return {}  # reported when the model is opened
+        return 0  # reported when the model is opened
+
+
+def _resolved(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
+    """Resolve a Hub model to its commit and the bytes of its files; none if the Hub is silent."""
+    if hub.is_offline():
+        return "", {}
+    expected: tuple[type[Exception], ...] = (*failures(), ModelError)
+    try:
+        return hub.resolve(name, revision)
+    except expected:
+        return "", {}  # reported when the model is opened
 
 
 def was_downloaded(model: str, revision: str) -> bool:
     """Whether a revision of a Hub model ("hub:NAME") is complete on this machine."""
     return hub.earlier_download(model.removeprefix("hub:"), revision) is not None
-
-
-def _wanted(listed: dict[str, int]) -> list[str]:
-    """List a repository's weights and tokenizer files, as `hub.download` prefers them."""
-    if is_adapter(listed):
-        return [file for file in listed if file.startswith("adapter_")]
-    whole = {file for file in listed if "/" not in file}
-    for single, ending in (
-        (checkpoints.SAFETENSORS, ".safetensors"),
-        (checkpoints.PICKLED, ".bin"),
-    ):
-        weights = (
-            [single] if single in whole else sorted(file for file in whole if file.endswith(ending))
-        )
-        if weights:
-            return weights + [file for file in checkpoints.TOKENIZER_FILES if file in listed]
-    return []
 
 
 def size_of(ref: str) -> Size:
@@ -116,13 +106,13 @@ def size_of(ref: str) -> Size:
     try:
         commit, listed = hub.resolve(name, revision)
         files = hub.wanted_files(name, commit, listed)
-        folder = hub.fetch(name, commit, checkpoints.CONFIG).parent
+        folder = hub.fetch(name, commit, layout.CONFIG).parent
     except failures() as error:
         if is_unreachable(error) and name.startswith(MULTIBERTS):
             return MULTIBERT
         raise hub.refusal(error, name, revision) from error
     sizes = {file: listed.get(file, 0) for file in files}
-    weights = sum(size for file, size in sizes.items() if file not in checkpoints.TOKENIZER_FILES)
+    weights = sum(size for file, size in sizes.items() if file not in layout.TOKENIZER_FILES)
     number = BYTES // 2 if type_in(checkpoints.read_config(folder)) in HALVES else BYTES
     return _of(weights // number, folder, sum(sizes.values()), complete=False)
 
@@ -134,7 +124,7 @@ def size_of_adapter(ref: str, base: Size) -> Size:
         ModelError: If it cannot be found, or is no adapter.
     """
     parsed = parse_ref(ref)
-    on_hub = parsed.kind == "hub" and is_adapter(_listed(parsed.name, parsed.revision))
+    on_hub = parsed.kind == "hub" and is_adapter(_resolved(parsed.name, parsed.revision)[1])
     if not on_hub and adapter_folder(parsed) is None:
         raise ModelError(f"{ref} is no adapter: choose one.")
     return replace(base, download=download_of(ref))

@@ -205,11 +205,12 @@ def gguf_file(settings: dict[str, Any], tensors: dict[str, tuple[int, ndarray, b
 
 
 def gguf_llama(
-    source: Path, target: Path, *, tokens: list[str] | None = None
+    source: Path, target: Path, *, tokens: list[str] | None = None, parts: int = 1
 ) -> dict[str, ndarray]:
     """Write a tiny Llama as GGUF: matrices in Q8_0, norms in float32; return all its tensors.
 
-    Rows of queries and keys are reordered as llama.cpp has them.
+    Rows of queries and keys are reordered as llama.cpp has them. Of several parts the first has the
+    settings and no tensor, as llama-gguf-split can be told to write them.
     """
     from core.models.files.gguf import MODULES, WHOLE
 
@@ -257,5 +258,12 @@ def gguf_llama(
             "tokenizer.ggml.token_type": [1] * len(tokens),
         }
     target.mkdir(parents=True, exist_ok=True)
-    (target / "model.gguf").write_bytes(gguf_file(settings, tensors))
+    if parts == 1:
+        (target / "model.gguf").write_bytes(gguf_file(settings, tensors))
+        return exact
+    for number in range(parts):
+        said = {"split.no": number, "split.count": parts} | ({} if number else settings)
+        share = list(tensors)[number - 1 :: parts - 1] if number else []
+        name = f"model-{number + 1:05d}-of-{parts:05d}.gguf"
+        (target / name).write_bytes(gguf_file(said, {name: tensors[name] for name in share}))
     return exact

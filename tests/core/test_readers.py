@@ -15,7 +15,7 @@ import pytest
 
 from core.errors import PalimpsestError
 from core.models import locate, parse_ref
-from core.models.files import checkpoints
+from core.models.files import checkpoints, layout
 from core.models.files.safetensors import LocalFile, parse_header, read_whole_header
 from core.models.weights import tensors
 from core.options import options_of
@@ -227,10 +227,10 @@ def test_indexes() -> None:
     def read(raw: bytes) -> None:
         index = checkpoints.parse_json(raw, "index.json")
         try:
-            names = checkpoints.shard_names(index, "index.json")
+            names = layout.shard_names(index, "index.json")
         finally:
-            present = ["config.json", tensors.INDEX, *INDEX["weight_map"].values()]
-            tensors.safetensors_files("a", present, lambda name: raw)
+            held = ["config.json", layout.SAFETENSORS_INDEX, *INDEX["weight_map"].values()]
+            layout.lay_out(held, "a").weight_files(lambda name: index)
         assert all("/" not in name and ".." not in name for name in names)
 
     for _ in range(EXAMPLES):

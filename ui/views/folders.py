@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.errors import ModelError, PalimpsestError
 from core.limits import current_limits
-from core.models.files.folders import MOST_LISTED, Listing, list_folders, top_folders
+from core.models.folders import MOST_LISTED, Listing, list_folders, top_folders
 from core.options import Option, Spec, options_of
 from ui.frame.links import Address
 from ui.frame.text import plain

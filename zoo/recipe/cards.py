@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RecipeError
-from core.models.files.checkpoints import SAFETENSORS
+from core.models.files.layout import SAFETENSORS
 from core.models.zoo import CAUSAL, MASKED, READING
 from zoo.recipe.tasks import REVIEW
 

@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 
 from core.errors import RecipeError
 from core.models.files.adapters import ADAPTER_WEIGHTS
-from core.models.files.checkpoints import SAFETENSORS
+from core.models.files.layout import SAFETENSORS
 from zoo.recipe.objectives import ReplacedTokens
 from zoo.recipe.pretrain import Pretraining, new_model
 from zoo.recipe.states import read_tensors

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from core.errors import RecipeError
 from core.models.files.adapters import ADAPTER_WEIGHTS, WRAPPER
-from core.models.files.checkpoints import ADAPTER, CONFIG
+from core.models.files.layout import ADAPTER, CONFIG
 from core.models.loading.heads import ArcParser
 from zoo.recipe.checkpoints import RECORD, config_of, rounded, write_folder
 from zoo.recipe.settings import LowRank

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.errors import RecipeError
 from core.models.files.adapters import ADAPTER_WEIGHTS, is_adapter
-from core.models.files.checkpoints import ADAPTER, CONFIG, SAFETENSORS
+from core.models.files.layout import ADAPTER, CONFIG, SAFETENSORS
 from core.models.zoo import ADAPTERS, CAUSAL, MANIFEST, MASKED, MODELS, READING, file_digest
 from zoo.recipe.checkpoints import TOKENIZER_FILES, read_record, weights_of, write_json
 from zoo.recipe.tasks import PRETRAINING_TASKS, REVIEW

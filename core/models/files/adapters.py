@@ -22,14 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.files.checkpoints import (
-    ADAPTER,
-    SAFETENSORS,
-    SAFETENSORS_INDEX,
-    content_hash,
-    parse_json,
-    read_json,
-)
+from core.models.files.checkpoints import content_hash, layout_of, parse_json, read_json
+from core.models.files.layout import ADAPTER
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
@@ -103,8 +97,7 @@ class AdapterConfig:
 
 def is_adapter(folder: Path) -> bool:
     """Whether a folder holds an adapter and no model."""
-    whole = any((folder / name).is_file() for name in (SAFETENSORS, SAFETENSORS_INDEX))
-    return (folder / ADAPTER).is_file() and not whole
+    return layout_of(folder).adapter
 
 
 def read_adapter(folder: Path) -> AdapterConfig:

@@ -8,9 +8,10 @@ transformers.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
-import re
+import os
 from pathlib import Path
 from typing import Any
 
@@ -27,34 +28,24 @@ from core.models.files.bounds import (
     refuse_redirection,
 )
 from core.models.files.gguf import gguf_config
+from core.models.files.layout import (
+    ADAPTER,
+    CONFIG,
+    GGUF,
+    TOKENIZER_FILES,
+    Layout,
+    inner_models,
+    lay_out,
+)
 from core.models.files.memory import remembered
 from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
 from core.models.files.text_part import QUANTISATION, text_part
 
-CONFIG = "config.json"
-SAFETENSORS = "model.safetensors"
-SAFETENSORS_INDEX = "model.safetensors.index.json"
-PICKLED = "pytorch_model.bin"
-PICKLED_INDEX = "pytorch_model.bin.index.json"
-ADAPTER = "adapter_config.json"
-GGUF = ".gguf"
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tokenizer.model",
-    "spm.model",
-)
-BESIDE_TOKENIZER = 4  # of these files, read even with tokenizer.json
-SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")
+MOST_POINTER = 1_024  # bytes of a file that Git LFS leaves in place of a large one
+POINTER = b"version https://git-lfs.github.com/spec/"
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MOST_JSON = 8 * 2**20  # bytes of a JSON file; reading takes twenty times as much memory
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
 
@@ -79,16 +70,19 @@ def read_config(folder: Path) -> dict[str, Any]:
             be inferred, or asks for code or kernels that are not in the transformers library
             itself.
     """
-    path = folder / CONFIG
-    if (folder / ADAPTER).exists():
+    path, layout = folder / CONFIG, layout_of(folder)
+    if layout.adapter:
         raise ModelError(
             f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page "
             "compares it as it is; elsewhere merge it into its base, save the result, and use it."
         )
-    config = (
-        read_json(path) if path.is_file() or not _gguf(folder) else gguf_config(_gguf(folder)[0])
-    )
-    names = [] if config.get("model_type") is not None else _tensor_names(folder)
+    if CONFIG in layout.names:
+        config = read_json(path)
+    elif layout.config == CONFIG:
+        raise _without_config(folder, layout)
+    else:
+        config = gguf_config(weight_files(folder))
+    names = [] if config.get("model_type") is not None else tensor_names(folder)
     config = with_type(config, names, path)
     check_config(config, path)
     tokenizer = folder / "tokenizer_config.json"
@@ -100,6 +94,19 @@ def read_config(folder: Path) -> dict[str, Any]:
             )
         refuse_redirection(settings, tokenizer)
     return config
+
+
+def _without_config(folder: Path, layout: Layout) -> ModelError:
+    """Make the error of a folder without a configuration, which may be in a folder inside it."""
+    inner = inner_models(f"{path.parent.name}/{CONFIG}" for path in folder.glob(f"*/{CONFIG}"))
+    if inner:
+        return ModelError(
+            f"{folder} has no {CONFIG}, and its folder {inner[0]} has one: name that folder, "
+            f"{folder / inner[0]}, instead."
+        )
+    if any(name.endswith(GGUF) for name in layout.names):
+        return ModelError(layout.problem)
+    return ModelError(f"{folder / CONFIG} is missing: get the model again, or choose another.")
 
 
 def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
@@ -166,53 +173,23 @@ def longest_input(config: dict[str, Any]) -> int:
     )
 
 
+def layout_of(folder: Path) -> Layout:
+    """List which files of a folder are read."""
+    try:
+        with os.scandir(folder) as entries:
+            return lay_out([entry.name for entry in entries if entry.is_file()], folder)
+    except OSError:  # said by whoever needs a file of it
+        return lay_out([], folder)
+
+
 def weight_files(folder: Path) -> list[Path]:
-    """List the files of weights in loading order: safetensors, else PyTorch's format, else GGUF.
+    """List the files of weights in loading order.
 
     Raises:
-        ModelError: If there are none, or a listed one is missing or lies outside the folder.
+        ModelError: As `Layout.weight_files`; also if one is no more than a pointer to its content.
     """
-    for single, index in ((SAFETENSORS, SAFETENSORS_INDEX), (PICKLED, PICKLED_INDEX)):
-        if (folder / single).is_file():
-            return [folder / single]
-        if (folder / index).is_file():
-            return [
-                _present(folder / name)
-                for name in shard_names(read_json(folder / index), folder / index)
-            ]
-    if files := _gguf(folder):
-        return files[:1]
-    raise ModelError(
-        f"{folder / SAFETENSORS} is missing, and so are other weights that can be read: save the "
-        "model there with save_pretrained, or choose another."
-    )
-
-
-def _gguf(folder: Path) -> list[Path]:
-    """List the GGUF file of a folder without other weights.
-
-    Raises:
-        ModelError: If there are several.
-    """
-    files = sorted(folder.glob(f"*{GGUF}")) if folder.is_dir() else []
-    if len(files) > 1:
-        raise ModelError(
-            f"{folder} holds {len(files)} GGUF files: keep one of them there, as a model of its "
-            "own."
-        )
-    return files
-
-
-def shard_names(index: dict[str, Any], source: object) -> list[str]:
-    """List the file names in a sharded model's index, sorted; plain names only."""
-    listed = index.get("weight_map")
-    names = list(listed.values()) if isinstance(listed, dict) else []
-    if not names or not all(isinstance(name, str) and SHARD_NAME.fullmatch(name) for name in names):
-        raise ModelError(
-            f"{source} does not list plain file names of weights: it is damaged or unsafe, choose "
-            f"another."
-        )
-    return sorted(set(names))
+    names = layout_of(folder).weight_files(lambda index: read_json(folder / index))
+    return [_present(folder / name) for name in names]
 
 
 def is_pickled(files: list[Path]) -> bool:
@@ -238,20 +215,15 @@ def config_hash(config: dict[str, Any]) -> str:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """List a tokenizer's files: tokenizer.json, the vocabulary files, or last the GGUF file.
+    """List a tokenizer's files, see `Layout.tokenizer`.
 
     Raises:
         ModelError: If the folder has no tokenizer.
     """
-    whole = (folder / "tokenizer.json").is_file()
-    names = TOKENIZER_FILES[:BESIDE_TOKENIZER] if whole else TOKENIZER_FILES
-    present = [folder / name for name in names if (folder / name).is_file()]
-    if any(path.name not in TOKENIZER_FILES[1:BESIDE_TOKENIZER] for path in present):
-        return present
-    if files := _gguf(folder):
-        return [*present, *files]
+    if names := layout_of(folder).tokenizer:
+        return [folder / name for name in names]
     raise ModelError(
-        f"{folder / 'tokenizer.json'} is missing: save the model's tokenizer there as well."
+        f"{folder / TOKENIZER_FILES[0]} is missing: save the model's tokenizer there as well."
     )
 
 
@@ -269,15 +241,17 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _tensor_names(folder: Path) -> list[str]:
-    """List the names of tensors in a folder, from headers."""
-    if (folder / SAFETENSORS).is_file():
-        return [*read_whole_header(folder / SAFETENSORS)]
-    for index in (SAFETENSORS_INDEX, PICKLED_INDEX):
-        if (folder / index).is_file():
-            shards = read_json(folder / index).get("weight_map")
-            return [str(name) for name in shards] if isinstance(shards, dict) else []
-    return [*pickled_names(folder / PICKLED)] if (folder / PICKLED).is_file() else []
+def tensor_names(folder: Path) -> list[str]:
+    """List the names of tensors as a folder's files have them; none of GGUF.
+
+    Raises:
+        ModelError: As `weight_files`; also if a file is damaged.
+    """
+    files = weight_files(folder)
+    if files[0].suffix == GGUF:
+        return []
+    read = pickled_names if is_pickled(files) else read_whole_header
+    return [name for path in files for name in read(path)]
 
 
 def _size_names(kind: Architecture) -> tuple[str, str, str]:
@@ -306,8 +280,23 @@ def _check_positions(config: dict[str, Any], architecture: Architecture, source:
 
 
 def _present(path: Path) -> Path:
+    """Return the path of a file that is there, with its content.
+
+    Raises:
+        ModelError: If it is missing, cannot be read, or is what Git LFS leaves in its place.
+    """
     if not path.is_file():
         raise ModelError(f"{path} is missing: get the model again, or choose another.")
+    try:
+        small = path.stat().st_size <= MOST_POINTER
+        pointer = small and path.read_bytes().startswith(POINTER)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
+    if pointer:
+        raise ModelError(
+            f"{path} is a pointer of Git LFS without the file's content: run `git lfs pull` in "
+            "the model's repository."
+        )
     return path
 
 
@@ -335,8 +324,13 @@ def parse_json(raw: bytes, source: object) -> dict[str, Any]:
     Raises:
         ModelError: If it is none.
     """
+    if raw.startswith(MARKS):  # which some readers of a model's files take and others do not
+        raise ModelError(
+            f"{source} begins with a byte order mark (BOM), which JSON must not have: save it as "
+            "UTF-8 without one."
+        )
     try:
-        value = json.loads(raw)
+        value = json.loads(raw.decode("utf8"))
     except (ValueError, RecursionError) as error:
         raise ModelError(
             f"{source} is damaged (not JSON: {str(error)[:200]}): get it again."

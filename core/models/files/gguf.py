@@ -13,7 +13,7 @@ import math
 import mmap
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +65,7 @@ WHOLE = {
     "output.weight": "lm_head.weight",
 }
 ROTATION = "rope_freqs.weight"
+PARTS = "split.count"  # setting of a file that is a part of a model
 VOCABULARY = "tokenizer.ggml."  # first part of the settings of a tokenizer
 
 
@@ -118,11 +119,11 @@ class Header:
 
     Attributes:
         settings: By name; of a list of texts, or a long one, how many there are.
-        tensors: Type, shape (outputs first) and place in the file, by GGUF's name.
+        tensors: Type, shape (outputs first), place and file, by GGUF's name.
     """
 
     settings: Mapping[str, Any]
-    tensors: Mapping[str, tuple[int, tuple[int, ...], int]]
+    tensors: Mapping[str, tuple[int, tuple[int, ...], int, Path]]
 
 
 class _Reader:
@@ -209,8 +210,10 @@ def read_gguf(path: Path) -> Header:
             raise ValueError(f"an alignment of {step}")
         begin = -(-reader.place // step) * step
         size = len(reader.data)
-    placed = {name: (kind, shape, begin + start) for name, (kind, shape, start) in places.items()}
-    for name, (kind, shape, start) in placed.items():
+    placed = {
+        name: (kind, shape, begin + start, path) for name, (kind, shape, start) in places.items()
+    }
+    for name, (kind, shape, start, _) in placed.items():
         if kind not in TYPES:
             raise ModelError(
                 f"{path} holds {name[:80]} in GGML's type {kind}, which is not read: choose a file "
@@ -246,14 +249,27 @@ def gguf_vocabulary(path: Path) -> dict[str, Any]:
     return said
 
 
-def gguf_config(path: Path) -> dict[str, Any]:
-    """Make a configuration from the metadata of a GGUF file, as config.json would have it.
+def read_parts(paths: Sequence[Path]) -> Header:
+    """Read the headers of a model's parts as one, or refuse them if some are missing."""
+    header = read_gguf(paths[0])
+    parts = header.settings.get(PARTS, 0)
+    if parts not in (0, len(paths)):
+        raise ModelError(
+            f"{paths[0]} is one of {str(parts)[:20]} parts of a model: put all parts there under "
+            "their own names, or merge them with llama-gguf-split --merge."
+        )
+    tensors = {name: place for path in paths for name, place in read_gguf(path).tensors.items()}
+    return Header(header.settings, tensors)
+
+
+def gguf_config(paths: Sequence[Path]) -> dict[str, Any]:
+    """Make a configuration from the metadata of a GGUF file or its parts, as config.json has it.
 
     Raises:
-        ModelError: If the file is damaged, of an architecture that is not known, or scales its
+        ModelError: If a file is damaged, of an architecture that is not known, or scales its
             rotation, which only config.json says.
     """
-    header = read_gguf(path)
+    path, header = paths[0], read_parts(paths)
     kind = _architecture(path, header)
 
     def said(name: str, default: Any = None) -> Any:
@@ -291,19 +307,19 @@ def gguf_config(path: Path) -> dict[str, Any]:
     return {name: value for name, value in config.items() if value is not None}
 
 
-def gguf_entries(path: Path) -> dict[str, BlockTensor]:
-    """List the tensors of a GGUF file under the names that transformers has for them.
+def gguf_entries(paths: Sequence[Path]) -> dict[str, BlockTensor]:
+    """List the tensors of a GGUF file or its parts, under transformers' names.
 
     Raises:
-        ModelError: If the file is damaged, or of an architecture that is not known.
+        ModelError: If a file is damaged, or of an architecture that is not known.
     """
-    header = read_gguf(path)
+    path, header = paths[0], read_parts(paths)
     kind = _architecture(path, header)
     heads = header.settings.get(f"{kind}.attention.head_count", 0)
     shared = header.settings.get(f"{kind}.attention.head_count_kv", heads)
     reordered = {"attn_q": heads, "attn_k": shared} if kind == REORDERED else {}
     entries = {}
-    for name, (block, shape, start) in header.tensors.items():
+    for name, (block, shape, start, file) in header.tensors.items():
         hit = LAYER.fullmatch(name)
         module = MODULES.get(hit[2]) if hit else None
         new = f"model.layers.{hit[1]}.{module}.{hit[3]}" if hit and module else WHOLE.get(name)
@@ -318,7 +334,7 @@ def gguf_entries(path: Path) -> dict[str, BlockTensor]:
         fits = isinstance(count, int) and count > 0 and shape[0] % (2 * count) == 0
         if count is not None and not fits:
             raise damaged(path, f"{name[:80]} does not hold {str(count)[:20]} heads")
-        entries[new] = BlockTensor(LocalFile(path), block, shape, start, count or 0)
+        entries[new] = BlockTensor(LocalFile(file), block, shape, start, count or 0)
     return entries
 
 

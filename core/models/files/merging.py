@@ -32,7 +32,7 @@ from core.models.files.adapters import (
     WRAPPER,
     read_adapter,
 )
-from core.models.files.checkpoints import CONFIG, SAFETENSORS, TOKENIZER_FILES
+from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.runs.files import make_private_folder, store_folder
 
 MERGED = "merged"  # folder beside the store's values

@@ -6,14 +6,15 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from core.errors import ModelError
-from core.models.files import checkpoints
+from core.models.files import checkpoints, layout
 from core.models.files.gguf import gguf_entries
-from core.models.files.memory import remembered
+from core.models.files.memory import remembered, remembered_folder
 from core.models.files.pickled import count_pickled, pickled_entries
 from core.models.files.safetensors import (
     NUMBERS,
@@ -35,6 +36,10 @@ ROUNDING |= {"FP8": 0.027, "INT8": 0.008, "NF4": 0.095, "FP4": 0.13, "MXFP4": 0.
 ROUNDING |= {"GPTQ-2": 0.5, "GPTQ-4": 0.1, "GPTQ-8": 0.006, "AWQ-4": 0.1}
 ROUNDING |= {"Q4_0": 0.08, "Q4_1": 0.08, "Q5_0": 0.04, "Q5_1": 0.04, "Q8_0": 0.005}
 ROUNDING |= {"Q2_K": 0.35, "Q3_K": 0.13, "Q4_K": 0.08, "Q5_K": 0.04, "Q6_K": 0.017}
+# what torch.compile and FSDP put into names, and DistributedDataParallel before all of them
+WRAPPER = re.compile(r"(^|\.)(?:(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.)+")
+PARALLEL = "module."
+T = TypeVar("T")
 
 
 def open_files(files: Iterable[ByteFile], config: Mapping[str, Any]) -> dict[str, Stored]:
@@ -46,33 +51,73 @@ def open_files(files: Iterable[ByteFile], config: Mapping[str, Any]) -> dict[str
     entries: dict[str, Entry] = {}
     for file in files:
         entries.update(read_header(file))
-    return dequantised(entries, config)
+    return dequantised(_plainly_named(entries), config)
 
 
-def open_weights(
-    folder: Path, config: Mapping[str, Any], files: Sequence[Path] = ()
-) -> dict[str, Stored]:
+def open_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Stored]:
     """List the tensors of a folder's weights, by name.
 
     Args:
         config: Content of its config.json, checked.
-        files: That hold them; the folder's if none are named.
 
     Raises:
         ModelError: If there are none, or a file is damaged or not read here.
     """
-    files = files or checkpoints.weight_files(folder)
-    if files[0].suffix == checkpoints.GGUF:
-        return dict(gguf_entries(files[0]))
-    if checkpoints.is_pickled(list(files)):
+    files = checkpoints.weight_files(folder)
+    if files[0].suffix == layout.GGUF:
+        return dict(gguf_entries(files))
+    if checkpoints.is_pickled(files):
         if QUANTISATION in config:
             raise ModelError(
                 f"{files[0]} holds quantised weights in PyTorch's format, which are read from "
                 "safetensors alone: choose the model in safetensors."
             )
-        return dict(pickled_entries(files))
+        return dict(_plainly_named(pickled_entries(files)))
     entries = {name: entry for path in files for name, entry in read_whole_header(path).items()}
-    return dequantised(entries, config)
+    return dequantised(_plainly_named(entries), config)
+
+
+def _plainly_named(entries: Mapping[str, T]) -> dict[str, T]:
+    """Name tensors as the model does, without what a wrapper put into their names in training.
+
+    Raises:
+        ModelError: If two then have the same name.
+    """
+    plain = dict(zip(plain_names(entries), entries.values(), strict=True))
+    if len(plain) < len(entries):
+        raise ModelError(
+            "Two tensors of the file differ only in what a wrapper such as torch.compile put into "
+            "their names: save the unwrapped model again."
+        )
+    return plain
+
+
+def plain_names(names: Iterable[str]) -> list[str]:
+    """Take out of tensors' names what torch.compile and distributed training put into them.
+
+    Example:
+        >>> plain_names(["module._orig_mod.bert.weight", "module.bert._orig_mod.bias"])
+        ['bert.weight', 'bert.bias']
+    """
+    plain = [WRAPPER.sub(r"\1", name) for name in names]
+    wrapped = plain and all(name.startswith(PARALLEL) for name in plain)
+    return [name.removeprefix(PARALLEL) for name in plain] if wrapped else plain
+
+
+def read_by_library(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Whether transformers itself reads the weights, and no others, from a folder.
+
+    It does not where they are quantised, have names of their own or those of a wrapper, or an
+    adapter lies beside them, which it would read as well.
+
+    Raises:
+        ModelError: As `open_weights`.
+    """
+    held = checkpoints.layout_of(folder)
+    if not held.standard or layout.ADAPTER in held.names or is_quantised(folder, config):
+        return False
+    names = checkpoints.tensor_names(folder)
+    return not any(WRAPPER.search(name) or name.startswith(PARALLEL) for name in names)
 
 
 def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
@@ -83,7 +128,7 @@ def is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
     """
     if QUANTISATION in config:
         return True
-    return checkpoints.weight_files(folder)[0].suffix == checkpoints.GGUF
+    return checkpoints.weight_files(folder)[0].suffix == layout.GGUF
 
 
 def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
@@ -94,7 +139,7 @@ def count_parameters(folder: Path, config: Mapping[str, Any]) -> int:
     """
     files = checkpoints.weight_files(folder)
     if is_quantised(folder, config):
-        return _count_quantised(files[0])
+        return _count_quantised(folder)
     if checkpoints.is_pickled(files):
         return sum(map(count_pickled, files))
     return sum(map(_count_in_file, files))
@@ -105,10 +150,9 @@ def _count_in_file(path: Path) -> int:
     return count_numbers(read_whole_header(path))
 
 
-@remembered
-def _count_quantised(first: Path) -> int:
-    config = checkpoints.read_config(first.parent)
-    stored = open_weights(first.parent, config).values()
+@remembered_folder
+def _count_quantised(folder: Path) -> int:
+    stored = open_weights(folder, checkpoints.read_config(folder)).values()
     return sum(math.prod(entry.shape) for entry in stored if entry.dtype in ROUNDING)
 
 

@@ -24,6 +24,7 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files.memory import remembered
+from core.models.files.safetensors import not_gathered, refuse_empty
 
 MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
 MOST_OPCODES = 2**21  # a large model's file has a tenth of them, and these take seconds
@@ -98,12 +99,14 @@ def count_pickled(path: Path) -> int:
         elif name == "BINPERSID":
             match _after_last(list(last), "storage"):
                 case [kind, key, _, int(count), *_]:
-                    sizes[str(key)] = max(count, 0) if kind in FLOATING else 0
+                    sizes[str(key)] = count if kind in FLOATING else 0
         elif value is not None and name not in ("PROTO", "FRAME"):
             last.append(value)
     if not sizes:
         raise ModelError(f"{path} is damaged (no pickled tensors): get it again.")
-    return sum(sizes.values())
+    if not any(sizes.values()):
+        raise not_gathered("every tensor", path)
+    return sum(max(size, 0) for size in sizes.values())
 
 
 def _after_last(values: list[Any], mark: str) -> list[Any]:
@@ -177,4 +180,5 @@ def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
             for name, tensor in held.items()
             if isinstance(tensor, torch.Tensor)
         }
+        refuse_empty({name: entry.shape for name, entry in entries.items()}, path)
     return entries

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeGuard
@@ -203,6 +203,7 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
         tensors = parse_header(raw)
     except ValueError as error:
         raise damaged(file.name, "its header is not one") from error
+    refuse_empty({name: tensor.shape for name, tensor in tensors.items()}, file.name)
     begin = 8 + size
     return {
         name: Entry(file, tensor.dtype, tensor.shape, begin + tensor.start, begin + tensor.stop)
@@ -251,6 +252,29 @@ def fills_its_place(entry: Entry) -> bool:
     """Whether a tensor has as many bytes as its type and shape need."""
     width = BYTES_PER_NUMBER.get(entry.dtype)
     return width is None or math.prod(entry.shape) * width == entry.stop - entry.start
+
+
+def refuse_empty(shapes: Mapping[str, tuple[int, ...]], source: object) -> None:
+    """Refuse weights without numbers, which training leaves where its processes share them out.
+
+    Args:
+        shapes: Of tensors by name.
+        source: Names the file in messages.
+
+    Raises:
+        ModelError: With the first of them.
+    """
+    empty = [name for name, shape in shapes.items() if 0 in shape and name.endswith(".weight")]
+    if empty:
+        raise not_gathered(empty[0][:100], source)
+
+
+def not_gathered(name: str, source: object) -> ModelError:
+    """Make the error of a file whose weights have no numbers."""
+    return ModelError(
+        f"{source} holds {name} without its numbers, as DeepSpeed ZeRO-3 and FSDP leave weights "
+        "that were not gathered: save the gathered model, with DeepSpeed by its zero_to_fp32.py."
+    )
 
 
 def damaged(name: object, reason: str) -> ModelError:

@@ -21,11 +21,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
+import core.models.hub.contents as contents
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files.opening import count_parameters
@@ -34,7 +37,6 @@ from core.models.hub.cache import trim_downloads
 from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
 from core.runs.files import write_beside
 
-MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
 RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -70,14 +72,15 @@ def _download(name: str, revision: str | None) -> Path:
         if earlier:
             return earlier
         raise refusal(error, name, revision) from error
-    if checkpoints.ADAPTER in files and checkpoints.CONFIG not in files:
+    if layout.lay_out(files, name).adapter:
         raise ModelError(
             f"{name} is an adapter, which the weights page compares as it is: to run it, merge it "
             f"into its base and "
             "use that."
         )
+    contents.check_names(name, files)
     try:
-        folder = fetch(name, commit, checkpoints.CONFIG).parent
+        folder = fetch(name, commit, layout.CONFIG).parent
         checkpoints.read_config(folder)
         for file in wanted_files(name, commit, files):
             fetch(name, commit, file)
@@ -134,6 +137,12 @@ def ask_about(name: str, revision: str | None) -> Repository:
             earlier is not None and earlier.commit != said.commit
         )
     return said if held is None else held.setdefault(key, said)
+
+
+def last_answer(name: str, revision: str | None) -> Repository | None:
+    """Return what the Hub said last about a model; None if it was not asked."""
+    with _resolved_lock:
+        return _resolved.get((endpoint(), name, revision), (0.0, None))[1]
 
 
 @contextmanager
@@ -200,54 +209,24 @@ def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
     return said.commit, said.files
 
 
-def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
-    """List the weights and tokenizer files to fetch, after checks of format and size.
+def wanted_files(name: str, commit: str, files: Mapping[str, int]) -> list[str]:
+    """List the weights and tokenizer files to fetch; an index is fetched.
 
     Raises:
-        ModelError: If there are no weights that may be read here, or more than this instance
-            allows.
+        ModelError: As `contents.wanted_files`.
+        Exception: As `fetch`.
     """
-    limits = current_limits()
-    if checkpoints.SAFETENSORS in files:
-        weights = [checkpoints.SAFETENSORS]
-    elif checkpoints.SAFETENSORS_INDEX in files:
-        weights = _shards(name, commit, checkpoints.SAFETENSORS_INDEX)
-    elif checkpoints.PICKLED in files or checkpoints.PICKLED_INDEX in files:
-        if limits.shared:
-            raise ModelError(
-                f"{name} has pickled weights only (.bin), which a shared instance does not open: "
-                f"choose a model with "
-                "safetensors, or run Palimpsest on your own computer."
-            )
-        whole = checkpoints.PICKLED in files
-        weights = (
-            [checkpoints.PICKLED] if whole else _shards(name, commit, checkpoints.PICKLED_INDEX)
-        )
-    else:
-        raise ModelError(
-            f"{name} has no PyTorch weights on the Hub (safetensors or .bin): choose another model."
-        )
-    numbers = (
-        sum(files.get(file, 0) for file in weights) // 4
-    )  # float32, or a lower bound for shorter formats
-    if numbers > limits.max_parameters:
-        raise ModelError(
-            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this "
-            f"instance allows "
-            f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
-        )
-    beside = [file for file in checkpoints.TOKENIZER_FILES if file in files]
-    size = sum(files[file] for file in beside)
-    if size > MOST_TOKENIZER:
-        raise ModelError(
-            f"The tokenizer of {name} is too large ({size / 2**20:,.0f} MB): choose another model."
-        )
-    return weights + beside
+    return contents.wanted_files(name, files, partial(read_index, name, commit))
 
 
-def _shards(name: str, commit: str, index: str) -> list[str]:
-    path = fetch(name, commit, index)
-    return checkpoints.shard_names(checkpoints.read_json(path), f"{name}/{index}")
+def read_index(name: str, commit: str, index: str) -> dict[str, Any]:
+    """Fetch and read an index of files of weights.
+
+    Raises:
+        ModelError: If it is no JSON object.
+        Exception: As `fetch`.
+    """
+    return checkpoints.read_json(fetch(name, commit, index))
 
 
 def fetch(name: str, commit: str, file: str) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 
 TIMEOUT = 5.0  # seconds to wait for an answer of the Hub
 BUSY = (429, 500, 502, 503, 504)  # states of a Hub that may recover soon
@@ -93,7 +93,7 @@ def explain(
         )
     if among(errors.RemoteEntryNotFoundError):
         return (
-            f"{name} has no {checkpoints.CONFIG} or lacks a file that it lists: "
+            f"{name} has no {layout.CONFIG} or lacks a file that it lists: "
             "it is not a Transformers model."
         )
     if among(errors.RepositoryNotFoundError) or status == 401:

@@ -11,10 +11,12 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 import core.models.hub.client as hub
+import core.models.hub.contents as contents
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files.adapters import ADAPTER_WEIGHTS
@@ -210,29 +212,47 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
     """Look up commit, files and data sets of a model; asked once in ten minutes.
 
     Raises:
-        ModelError: If the Hub cannot be asked or refuses, or the model is too large for this
-            instance.
+        ModelError: If the Hub cannot be asked or refuses, has no configuration of it, or it is too
+            large for this instance.
     """
-    repository = _ask(name, revision)
-    limits = current_limits()
-    numbers = (
-        sum(size for path, size in repository.files.items() if path.endswith(".safetensors")) // 4
-    )
-    if numbers > limits.max_parameters:
+    if hub.is_offline():
+        raise hub.refusal(None, name, revision)
+    try:
+        said = hub.ask_about(name, revision)
+    except failures() as error:
+        raise hub.refusal(error, name, revision) from error
+    model = HubModel(name, said.commit, said.files, said.hashes, _data(said.tags, said.card))
+    if is_adapter(said.files):
+        return model
+    contents.check_names(name, said.files)
+    numbers = sum(size for path, size in said.files.items() if path.endswith(".safetensors")) // 4
+    if numbers > current_limits().max_parameters:
+        safe_weights(model)  # which of them count, an index may have to say
+    return model
+
+
+def safe_weights(model: HubModel) -> list[str]:
+    """List the files of a Hub model's weights, which are read as they lie there.
+
+    Raises:
+        ModelError: As `contents.weight_files`; also if they are pickled, or the Hub refuses.
+    """
+    try:
+        read = partial(hub.read_index, model.name, model.commit)
+        weights = contents.weight_files(model.name, model.files, read)
+    except failures() as error:
+        raise hub.refusal(error, model.name, model.commit) from error
+    if weights[0].endswith(".bin"):
         raise ModelError(
-            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this "
-            f"instance allows "
-            f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
+            f"{model.name} has pickled weights only, which are never opened here; ask for a "
+            "safetensors version, or convert a copy that you trust."
         )
-    return repository
+    return weights
 
 
 def is_adapter(files: Collection[str]) -> bool:
     """Whether these files are those of an adapter without a model."""
-    return checkpoints.ADAPTER in files and not any(
-        name in files
-        for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
-    )
+    return layout.lay_out(files, "").adapter
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:
@@ -245,18 +265,6 @@ def read_small(name: str, commit: str, path: str) -> bytes:
         return hub.fetch(name, commit, path).read_bytes()
     except failures() as error:
         raise hub.refusal(error, name, commit) from error
-
-
-def _ask(name: str, revision: str | None) -> HubModel:
-    if hub.is_offline():
-        raise hub.refusal(None, name, revision)
-    try:
-        said = hub.ask_about(name, revision)
-    except failures() as error:
-        raise hub.refusal(error, name, revision) from error
-    if checkpoints.CONFIG not in said.files and not is_adapter(said.files):
-        raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
-    return HubModel(name, said.commit, said.files, said.hashes, _data(said.tags, said.card))
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
@@ -301,7 +309,7 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
             licence=licence or str(card.get("license") or ""),
             gated=bool(entry.get("gated")),
             adapter=adapter,
-            factors=adapter and {checkpoints.ADAPTER, ADAPTER_WEIGHTS} <= files,
+            factors=adapter and {layout.ADAPTER, ADAPTER_WEIGHTS} <= files,
         )
     except (ModelError, LookupError, TypeError, ValueError, AttributeError):
         return None

@@ -22,7 +22,8 @@ from safetensors.numpy import save_file
 from core.errors import ModelError
 from core.models.describing import adapter_folder, locate
 from core.models.files.adapters import BASE_LAYER, EMBEDDING_FACTOR, PART_OF_LORA, WRAPPER
-from core.models.files.checkpoints import CONFIG, SAFETENSORS, TOKENIZER_FILES, read_config
+from core.models.files.checkpoints import read_config
+from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
 from core.models.loading.heads import load_task_model
 from core.models.loading.model import load_tokenizer
 from core.models.loading.reading import numbers_of

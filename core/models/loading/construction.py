@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 from core.models.files.text_part import is_whole
 
 _IMPORTING = threading.Lock()
@@ -52,7 +53,7 @@ def open_config(folder: Path) -> Any:
         return configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     settings = checkpoints.read_config(folder)
     inferred = configs.for_model(settings["model_type"])
-    path = folder / checkpoints.CONFIG
+    path = folder / layout.CONFIG
     if path.is_file() and not is_whole(checkpoints.read_json(path)):
         return type(inferred).from_pretrained(folder, local_files_only=True)
     return type(inferred).from_dict(settings)
@@ -64,9 +65,9 @@ def says_type(folder: Path) -> bool:
     Raises:
         ModelError: As `checkpoints.read_json`.
     """
-    path = folder / checkpoints.CONFIG
-    if not path.is_file():
-        return not any(folder.glob(f"*{checkpoints.GGUF}"))
+    path = folder / layout.CONFIG
+    if checkpoints.layout_of(folder).config != layout.CONFIG:
+        return False
     config = checkpoints.read_json(path)
     return config.get("model_type") is not None and not is_whole(config)
 

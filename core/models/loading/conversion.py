@@ -19,6 +19,7 @@ import numpy as np
 from numpy import ndarray
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 from core.errors import ModelError
 from core.models.files.opening import ROUNDING, open_weights
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Stored
@@ -60,14 +61,14 @@ def convert(folder: Path, target: Path) -> int:
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        with (partial / checkpoints.SAFETENSORS).open("wb") as file:
+        with (partial / layout.SAFETENSORS).open("wb") as file:
             _write_tensors(file, entries)
         plain = _plain_config(folder, config)
-        (partial / checkpoints.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
-        for name in checkpoints.TOKENIZER_FILES:
+        (partial / layout.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
+        for name in layout.TOKENIZER_FILES:
             if (folder / name).is_file():
                 shutil.copy(folder / name, partial / name)
-        if files[0].suffix == checkpoints.GGUF and not (partial / "tokenizer.json").is_file():
+        if files[0].suffix == layout.GGUF and not (partial / "tokenizer.json").is_file():
             read_gguf_tokenizer(files[0]).save_pretrained(partial)
         partial.rename(target)
     except BaseException:
@@ -81,7 +82,7 @@ def _plain_config(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
 
     A model of images and text keeps the configuration of the whole, whose names its tensors have.
     """
-    path = folder / checkpoints.CONFIG
+    path = folder / layout.CONFIG
     stored = checkpoints.read_json(path) if path.is_file() else {}
     plain = {**stored} if is_whole(stored) else {**config}
     if isinstance(inner := plain.get(TEXT_CONFIG), dict) and is_whole(plain):

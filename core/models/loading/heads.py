@@ -20,7 +20,14 @@ from torch import Tensor, nn
 
 from core.errors import ModelError
 from core.models.files.checkpoints import read_config
-from core.models.loading.construction import MAKING_A_MODEL, import_transformers
+from core.models.files.opening import open_weights
+from core.models.loading.construction import (
+    MAKING_A_MODEL,
+    import_transformers,
+    open_config,
+)
+from core.models.loading.reading import as_tensor, read_model
+from core.models.loading.tokenizing import first_line
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"
@@ -124,7 +131,7 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     architecture = str((config.get("architectures") or ["none"])[0])
     head = config.get(HEAD_KEY)
     options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
-    options |= {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
+    options |= {"dtype": torch.float32}
     if head is not None:
         return _load_arc_parser(folder, head, options)
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
@@ -134,17 +141,11 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
             f"{folder.name} was saved as {architecture}, without a head that is known here "
             f"({supported}); choose another model."
         )
-    with MAKING_A_MODEL:
-        model, loading_info = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
-            folder, output_loading_info=True, **options
-        )
-    _refuse_missing(folder, loading_info["missing_keys"])
+    model = _read(folder, getattr(transformers, AUTO_CLASSES[ending]), options)
     return cast("nn.Module", model.eval().requires_grad_(False))
 
 
 def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcParser:
-    from safetensors import safe_open
-
     if (
         not isinstance(head, dict)
         or head.get("kind") != "arc"
@@ -154,18 +155,32 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
             f"{folder.name} has a head whose kind or size is not known here: arc, up to 65,536; "
             "choose another model."
         )
-    with MAKING_A_MODEL:
-        body, loading_info = import_transformers().AutoModel.from_pretrained(
-            folder, output_loading_info=True, **options
-        )
-    _refuse_missing(folder, loading_info["missing_keys"])
+    body = _read(folder, import_transformers().AutoModel, options)
     parser = ArcParser(body, int(head["size"]))
-    with safe_open(folder / "model.safetensors", framework="pt") as handle:
-        names = [name for name in handle.keys() if name.startswith(ARC_PREFIX)]  # noqa: SIM118
-        weights = {name[len(ARC_PREFIX) :]: handle.get_tensor(name).float() for name in names}
+    weights = {
+        name.removeprefix(ARC_PREFIX): as_tensor(entry, torch.float32)
+        for name, entry in open_weights(folder, read_config(folder)).items()
+        if name.startswith(ARC_PREFIX)
+    }
     _refuse_missing(folder, set(parser.arc_head.state_dict()) - set(weights))
     parser.arc_head.load_state_dict(weights)
     return parser.eval().requires_grad_(False)
+
+
+def _read(folder: Path, factory: Any, options: dict[str, Any]) -> Any:
+    """Read a model whole, with the weights of its head."""
+    try:
+        with MAKING_A_MODEL:
+            model, report = read_model(factory, folder, open_config(folder), options)
+    except ModelError:
+        raise
+    except Exception as error:  # whatever its loader raises is this model's fault
+        raise ModelError(
+            f"The weights of {folder.name} cannot be loaded ({first_line(error)}): get the model "
+            "again."
+        ) from error
+    _refuse_missing(folder, report["missing_keys"])
+    return model
 
 
 def _refuse_missing(folder: Path, missing: set[str] | list[str]) -> None:

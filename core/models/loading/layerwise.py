@@ -38,6 +38,7 @@ from core.models.loading.reading import (
     numbers_of,
     put_tensors,
     read_tensors,
+    refuse_misfits,
 )
 from core.runs.process.memory import free_memory
 
@@ -231,6 +232,8 @@ def open_layerwise(
         outside = put_tensors(model, present, here)
         report.missing_keys &= outside.missing_keys
         report.unexpected_keys |= outside.unexpected_keys
+        report.mismatched_keys |= outside.mismatched_keys
+    refuse_misfits(folder, report.to_dict())
     with seeded(RANDOM_SEED):
         report = type(model)._finalize_model_loading(model, here, report)
     weights.attach(embedding)

@@ -3,17 +3,18 @@ once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.describing import LARGE, RANDOM_SEED
-from core.models.files.opening import ROUNDING, is_quantised, open_weights
+from core.models.files.opening import ROUNDING, open_weights, read_by_library
 from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
 from core.models.loading.construction import make_empty, seeded
@@ -71,7 +72,8 @@ def read_model(
         The model, and what transformers reports of missing and unexpected weights.
 
     Raises:
-        ModelError: If a weight cannot be read.
+        ModelError: If a weight cannot be read, or is not of the shape that the configuration asks
+            for.
         Exception: Whatever transformers raises for weights that do not fit.
     """
     import torch
@@ -80,11 +82,12 @@ def read_model(
     if options["dtype"] != torch.float32:
         return _read_into_empty(factory, folder, config, options)
     options = {**options, "config": config, "output_loading_info": True}
+    options["ignore_mismatched_sizes"] = True  # they are refused below, by name and shape
     if names := renamed(folder):
         options["key_mapping"] = names
-    if is_quantised(folder, settings):
+    if not read_by_library(folder, settings):
         forget_quantisation(config)
-        weights = _dequantise(folder, settings, options["dtype"])
+        weights = read_tensors(numbers_of(open_weights(folder, settings)), options["dtype"])
         read = _class_of(factory, config).from_pretrained(None, state_dict=weights, **options)
     else:
         pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
@@ -96,7 +99,31 @@ def read_model(
             local_files_only=True,
             **options,
         )
+    refuse_misfits(folder, read[1])
     return cast("tuple[Any, dict[str, Any]]", read)
+
+
+def refuse_misfits(folder: Path, report: Mapping[str, Any]) -> None:
+    """Refuse stored tensors whose shapes are not those that the configuration asks for.
+
+    Args:
+        report: Of transformers' loader.
+
+    Raises:
+        ModelError: With the first of them.
+    """
+    misfits = sorted(report.get("mismatched_keys", ()), key=lambda misfit: str(misfit[0]))
+    if misfits:
+        name, stored, wanted = misfits[0]
+        more = f" ({len(misfits)} tensors do not fit)" if len(misfits) > 1 else ""
+        raise ModelError(
+            f"{folder} stores {name} as {_sides(stored)}, and its configuration asks for "
+            f"{_sides(wanted)}{more}: they do not belong together, so get both again."
+        )
+
+
+def _sides(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape)) or "one number"
 
 
 def _read_into_empty(
@@ -110,6 +137,7 @@ def _read_into_empty(
     report = put_tensors(model, read_tensors(entries, options["dtype"]), settings)
     with seeded(RANDOM_SEED):
         report = type(model)._finalize_model_loading(model, settings, report)
+    refuse_misfits(folder, report.to_dict())
     return model, report.to_dict()
 
 
@@ -128,6 +156,7 @@ def loading_settings(model: Any, folder: Path, dtype: Any, device: str) -> Any:
         device_map={"": device},
         dtype=dtype,
         dtype_plan=model._get_dtype_plan(dtype),
+        ignore_mismatched_sizes=True,  # `refuse_misfits` says it in our words
         weight_mapping=mapping,
     )
 
@@ -165,11 +194,6 @@ def read_tensors(entries: Mapping[str, Stored], dtype: Any) -> dict[str, Any]:
     }
 
 
-def _dequantise(folder: Path, settings: dict[str, Any], dtype: Any) -> dict[str, Any]:
-    """Read all weights of a folder as tensors of one type."""
-    return read_tensors(numbers_of(open_weights(folder, settings)), dtype)
-
-
 def numbers_of(entries: Mapping[str, Stored]) -> dict[str, Stored]:
     """Leave out tables of whole numbers, which a model computes for itself."""
     return {name: entry for name, entry in entries.items() if entry.dtype in ROUNDING}
@@ -201,6 +225,6 @@ def _class_of(factory: Any, config: Any) -> Any:
 def renamed(folder: Path) -> Mapping[str, str]:
     """List patterns of names and what stands for them where the model is the language model inside
     one of images and text; empty for others."""
-    path = folder / checkpoints.CONFIG
+    path = folder / layout.CONFIG
     inside = path.is_file() and is_whole(checkpoints.read_json(path))
     return NAMES if inside else {}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.describing import UNNAMED, adapter_folder, describe, locate
-from core.models.files.checkpoints import CONFIG, read_config, read_json
+from core.models.files.checkpoints import read_config, read_json
+from core.models.files.layout import CONFIG
 from core.models.loading.model import load_tokenizer, load_with_head
 from core.models.loading.tokenizers import Tokenizer
 from core.models.references import parse_ref

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import core.models.files.checkpoints as checkpoints
+import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import UNLIMITED, current_limits
 from core.models.loading.tokenizing import read_tokenizer, replies
@@ -257,8 +258,8 @@ def is_included(ref: ModelRef, folder: Path) -> bool:
         return False
     entries = [entry for entry in read_manifest() if entry.get("name") == ref.name]
     files: dict[str, str] = entries[0].get("files", {}) if entries else {}
-    present = [name for name in checkpoints.TOKENIZER_FILES if (folder / name).is_file()]
+    present = [name for name in layout.TOKENIZER_FILES if (folder / name).is_file()]
     return bool(files) and all(
         files.get(name) == checkpoints.content_hash(folder / name)
-        for name in (checkpoints.CONFIG, *present)
+        for name in (layout.CONFIG, *present)
     )

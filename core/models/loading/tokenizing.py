@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import ModelError
-from core.models.files import checkpoints
+from core.models.files import checkpoints, layout
 from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.files.gguf import VOCABULARY, gguf_vocabulary
 from core.models.loading.construction import import_transformers, open_config, says_type
@@ -33,6 +33,8 @@ LONGEST_TOKEN = 100  # characters of a token
 LONGEST_FORM = 10_000  # characters of a word as the tokenizer normalises it
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 """Tokens that a GGUF file names, by transformers' names."""
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure)\b")
 SLOW = {"MarianTokenizer": "marian"}
 """Classes of which transformers has no fast form, and the model types that have them."""
 ESM_SPECIAL = ("unk", "cls", "pad", "mask", "eos")
@@ -51,7 +53,7 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
     if slow and not (Path(folder) / "tokenizer.json").is_file():
         raise _not_fast(ref)
     try:
-        if last.suffix == checkpoints.GGUF:
+        if last.suffix == layout.GGUF:
             tokenizer: Any = read_gguf_tokenizer(last)
         else:
             library = import_transformers()
@@ -85,8 +87,8 @@ def _named_class(folder: Path) -> str:
     """Name the class of a folder's tokenizer; "" where its files leave it to transformers."""
     path = folder / "tokenizer_config.json"
     named = checkpoints.read_json(path).get("tokenizer_class") if path.is_file() else None
-    if named is None and (folder / checkpoints.CONFIG).is_file():
-        kind = checkpoints.read_json(folder / checkpoints.CONFIG).get("model_type")
+    if named is None and (folder / layout.CONFIG).is_file():
+        kind = checkpoints.read_json(folder / layout.CONFIG).get("model_type")
         named = next((name for name, type_ in SLOW.items() if kind == type_), None)
     return str(named or "")
 
@@ -199,8 +201,10 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
 
 
 def first_line(error: Exception) -> str:
-    """Shorten a library's error message to its first line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    """Shorten a library's error message to its first line, without what it advises its callers."""
+    line = (str(error).strip().splitlines() or [""])[0]
+    sentences = [part for part in SENTENCE_END.split(line) if part and not ADVICE.search(part)]
+    return " ".join(sentences)[:200] or type(error).__name__
 
 
 def _settings(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | None]:

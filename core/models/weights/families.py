@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy import ndarray, shares_memory
 
 from core.errors import ModelError
-from core.models.architecture import Architecture, Tensor, count
+from core.models.architecture import ENCODER_ALONE, Architecture, Tensor, count
 from core.models.architectures import describe_type
 
 ROLES = (
@@ -184,7 +184,7 @@ def find_slots(
         )
     architecture = describe_type(model_type, "This model")
     _check_complete(slots, mixed=architecture.mixed)
-    _check_depth(slots, _said_depth(architecture, config or {}))
+    check_depth(architecture, slots, config or {})
     return tuple(sorted(slots.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
 
 
@@ -256,18 +256,41 @@ def _depth(architecture: Architecture, config: Mapping[str, Any]) -> int:
     return _said_depth(architecture, config) if architecture.mixed else 0
 
 
-def _said_depth(architecture: Architecture, config: Mapping[str, Any]) -> int:
+def _said_depth(architecture: Architecture, config: Mapping[str, Any], side: str = "") -> int:
     """Read how many layers the configuration says; 0 if it does not say."""
-    return int(next((config[key] for key in architecture.layers.split("|") if config.get(key)), 0))
+    names = architecture.layers
+    if side == "decoder":
+        names = f"{architecture.decoder_layers}|{names}"
+    return int(next((config[key] for key in names.split("|") if config.get(key)), 0))
 
 
-def _check_depth(slots: Iterable[tuple[str, int]], said: int) -> None:
-    """Refuse more layers than the configuration says, which a run of the model would leave out."""
-    held = 1 + max((layer for family, layer in slots if " " not in family), default=-1)
-    if said and held > said:
-        raise ModelError(
-            f"The file holds {held} layers, and the configuration says {said}: correct it."
-        )
+def check_depth(
+    architecture: Architecture, slots: Iterable[tuple[str, int]], config: Mapping[str, Any]
+) -> None:
+    """Refuse weights of more or fewer layers than the configuration says: a run would leave out
+    the former and draw the latter at random.
+
+    Args:
+        slots: Family and layer of each matrix.
+
+    Raises:
+        ModelError: With both numbers.
+    """
+    sides = ("encoder", "decoder") if architecture.family == "encoder-decoder" else ("",)
+    named = str((config.get("architectures") or [""])[0])
+    places = list(slots)
+    for side in sides if not architecture.shared else ():
+        if side == "decoder" and named.endswith(ENCODER_ALONE):
+            continue
+        held = len({layer for family, layer in places if not side or family.startswith(side)})
+        said = _said_depth(architecture, config, side)
+        if said and held != said:
+            of_side = f" of the {side}" if side else ""
+            layers = "layer" if held == 1 else "layers"
+            raise ModelError(
+                f"The file holds {held} {layers}{of_side}, and the configuration says {said}: get "
+                "the model again, or correct the configuration."
+            )
 
 
 def _check_complete(slots: Mapping[tuple[str, int], Slot], *, mixed: bool) -> None:

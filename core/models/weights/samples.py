@@ -14,8 +14,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.architectures import describe_type
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
+from core.models.weights.families import check_depth, match_names
 from core.models.weights.sources import hash_weights, identify, open_model
 from core.models.weights.tensors import Checkpoint
 from core.runs.store import Value
@@ -43,8 +45,8 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
         The numbers by matrix, and the share of the weights' bytes that was read, headers included.
 
     Raises:
-        ModelError: If there are no matrices of floats, they are quantised, or a file ends before
-            it should.
+        ModelError: If there are no matrices of floats, they are quantised, there are more or fewer
+            layers than the configuration says, or a file ends before it should.
     """
     stored = {
         name: entry
@@ -65,6 +67,9 @@ def read_sample(checkpoint: Checkpoint) -> tuple[dict[str, Float[ndarray, " numb
         raise ModelError(
             f"{checkpoint.ref} has no matrices that could be compared: choose another."
         )
+    model_type, config = checkpoint.model_type, checkpoint.config
+    if model_type and (slots := match_names(model_type, stored, config)):
+        check_depth(describe_type(model_type, checkpoint.ref), slots, config)
     layers = _named(IN_LAYER, entries)
     embedded = _named(EMBEDDED, entries) if layers else {}
     entries = embedded | (layers or entries)

@@ -8,22 +8,20 @@ kept under an older one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 from core.errors import ModelError
 from core.models import fingerprint, locate, parse_ref
 from core.models.describing import adapter_folder
-from core.models.files import adapters, checkpoints
+from core.models.files import adapters, checkpoints, layout
 from core.models.files.safetensors import LocalFile
 from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
 from core.models.weights.adapters import Adapter
-from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder, safetensors_files
+from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
 from core.models.zoo import adapter_base
 from core.runs.runner import tick
 from core.runs.store import identified
@@ -92,8 +90,7 @@ def hash_weights(ref: str, identity: str) -> str:
     on_hub = hub_listing.look_up(parsed.name, commit)
     if hub_listing.is_adapter(on_hub.files):
         return ""
-    read = partial(hub_listing.read_small, parsed.name, on_hub.commit)
-    hashes = [on_hub.hashes.get(name, "") for name in safetensors_files(ref, on_hub.files, read)]
+    hashes = [on_hub.hashes.get(name, "") for name in hub_listing.safe_weights(on_hub)]
     return " ".join(hashes) if all(hashes) else ""
 
 
@@ -166,7 +163,7 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
     if not hub_listing.is_adapter(on_hub.files):
         return None
     adapters.check_files(list(on_hub.files), ref)
-    raw = hub_listing.read_small(parsed.name, on_hub.commit, checkpoints.ADAPTER)
+    raw = hub_listing.read_small(parsed.name, on_hub.commit, layout.ADAPTER)
     config = adapters.parse_adapter(raw, ref)
     return Adapter(
         config,
@@ -181,15 +178,9 @@ def _commit(identity: str) -> str:
 
 def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
     on_hub = hub_listing.look_up(name, commit)
-    try:
-        config = json.loads(hub_listing.read_small(name, on_hub.commit, checkpoints.CONFIG))
-    except (ValueError, RecursionError) as error:
-        raise ModelError(
-            f"{name} has a damaged {checkpoints.CONFIG}: choose another model."
-        ) from error
-    config = checkpoints.with_type(config if isinstance(config, dict) else {}, [], name)
+    raw = hub_listing.read_small(name, on_hub.commit, layout.CONFIG)
+    config = checkpoints.parse_json(raw, f"{name}/{layout.CONFIG}")
+    config = checkpoints.with_type(config, [], name)
     checkpoints.check_config(config, name)
-    files = safetensors_files(
-        ref, on_hub.files, partial(hub_listing.read_small, name, on_hub.commit)
-    )
-    return open_checkpoint(ref, config, [RangeFile(name, on_hub.commit, file) for file in files])
+    files = [RangeFile(name, on_hub.commit, file) for file in hub_listing.safe_weights(on_hub)]
+    return open_checkpoint(ref, config, files)

@@ -5,7 +5,7 @@ No model is instantiated and nothing but the tensor asked for is in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.models.files.checkpoints import (
-    GGUF,
-    PICKLED,
-    PICKLED_INDEX,
-    SAFETENSORS,
-    parse_json,
-    shard_names,
-)
-from core.models.files.checkpoints import SAFETENSORS_INDEX as INDEX
 from core.models.files.opening import open_files, open_weights
 from core.models.files.safetensors import (
     NUMBERS,
     ByteFile,
     Entry,
-    LocalFile,
     Stored,
     fills_its_place,
 )
@@ -99,51 +89,4 @@ def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint
     Raises:
         ModelError: If a file is missing, damaged or truncated.
     """
-    present = [path.name for path in folder.iterdir()]
-    if not any(name.endswith(".safetensors") for name in present) and any(
-        name in (PICKLED, PICKLED_INDEX) or name.endswith(GGUF) for name in present
-    ):
-        return Checkpoint(ref, config, open_weights(folder, config))
-    names = safetensors_files(ref, present, lambda name: (folder / name).read_bytes())
-    return open_checkpoint(ref, config, [LocalFile(folder / name) for name in names])
-
-
-def safetensors_files(
-    ref: str, present: Collection[str], read: Callable[[str], bytes]
-) -> list[str]:
-    """Choose the files that hold the weights.
-
-    Args:
-        ref: What messages call the model.
-        present: Names of the files beside `config.json`.
-        read: Content of one of them, by name; asked for the index of shards.
-
-    Raises:
-        ModelError: If there is none in safetensors, with the reason when it is plain.
-    """
-    if INDEX in present:
-        names = shard_names(parse_json(read(INDEX), f"{ref}/{INDEX}"), f"{ref}/{INDEX}")
-        for name in names:
-            if name not in present or name.endswith(".bin"):
-                raise ModelError(
-                    f"{ref} is incomplete: {name} is missing or not in safetensors; choose another "
-                    f"model."
-                )
-        return names
-    if SAFETENSORS in present:
-        return [SAFETENSORS]
-    tensors = [
-        name for name in present if name.endswith(".safetensors") and not name.startswith("adapter")
-    ]
-    if len(tensors) == 1:
-        return tensors
-    if any(name.startswith("adapter_model") for name in present):
-        raise ModelError(
-            f"{ref} holds an adapter, not a model; merge it into its base and save that."
-        )
-    if any(name.endswith((".bin", ".pt", ".pth", ".ckpt")) for name in present):
-        text = f"{ref} has pickled weights only, which are never opened here"
-        raise ModelError(
-            f"{text}; ask for a safetensors version, or convert a copy that you trust."
-        )
-    raise ModelError(f"{ref} has no safetensors weights ({len(tensors)} candidate files).")
+    return Checkpoint(ref, config, open_weights(folder, config))

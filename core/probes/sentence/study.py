@@ -17,7 +17,7 @@ from core.probes.trees.tasks import read_vectors
 from core.results.export import Result
 from core.runs.runner import Task, run
 from core.runs.tasks import pure
-from core.vectors.quantisation import with_quantisation
+from core.vectors.model_files import with_model_files
 from core.vectors.vocabulary import unknown_share, with_unknown_share
 
 SENTENCE = "sentence"  # role of the task
@@ -107,7 +107,7 @@ def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
     )
     trees, vectors, share = outputs.need(SENTENCE)
     read = SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
-    return with_quantisation(with_unknown_share(read, (spec.model,), share, "sentence"), spec)
+    return with_model_files(with_unknown_share(read, (spec.model,), share, "sentence"), spec)
 
 
 @pure("probes.sentence", version=2)

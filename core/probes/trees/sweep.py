@@ -42,7 +42,7 @@ from core.results.statements import Statement
 from core.runs.runner import Outputs, Task, run
 from core.study import read_first
 from core.text.reading import Text
-from core.vectors.quantisation import with_quantisation
+from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import with_unknown_words
 
@@ -149,7 +149,7 @@ def run_sweep(
         statements=statements,
         citations=cite(CITATIONS),
     )
-    return with_quantisation(with_unknown_words(with_sinks(result, ready), ready), spec)
+    return with_model_files(with_unknown_words(with_sinks(result, ready), ready), spec, ready)
 
 
 def sweep_headline(statements: Sequence[Statement]) -> str:

@@ -15,6 +15,8 @@ from core.models import describe, fingerprint, load_model, load_tokenizer, token
 from core.models.files import checkpoints
 from tests.core.tiny_models import plain_tokenizer, save_tiny
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -184,8 +186,13 @@ def test_remote_code_in_the_tokenizer_is_refused(folder) -> None:
         load_tokenizer(f"path:{folder}")
 
 
-def test_an_adapter_that_points_elsewhere_is_refused(folder) -> None:
+def test_an_adapter_that_points_elsewhere_is_not_followed(saved, folder) -> None:
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "someone/else"}')
+    loaded, plain = load_model(f"path:{folder}"), load_model(f"path:{saved}")
+    assert loaded.info.fingerprint == plain.info.fingerprint
+    for name, weight in plain.model.state_dict().items():
+        assert loaded.model.state_dict()[name].equal(weight)
+    (folder / "model.safetensors").unlink()
     with pytest.raises(ModelError, match="points at another model: the weights page"):
         load_model(f"path:{folder}")
 
@@ -197,7 +204,12 @@ def test_an_adapter_that_points_elsewhere_is_refused(folder) -> None:
         ("config.json", b"{", r"config\.json is damaged \(not JSON"),
         ("config.json", b"[" * 100_000, r"config\.json is damaged"),
         ("config.json", b"[]", r"config\.json is damaged \(not a JSON object"),
-        ("config.json", b"\xff\xfe", r"config\.json is damaged"),
+        ("config.json", b"\xff", r"config\.json is damaged"),
+        ("config.json", b"\xff\xfe{\0}\0", "begins with a byte order mark"),
+        ("config.json", b"\xef\xbb\xbf{}", "begins with a byte order mark"),
+        ("tokenizer_config.json", b"\xef\xbb\xbf{}", "begins with a byte order mark"),
+        ("model.safetensors", POINTER, "pointer of Git LFS .*: run `git lfs pull`"),
+        ("tokenizer.json", POINTER, "pointer of Git LFS .*: run `git lfs pull`"),
         ("model.safetensors", None, r"model\.safetensors is missing"),
         ("model.safetensors", b"", r"model\.safetensors is damaged"),
         ("model.safetensors", b"version https://git-lfs", r"model\.safetensors is damaged"),
@@ -229,7 +241,8 @@ def test_missing_or_damaged_files_are_named(folder, file, content, sentence) -> 
     if sentence == "fine":  # beside whole weights an index is not looked at
         load_model(f"path:{folder}")
         return
-    use = {"tokenizer.json": tokenizer_fingerprint if content is None else load_tokenizer}.get(
+    hashed = content in (None, POINTER)
+    use = {"tokenizer.json": tokenizer_fingerprint if hashed else load_tokenizer}.get(
         file, describe
     )
     with pytest.raises(ModelError, match=sentence):

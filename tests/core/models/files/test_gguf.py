@@ -56,7 +56,7 @@ def test_a_configuration_beside_it_is_used(tmp_path: Path, llama: Path) -> None:
 def test_several_files_are_a_question(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.gguf").write_bytes(b"")
-    with pytest.raises(ModelError, match="2 GGUF files: keep one"):
+    with pytest.raises(ModelError, match="2 GGUF files of weights"):
         checkpoints.read_config(tmp_path)
 
 
@@ -100,7 +100,7 @@ def test_what_is_not_read_is_said(
     tmp_path: Path, settings: dict[str, Any], tensors: Any, reason: str
 ) -> None:
     with pytest.raises(ModelError, match=reason):
-        gguf_entries(written(tmp_path, settings, tensors))
+        gguf_entries([written(tmp_path, settings, tensors)])
 
 
 def test_of_a_long_list_only_its_length_is_kept(tmp_path: Path) -> None:
@@ -125,13 +125,13 @@ def test_a_scaled_rotation_asks_for_the_configuration(
 ) -> None:
     path = written(tmp_path, {"general.architecture": "llama", **settings}, tensors)
     with pytest.raises(ModelError, match=r"put the model's config\.json beside it"):
-        gguf_config(path)
-    assert set(gguf_entries(path)) == {"model.norm.weight"}
+        gguf_config([path])
+    assert set(gguf_entries([path])) == {"model.norm.weight"}
 
 
 def test_a_file_without_an_embedding_is_damaged(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="without an embedding"):
-        gguf_config(written(tmp_path, {"general.architecture": "llama"}))
+        gguf_config([written(tmp_path, {"general.architecture": "llama"})])
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_bent_files_raise_nothing_else(tmp_path: Path, llama: Path) -> None:
     taken = []
 
     def read() -> None:
-        for entry in gguf_entries(path).values():
+        for entry in gguf_entries([path]).values():
             entry.read()
 
     for number in range(600):

@@ -13,14 +13,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save
 
 from core.errors import ModelError, StoreError
 from core.limits import LOCAL, SHARED, UNLIMITED
 from core.models import describe, fingerprint, load_model, parse_ref
 from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
-from core.models.hub.client import MOST_TOKENIZER, download
+from core.models.hub.client import download
+from core.models.hub.contents import MOST_TOKENIZER
+from core.models.hub.listing import look_up, safe_weights
 from core.models.hub.presets import PRESETS
+from core.models.sizes import download_of
+from core.models.weights.sources import identify, open_model
 from core.vectors.activations import extract
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, save_tiny
@@ -271,7 +276,6 @@ def test_a_tokenizer_that_is_too_large_is_refused_before_anything_else_is_fetche
 
 def test_pickled_weights_alone_are_refused_when_shared(server, tiny, monkeypatch) -> None:
     import torch
-    from safetensors.torch import load_file
 
     files = files_of(tiny)
     torch.save(load_file(tiny / "model.safetensors"), tiny.parent / "pytorch_model.bin")
@@ -292,8 +296,61 @@ def test_no_weights_at_all(server, tiny) -> None:
     files = files_of(tiny)
     del files["model.safetensors"]
     server.add("someone/flax", {**files, "flax_model.msgpack": b"x"})
-    with pytest.raises(ModelError, match="no PyTorch weights on the Hub"):
+    with pytest.raises(ModelError, match="safetensors is missing, and so are other weights"):
         download("someone/flax")
+
+
+def test_a_model_in_a_folder_of_the_repository_is_named(server, tiny) -> None:
+    inside = {f"0_Transformer/{name}": content for name, content in files_of(tiny).items()}
+    server.add("someone/sentences", {**inside, "modules.json": b"[]"})
+    for use in (download, look_up):
+        with pytest.raises(ModelError, match=r"no config\.json, and its folder 0_Transformer has"):
+            use("someone/sentences")
+
+
+def test_gguf_on_the_hub_is_refused_with_what_to_do(server, tiny) -> None:
+    server.add("someone/llama-GGUF", {"llama.Q4_K_M.gguf": b"x", "llama.Q8_0.gguf": b"x"})
+    files = files_of(tiny)
+    del files["model.safetensors"]
+    server.add("someone/with-config", {**files, "llama.gguf": b"x"})
+    for name in ("someone/llama-GGUF", "someone/with-config"):
+        with pytest.raises(ModelError, match=r"GGUF.* read from folders alone.*path:FOLDER"):
+            download(name)
+
+
+def test_a_study_of_weights_and_one_of_states_read_the_same_file(server, tiny, monkeypatch) -> None:
+    """Of a repository with a stray file, and with stale shards that alone are too large."""
+    index = {"weight_map": {"a": "model-00001-of-00001.safetensors"}}
+    stale = {
+        "model.safetensors.index.json": json.dumps(index).encode(),
+        "model-00001-of-00001.safetensors": b"stale",
+        "adapter_config.json": b"{}",
+        "stray.safetensors": b"stray",
+    }
+    sizes = {"model-00001-of-00001.safetensors": 10**12}
+    server.add("someone/stale", {**files_of(tiny), **stale}, sizes=sizes)
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    weights = (tiny / "model.safetensors").stat().st_size
+    assert safe_weights(look_up("someone/stale")) == ["model.safetensors"]
+    assert weights < download_of("hub:someone/stale") < 2 * weights
+    remote = open_model("hub:someone/stale", identify("hub:someone/stale"))
+    assert (
+        sum(np.prod(entry.shape) for entry in remote.entries.values())
+        == describe("hub:someone/stale").parameters
+    )
+
+
+def test_parts_without_an_index_are_one_model_on_the_hub(server, tiny) -> None:
+    files = files_of(tiny)
+    tensors = load_file(tiny / "model.safetensors")
+    del files["model.safetensors"]
+    for number in range(2):
+        held = dict(list(tensors.items())[number::2])
+        files[f"model-0000{number + 1}-of-00002.safetensors"] = save(held)
+    server.add("someone/parts", files)
+    remote = open_model("hub:someone/parts", identify("hub:someone/parts"))
+    assert remote.entries.keys() == tensors.keys()
+    assert load_model("hub:someone/parts").info.parameters == describe(f"path:{tiny}").parameters
 
 
 def test_remote_code_is_refused_before_the_weights_are_fetched(server, tiny) -> None:
@@ -320,7 +377,7 @@ def test_remote_code_in_the_tokenizer_is_refused(server, tiny) -> None:
 
 def test_a_repository_without_a_configuration(server) -> None:
     server.add("someone/poems", {"README.md": b"none"})
-    with pytest.raises(ModelError, match=r"has no config\.json or lacks a file"):
+    with pytest.raises(ModelError, match=r"has no config\.json"):
         download("someone/poems")
 
 

@@ -48,6 +48,22 @@ def test_quantised_weights_are_read_as_the_numbers_that_they_hold(
     read_alike(f"path:{tmp_path / scheme}", exact)
 
 
+def test_parts_of_a_gguf_file_are_one_model(tmp_path: Path, llama: Path) -> None:
+    exact = quantised.gguf_llama(llama, tmp_path, parts=3)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(llama / name, tmp_path / name)
+    (tmp_path / "mmproj-model-f16.gguf").write_bytes(b"GGUF of images")
+    read_alike(f"path:{tmp_path}", exact)
+    part = tmp_path / "model-00003-of-00003.gguf"
+    part.rename(tmp_path / "aside")
+    with pytest.raises(ModelError, match="2 of the 3 parts of its weights"):
+        describe(f"path:{tmp_path}")
+    (tmp_path / "model-00002-of-00003.gguf").unlink()
+    (tmp_path / "model-00001-of-00003.gguf").rename(tmp_path / "renamed.gguf")
+    with pytest.raises(ModelError, match=r"one of 3 parts of a model.*llama-gguf-split --merge"):
+        describe(f"path:{tmp_path}")
+
+
 def test_tables_of_whole_numbers_beside_quantised_weights_are_left_out(
     tmp_path: Path, llama: Path
 ) -> None:

@@ -154,7 +154,8 @@ def flatten(tensors: Tensors) -> Tensors:
 @pytest.mark.parametrize(
     ("change", "config", "reason"),
     [
-        (drop_layer, {}, "it has 2 layers, the base 3"),
+        (drop_layer, {"num_hidden_layers": 2}, "it has 2 layers, the base 3"),
+        (drop_layer, {}, "holds 2 layers, and the configuration says 3"),
         (widen, {}, r"intermediate\.dense\.weight is 96 x 32, in the base 64 x 32"),
         (flatten, {}, "is 1024, in the base 32 x 32"),
         (dict, {"model_type": "roberta"}, "one is a roberta, the other a bert"),

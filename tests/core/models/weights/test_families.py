@@ -37,6 +37,29 @@ def test_more_layers_than_the_configuration_says_are_refused() -> None:
         find_slots("bert", bert_names(), {"num_hidden_layers": 1})
 
 
+def test_fewer_layers_than_the_configuration_says_are_refused() -> None:
+    with pytest.raises(ModelError, match=f"holds {LAYERS} layers, and the configuration says 12"):
+        find_slots("bert", bert_names(), {"num_hidden_layers": 12})
+
+
+def test_both_stacks_of_an_encoder_decoder_have_their_layers() -> None:
+    config = {"num_layers": 2, "num_decoder_layers": 1}
+    encoder = {f"encoder.block.{n}.layer.0.SelfAttention.q.weight": n for n in range(2)}
+    decoder = {"decoder.block.0.layer.0.SelfAttention.q.weight": 0}
+    assert len(find_slots("t5", encoder | decoder, config)) == 3
+    for names, wrong in (
+        (encoder, "0 layers of the decoder"),
+        (decoder, "0 layers of the encoder"),
+    ):
+        with pytest.raises(ModelError, match=f"holds {wrong}"):
+            find_slots("t5", names, config)
+    with pytest.raises(ModelError, match=r"holds 1 layer of the decoder, .* says 2"):
+        find_slots("t5", encoder | decoder, {"num_layers": 2})
+    assert find_slots("t5", encoder, {**config, "architectures": ["T5EncoderModel"]})
+    with pytest.raises(ModelError, match=r"holds 2 layers of the encoder, .* says 3"):
+        find_slots("t5", encoder, {"num_layers": 3, "architectures": ["T5EncoderModel"]})
+
+
 def test_the_two_output_matrices_of_bert_are_told_apart() -> None:
     slots = {
         slot.family: slot.tensor for slot in find_slots("bert", bert_names()) if slot.layer == 0

@@ -11,8 +11,9 @@ import torch
 from safetensors.torch import save_file
 
 from core.errors import ModelError
+from core.models.files.layout import SAFETENSORS_INDEX as INDEX
 from core.models.files.safetensors import LocalFile
-from core.models.weights.tensors import INDEX, open_checkpoint, open_folder, safetensors_files
+from core.models.weights.tensors import open_checkpoint, open_folder
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 
 
@@ -56,7 +57,7 @@ def test_shards_are_one_checkpoint(tmp_path: Path) -> None:
     for name, tensor in tensors.items():
         np.testing.assert_array_equal(checkpoint.read(name), tensor)
     (tmp_path / "model-1.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"incomplete: model-1\.safetensors is missing"):
+    with pytest.raises(ModelError, match=r"incomplete: model-1\.safetensors"):
         open_folder("here", tmp_path, CONFIG)
 
 
@@ -70,7 +71,7 @@ def read_everything(folder: Path) -> None:
 def test_a_truncated_file_is_said_to_be_so(tmp_path: Path, keep: int) -> None:
     path = write_model(tmp_path, base_tensors()) / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ModelError, match="truncated"):
+    with pytest.raises(ModelError, match="damaged"):
         read_everything(tmp_path)
 
 
@@ -94,7 +95,7 @@ def test_a_tensor_of_the_wrong_length_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(
         len(header).to_bytes(8, "little") + header + bytes(8)
     )
-    with pytest.raises(ModelError, match="damaged: w has 8 bytes"):
+    with pytest.raises(ModelError, match="damaged"):
         open_folder("here", tmp_path, CONFIG).read("w")
 
 
@@ -104,58 +105,6 @@ def test_quantized_tensors_are_refused(tmp_path: Path) -> None:
         open_folder("here", tmp_path, CONFIG).read("w")
     with pytest.raises(ModelError, match="holds no tensor v"):
         open_folder("here", tmp_path, CONFIG).read("v")
-
-
-@pytest.mark.parametrize(
-    ("present", "reason"),
-    [
-        (["adapter_model.safetensors"], "adapter"),
-        (["pytorch_model.bin"], "pickled weights only"),
-        (["config.json"], "no safetensors weights"),
-        (["a.safetensors", "b.safetensors"], "2 candidate files"),
-    ],
-)
-def test_weights_that_cannot_be_read_lazily_are_refused(present: list[str], reason: str) -> None:
-    with pytest.raises(ModelError, match=reason):
-        safetensors_files("here", present, bytes)
-
-
-def test_a_file_of_another_name_is_taken_when_it_is_the_only_one() -> None:
-    assert safetensors_files("here", ["tuned.safetensors", "config.json"], bytes) == [
-        "tuned.safetensors"
-    ]
-
-
-@pytest.mark.parametrize("index", [{}, {"weight_map": {}}, {"weight_map": {"w": 3}}])
-def test_an_index_that_names_no_files_is_refused(index: dict) -> None:
-    with pytest.raises(ModelError, match="does not list plain file names"):
-        safetensors_files("here", [INDEX], lambda name: json.dumps(index).encode())
-
-
-@pytest.mark.parametrize("shard", ["../other.safetensors", "code.py"])
-def test_an_index_must_stay_in_its_folder(shard: str) -> None:
-    with pytest.raises(ModelError, match="does not list plain file names"):
-        safetensors_files(
-            "here", [INDEX, shard], lambda name: json.dumps({"weight_map": {"w": shard}}).encode()
-        )
-
-
-@pytest.mark.parametrize(
-    ("shard", "present"), [("gone.safetensors", []), ("pickled.bin", ["pickled.bin"])]
-)
-def test_every_shard_must_be_there_in_safetensors(shard: str, present: list[str]) -> None:
-    with pytest.raises(ModelError, match=f"incomplete: {shard}"):
-        safetensors_files(
-            "here",
-            [INDEX, *present],
-            lambda name: json.dumps({"weight_map": {"w": shard}}).encode(),
-        )
-
-
-@pytest.mark.parametrize("content", [b"{", b"[]"])
-def test_a_damaged_index_is_said_to_be_so(content: bytes) -> None:
-    with pytest.raises(ModelError, match="damaged"):
-        safetensors_files("here", [INDEX], lambda name: content)
 
 
 def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:

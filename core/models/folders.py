@@ -14,23 +14,10 @@ from pathlib import Path
 
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.files.checkpoints import (
-    ADAPTER,
-    CONFIG,
-    GGUF,
-    PICKLED,
-    PICKLED_INDEX,
-    SAFETENSORS,
-    SAFETENSORS_INDEX,
-)
+from core.models.files.layout import lay_out
 
 MOST_READ = 5_000  # names read of one folder
 MOST_LISTED = 100  # folders listed of one folder
-KINDS = {
-    "safetensors": (SAFETENSORS, SAFETENSORS_INDEX),
-    "bin": (PICKLED, PICKLED_INDEX),
-    "adapter": (ADAPTER,),
-}
 
 
 @dataclass(frozen=True)
@@ -121,13 +108,13 @@ def checkpoint_in(folder: Path) -> str:
     """
     try:
         with os.scandir(folder) as entries:
-            names = {entry.name for entry in islice(entries, MOST_READ)}
+            held = lay_out((entry.name for entry in islice(entries, MOST_READ)), folder)
     except OSError:
         return ""
-    for kind, files in KINDS.items():
-        if names.intersection(files) and (CONFIG in names or kind == "adapter"):
-            return kind
-    return "gguf" if any(name.endswith(GGUF) for name in names) else ""
+    if held.adapter:
+        return "adapter"
+    readable = held.config in held.names
+    return held.format.removeprefix(".") if readable else ""
 
 
 def _folder_at(path: Path) -> Path | None:

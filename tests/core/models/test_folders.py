@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError
-from core.models.files import folders
-from core.models.files.folders import checkpoint_in, list_folders, top_folders
+from core.models import folders
+from core.models.folders import checkpoint_in, list_folders, top_folders
 
 
 @pytest.fixture
