@@ -20,7 +20,8 @@ from torch import Tensor, nn
 
 from core.errors import ModelError
 from core.models.files.checkpoints import read_config
-from core.models.loading.construction import MAKING_A_MODEL, import_transformers
+from core.models.loading.construction import MAKING_A_MODEL, import_transformers, open_config
+from core.models.loading.workload.trial import making
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"
@@ -116,17 +117,21 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
         attentions: Open it with eager attention, so that it can return attention probabilities.
 
     Raises:
-        ModelError: If the policy refuses the config, it names no head that is known here, or
-            weights are missing.
+        ModelError: If the policy refuses the config, it names no head that is known here or makes
+            no model, or weights are missing.
     """
-    transformers = import_transformers()
     config = read_config(folder)
     architecture = str((config.get("architectures") or ["none"])[0])
-    head = config.get(HEAD_KEY)
     options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
     options |= {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
-    if head is not None:
-        return _load_arc_parser(folder, head, options)
+    with making(folder.name, config):
+        options["config"] = open_config(folder)
+        if config.get(HEAD_KEY) is not None:
+            return _load_arc_parser(folder, config[HEAD_KEY], options)
+        return _load_classifier(folder, architecture, options)
+
+
+def _load_classifier(folder: Path, architecture: str, options: dict[str, Any]) -> nn.Module:
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
     if ending is None:
         supported = ", ".join(AUTO_CLASSES)
@@ -134,10 +139,9 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
             f"{folder.name} was saved as {architecture}, without a head that is known here "
             f"({supported}); choose another model."
         )
+    factory = getattr(import_transformers(), AUTO_CLASSES[ending])
     with MAKING_A_MODEL:
-        model, loading_info = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
-            folder, output_loading_info=True, **options
-        )
+        model, loading_info = factory.from_pretrained(folder, output_loading_info=True, **options)
     _refuse_missing(folder, loading_info["missing_keys"])
     return cast("nn.Module", model.eval().requires_grad_(False))
 
