@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
+from core.limits import UNLIMITED
 from core.runs.tasks import Signal
 from ui.frame.process import Work, freeze_heavy_imports
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # Finished jobs: kept in any case, at most, and while their results hold so many bytes
 KEPT, MOST, HELD = 16, 256, 2**26
 LOOKED = 512  # looks that found a study not stored; they hold no result
+# A study that nobody watches ends after as many times its price, and no sooner than
+OVERDUE, SOONEST = 10, 600.0  # seconds
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
 
@@ -56,6 +59,7 @@ class Job:
         progress: The last report; None before the first.
         seconds: Wall-clock time of the run; 0 until it ends.
         size: Bytes of the result's tables and arrays.
+        expected: Seconds that the study should take, by its price.
         owner: The session that asked first.
         looking: Whether the quick lane handles it, which only reads the store.
         only_stored: Whether it ends as NOT_STORED if not everything is stored.
@@ -73,6 +77,7 @@ class Job:
     started: float = 0.0
     seconds: float = 0.0
     size: int = 0
+    expected: float = UNLIMITED
     owner: str = ""
     looking: bool = False
     only_stored: bool = False
@@ -107,7 +112,7 @@ class Jobs:
     It has two lanes. The quick lane reads studies that are stored completely, so that they never
     queue. The other lane computes one study at a time: watched studies first, sessions in turn; a
     running study that nobody watches any more stops after its current task if a watched one is
-    waiting.
+    waiting, and at once when it has taken many times its price.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -132,6 +137,7 @@ class Jobs:
         look: bool = False,
         only_stored: bool = False,
         most: int | None = None,
+        expected: float = UNLIMITED,
     ) -> Job:
         """Return the job of this key: the one that is waiting, running or done, or a new one.
 
@@ -145,6 +151,7 @@ class Jobs:
             look: Check first whether everything is stored (`signal.look_only`), without queueing.
             only_stored: Check, and compute nothing; a later call without this computes the study.
             most: Limit on jobs that wait or run; one watcher may have a quarter of them.
+            expected: Seconds that the study should take; nobody stops it where that is unlimited.
 
         Raises:
             QueueFullError: If a new job would exceed the limit.
@@ -162,7 +169,8 @@ class Jobs:
             if most is not None:
                 self._make_room(watcher, most)
             looking = look or only_stored
-            job = Job(key, title, work, owner=watcher, looking=looking, only_stored=only_stored)
+            job = Job(key, title, work, expected=expected, owner=watcher)
+            job.looking, job.only_stored = looking, only_stored
             job.watchers[watcher] = self._clock()
             self._jobs[key] = job
             self._jobs.move_to_end(key)
@@ -296,6 +304,8 @@ class Jobs:
             job.progress = progress
             if not job.looking and self._should_give_way(job):
                 job.signal.give_way.set()
+            if self._overdue(job):
+                job.signal.set()
 
         state = State.FAILED
         try:
@@ -318,6 +328,12 @@ class Jobs:
     def _should_give_way(self, job: Job) -> bool:
         with self._change:
             return not self._watched(job) and any(self._watched(waiting) for waiting in self._queue)
+
+    def _overdue(self, job: Job) -> bool:
+        """Whether nobody watches the job, and it has taken many times what it should."""
+        with self._change:
+            taken = self._clock() - job.started
+            return taken > max(SOONEST, OVERDUE * job.expected) and not self._watched(job)
 
     def _queue_again(self, job: Job) -> None:
         with self._change:

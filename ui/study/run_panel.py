@@ -14,7 +14,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -67,12 +67,14 @@ class Request:
         run: Called in the worker as run(progress, signal); returns the Result and never calls
             streamlit.
         identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
+        seconds: That it should take, by its price; where no price is said, what the instance allows.
     """
 
     study: str
     spec: Any
     run: Work
     identity: Hashable = ""
+    seconds: float = field(default_factory=lambda: current_limits().max_seconds)
 
     @property
     def key(self) -> str:
@@ -204,6 +206,7 @@ def _ask(key: str, request: Request, **manner: bool) -> Job:
         logged(request.study, request.spec, until_server_ends(request.run)),
         watcher=_watcher(),
         most=current_limits().max_queue,
+        expected=request.seconds,
         **manner,
     )
 

@@ -1,8 +1,8 @@
 """A model made without numbers, and the operations of one short forward pass, counted.
 
 The model is on torch's meta device, where tensors have shapes and no numbers. Where code asks for a
-number (is any token masked?), the answer is no, or one. `core.models.loading.workload.trial` runs this in a
-process with limits.
+number (is any token masked?), the answer is no, or one. `trial` runs this in a process with
+limits.
 """
 
 from __future__ import annotations
