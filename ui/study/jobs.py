@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 # Finished jobs: kept in any case, at most, and while their results hold so many bytes
 KEPT, MOST, HELD = 16, 256, 2**26
 LOOKED = 512  # looks that found a study not stored; they hold no result
-# A study that nobody watches ends after as many times its price, and no sooner than
-OVERDUE, SOONEST = 10, 600.0  # seconds
+OVERDUE, SOONEST = 10, 600.0  # times its price, and seconds, after which an unwatched study ends
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
 
@@ -109,10 +108,10 @@ class Job:
 class Jobs:
     """The registry of jobs: submit, watch, cancel. Thread-safe.
 
-    It has two lanes. The quick lane reads studies that are stored completely, so that they never
-    queue. The other lane computes one study at a time: watched studies first, sessions in turn; a
-    running study that nobody watches any more stops after its current task if a watched one is
-    waiting, and at once when it has taken many times its price.
+    The quick lane reads studies that are stored completely, so that they never queue. The other
+    lane computes one study at a time: watched studies first, sessions in turn; one that nobody
+    watches any more stops after its current task if a watched one is waiting, and at once when it
+    has taken many times its price.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -139,19 +138,18 @@ class Jobs:
         most: int | None = None,
         expected: float = UNLIMITED,
     ) -> Job:
-        """Return the job of this key: the one that is waiting, running or done, or a new one.
+        """Return the job of this key, waiting, running or done, or a new one.
 
         Args:
             key: The study's hash.
             title: The study's name for people.
             work: Called in a worker as work(progress, signal); its return value becomes the result.
             watcher: The session that asks; see `leave`.
-            again: Run once more if the job of this key failed, was cancelled, or has tasks that
-                failed.
+            again: Run once more if the job of this key or a task of it failed, or was cancelled.
             look: Check first whether everything is stored (`signal.look_only`), without queueing.
             only_stored: Check, and compute nothing; a later call without this computes the study.
             most: Limit on jobs that wait or run; one watcher may have a quarter of them.
-            expected: Seconds that the study should take; nobody stops it where that is unlimited.
+            expected: Seconds that the study should take, by its price.
 
         Raises:
             QueueFullError: If a new job would exceed the limit.
@@ -169,8 +167,8 @@ class Jobs:
             if most is not None:
                 self._make_room(watcher, most)
             looking = look or only_stored
-            job = Job(key, title, work, expected=expected, owner=watcher)
-            job.looking, job.only_stored = looking, only_stored
+            job = Job(key, title, work, expected=expected, owner=watcher, looking=looking)
+            job.only_stored = only_stored
             job.watchers[watcher] = self._clock()
             self._jobs[key] = job
             self._jobs.move_to_end(key)
@@ -205,8 +203,7 @@ class Jobs:
             return left + before * (sum(self._took) / len(self._took) if self._took else 0.0)
 
     def leave(self, job: Job, watcher: str = "") -> bool:
-        """Cancel the job for this watcher; return whether it is being stopped. It goes on if
-        another session has asked for it in the last ten seconds."""
+        """Cancel the job for this watcher, unless another session watches it; return whether."""
         with self._change:
             job.watchers.pop(watcher, None)
             if self._watched(job):
@@ -222,13 +219,9 @@ class Jobs:
                 self._end(job, State.CANCELLED)
 
     def _make_room(self, watcher: str, most: int) -> None:
-        """Refuse a new job if there are too many.
-
-        Waiting jobs that nobody watches are dropped first: this watcher's, and if the queue is full
-        anybody's, the oldest first.
-        """
-        theirs = [job for job in self.unfinished() if job.owner == watcher]
-        each = max(2, most // 4)
+        """Refuse a new job if there are too many; waiting ones that nobody watches are dropped
+        first: this watcher's, and if the queue is full anybody's, the oldest first."""
+        theirs, each = [job for job in self.unfinished() if job.owner == watcher], max(2, most // 4)
         for job in theirs:
             if len(theirs) >= each and self._abandoned(job):
                 self._stop(job)
@@ -302,10 +295,13 @@ class Jobs:
     def _run(self, job: Job) -> None:
         def report(progress: Progress) -> None:
             job.progress = progress
-            if not job.looking and self._should_give_way(job):
-                job.signal.give_way.set()
-            if self._overdue(job):
-                job.signal.set()
+            with self._change:
+                if job.looking or self._watched(job):
+                    return
+                if any(map(self._watched, self._queue)):
+                    job.signal.give_way.set()
+                if self._clock() - job.started > max(SOONEST, OVERDUE * job.expected):
+                    job.signal.set()
 
         state = State.FAILED
         try:
@@ -324,16 +320,6 @@ class Jobs:
             job.error = error
         with self._change:
             self._end(job, state)
-
-    def _should_give_way(self, job: Job) -> bool:
-        with self._change:
-            return not self._watched(job) and any(self._watched(waiting) for waiting in self._queue)
-
-    def _overdue(self, job: Job) -> bool:
-        """Whether nobody watches the job, and it has taken many times what it should."""
-        with self._change:
-            taken = self._clock() - job.started
-            return taken > max(SOONEST, OVERDUE * job.expected) and not self._watched(job)
 
     def _queue_again(self, job: Job) -> None:
         with self._change:

@@ -64,10 +64,9 @@ class Request:
     Attributes:
         study: Its name for people, such as "RSA".
         spec: The study's frozen dataclass; an equal spec is the same study.
-        run: Called in the worker as run(progress, signal); returns the Result and never calls
-            streamlit.
+        run: Called in the worker as run(progress, signal), without streamlit; returns the Result.
         identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
-        seconds: That it should take, by its price; where no price is said, what the instance allows.
+        seconds: That it should take: its price, or what the instance allows.
     """
 
     study: str

@@ -1,7 +1,7 @@
 """Bounds for the sizes in a configuration, and keys that would load other files or code.
 
 A config.json of a hundred bytes can ask for any amount of memory and time: every number that sizes
-something has a bound, by its key, so that `core.models.loading.workload` can try the model at all.
+something has a bound, by its key, so that `core.models.trial` can try the model at all.
 Numbers with other keys size nothing, and may be anything. A test asks transformers' configurations
 for the keys of all numbers that they have.
 """

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from core.errors import ModelError
 from core.models.files.checkpoints import read_config
 from core.models.loading.construction import MAKING_A_MODEL, import_transformers, open_config
-from core.models.loading.workload.trial import making
+from core.models.trial import making
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"

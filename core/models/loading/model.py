@@ -33,8 +33,8 @@ from core.models.loading.construction import (
 from core.models.loading.reading import is_layerwise, read_model
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
-from core.models.loading.workload.trial import implied_numbers, making
 from core.models.references import ModelRef, parse_ref
+from core.models.trial import implied_numbers, making
 from core.runs.process.memory import free_memory
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""What a configuration asks for: modules, numbers and work, counted before a model is made."""
+"""What the model of a configuration computes, counted in a process of its own."""

@@ -1,8 +1,8 @@
 """A model made without numbers, and the operations of one short forward pass, counted.
 
 The model is on torch's meta device, where tensors have shapes and no numbers. Where code asks for a
-number (is any token masked?), the answer is no, or one. `trial` runs this in a process with
-limits.
+number (is any token masked?), the answer is no, or one. `core.models.trial` runs this in a
+process with limits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.costs import PASSING
 from core.models.loading.construction import import_transformers, make_empty, open_config
-from core.models.loading.workload.trial import making
+from core.models.trial import making
 
 MOST_MODULES = 20_000  # of a model; 126 layers of Llama have 1,900
 TOKENS = 32  # of the sentence that is read
@@ -124,7 +124,7 @@ class _Operations(TorchDispatchMode):
     """
 
     def __init__(self, seconds: float, largest: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.left, self.largest = seconds, largest
 
     def __torch_dispatch__(

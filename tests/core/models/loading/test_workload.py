@@ -13,13 +13,13 @@ import pytest
 import torch
 
 from core.errors import CancelledError, ModelError, PalimpsestError
-from core.models import load_model
+from core.models import load_model, trial
 from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.models.loading.construction import import_transformers
 from core.models.loading.task_models import load_task
-from core.models.loading.workload import counting, trial
-from core.models.loading.workload.trial import implied_numbers, making
+from core.models.loading.workload import counting
+from core.models.trial import implied_numbers, making
 from core.runs.process.isolation import ApartTimeoutError
 from tests.core.tiny_models import TYPES, save_tiny, tiny_config
 
