@@ -53,6 +53,9 @@ KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
 PLANTED = 2  # maps fitted to a planted rotation, and copies of the rows that it takes
 BLOCKS = 4  # numbers of blocks of a known bijection
+# Sentences that are mapped at once by stitching, their length over the mean's as they are padded,
+# and copies of their states in all layers that networks and other maps make, in double precision
+STITCHED, LONGEST, BY_NETWORKS, BY_OTHERS = 64, 2.0, 6, 2
 PADDED = 3  # copies of the states of a batch of padded sentences
 ADAM = 4e-9  # processor seconds of an Adam step per weight
 FITS, PUBLISHED = (
@@ -149,6 +152,9 @@ def stitching_price(spec: StitchSpec) -> Price:
             held = 2 * states * rows * width * 3 * costs.DOUBLE + costs.SINGLE * (
                 upper.parameters + lower.parameters
             )
+            padded = STITCHED * LONGEST * costs.SUBWORDS * states * width
+            trained = any(name in NETWORKS for name in spec.methods)
+            held += (BY_NETWORKS if trained else BY_OTHERS) * costs.DOUBLE * padded
             memory = max(memory, TASKS_AT_ONCE * held)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes) ** 2, "ordered pair"))
 

@@ -15,6 +15,7 @@ from core.probes.trees.spec import WINDOW_REACH
 from core.probes.trees.tables import TAGS
 from core.probes.trees.tasks import is_exact
 from core.runs.price import Price
+from core.vectors.stored import CHUNK
 
 if TYPE_CHECKING:
     from core.probes.behaviour.spec import BehaviourSpec
@@ -44,6 +45,9 @@ LENGTHS = 2.0  # different lengths of the sentences of one kind, each a batch
 SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
 BESIDE = 4.0  # as many bytes for layers beside a window: twice as wide, in single precision
 HALF = 2.0  # bytes per number of the vectors that probes read
+# Of the sentences that are read at once, the longest first: bytes per number of all their layers,
+# as they are computed and stored, and their words over the mean
+STORING, LONG = 8.0, 1.5
 WORKING, PARSER = 2.5, 0.12  # copies of one model's vectors; gigabytes of the parser and its trees
 
 
@@ -294,9 +298,12 @@ def _trained(sizes: Mapping[str, Size], layers: Sequence[int], words: float) -> 
 
 
 def _held(sizes: Mapping[str, Size], layers: Sequence[int], words: float) -> float:
-    """Bytes of the widest model's vectors and their copies, and of the model or the parser."""
+    """Bytes of the widest model's vectors and their copies, and of the model that reads a run of
+    sentences in all layers, or the parser."""
     numbers = _numbers(sizes, layers, words)
-    model = costs.resident(sizes, words / costs.WORDS)
+    whole = {ref: size for ref, size in sizes.items() if not costs.is_by_layer(size)}
+    read = min(words, LONG * costs.WORDS * CHUNK)
+    model = costs.resident(sizes, words / costs.WORDS) + STORING * _numbers(whole, (), read)
     return WORKING * HALF * numbers + max(model, PARSER * 1e9)
 
 

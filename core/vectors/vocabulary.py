@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from core.models import load_tokenizer, locate, parse_ref, tokenizer_fingerprint
 from core.models.identity import identities
+from core.models.loading.tokenizers import Capitals
 from core.results.export import Result
 from core.results.names import listed, short_names
 from core.results.numbers import text_of
@@ -21,10 +22,12 @@ from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
 
 VERSION = 1  # raised when the share of the same words and tokenizer changes
+CAPITALS_VERSION = 1  # raised when the count of the same tokenizer changes
 NOTED = 0.01  # share from which there is a notice
 MOSTLY = 0.2  # share above which the headline begins with it
 MOST_NAMED = 3  # models
-UNKNOWN = "unknown words"  # first part of a role
+LOST = 0.05  # share of the vocabulary from which a notice says that its capitals are never read
+UNKNOWN, CAPITALS = "unknown words", "capitals"  # first parts of roles
 NAMED_TEXTS = ("second text", "passage")  # roles that are also words for readers
 R = TypeVar("R", bound=Result)
 Sentences = Sequence[Sequence[str]]
@@ -57,12 +60,14 @@ def unknown_share(ref: str, sentences: Sentences) -> float:
 
 
 def unknown_word_tasks(ready: Outputs) -> list[Task]:
-    """Make a task for each text that the first stage read and each tokenizer of its models.
+    """Make a task for each text that the first stage read and each tokenizer of its models, and one
+    for each tokenizer that reads a text.
 
     Args:
         ready: Outputs of the first stage.
     """
-    return [
+    readers = _readers(ready)
+    shares = [
         Task.of(
             f"vocabulary of {refs[0]}",
             _share,
@@ -73,8 +78,50 @@ def unknown_word_tasks(ready: Outputs) -> list[Task]:
         )
         for role, text in ready.values.items()
         if isinstance(text, Readable)
-        for tokenizer, refs in _readers(ready).items()
+        for tokenizer, refs in readers.items()
     ]
+    return shares + [
+        Task.of(
+            f"capitals of {refs[0]}",
+            lost_capitals,
+            role=(CAPITALS, tokenizer),
+            fleeting=True,
+            ref=refs[0],
+        )
+        for tokenizer, refs in readers.items()
+        if shares
+    ]
+
+
+@pure("vectors.lost_capitals")
+def lost_capitals(ref: str) -> str:
+    """Say what to do where a tokenizer lower-cases texts and its vocabulary has capitals; "" where
+    that is not so.
+
+    Raises:
+        ModelError: If the tokenizer cannot be loaded.
+    """
+    from core.runs.store import current_store, key_of
+
+    if parse_ref(ref).kind == "zoo":
+        return ""
+    stored, _ = current_store().get_or_compute(
+        key_of("capitals", CAPITALS_VERSION, tokenizer_fingerprint(ref)),
+        lambda: load_tokenizer(ref).capitals._asdict(),
+    )
+    capitals = Capitals(**stored)
+    if capitals.lost < LOST * capitals.tokens:
+        return ""
+    setting = (
+        '{"do_lower_case": false} into tokenizer_config.json'
+        if capitals.setting
+        else '"lowercase": false into the normalizer of tokenizer.json'
+    )
+    return (
+        f"{capitals.lost:,} of {capitals.tokens:,} entries have capitals and are never read, "
+        "because the tokenizer lower-cases every text: if the model was trained on cased text, "
+        f"write {setting} beside the model"
+    )
 
 
 def with_unknown_words(result: R, ready: Outputs) -> R:
@@ -85,14 +132,31 @@ def with_unknown_words(result: R, ready: Outputs) -> R:
         ready: Outputs of the stages before its tasks.
     """
     readers = _readers(ready)
+    for tokenizer, refs in readers.items():
+        result = with_lost_capitals(result, refs, ready.values.get((CAPITALS, tokenizer), ""))
     for role, share in ready.values.items():
         if isinstance(role, tuple) and role[0] == UNKNOWN:
             text = role[2] if role[2] in NAMED_TEXTS else "text"
-            result = with_unknown_share(result, readers[role[1]], share, text)
+            capitals = bool(ready.values.get((CAPITALS, role[1])))
+            result = with_unknown_share(result, readers[role[1]], share, text, capitals=capitals)
     return result
 
 
-def with_unknown_share(result: R, refs: Sequence[str], share: float, text: str) -> R:
+def with_lost_capitals(result: R, refs: Sequence[str], lost: str) -> R:
+    """Add a notice of capitals that are never read to the result.
+
+    Args:
+        result: The study's.
+        refs: Models that share a tokenizer.
+        lost: What `lost_capitals` says of it.
+    """
+    notices = (f"In the vocabulary of {_named(refs)}, {lost}.", *result.notices)
+    return replace(result, notices=notices) if lost else result
+
+
+def with_unknown_share(
+    result: R, refs: Sequence[str], share: float, text: str, *, capitals: bool = False
+) -> R:
     """Add the notice and the caution that a share of unknown words calls for to the result.
 
     Args:
@@ -100,16 +164,19 @@ def with_unknown_share(result: R, refs: Sequence[str], share: float, text: str) 
         refs: Models that share a tokenizer.
         share: Of the words that are not in its vocabulary.
         text: What was read: "text", "passage".
+        capitals: Whether another notice says that the vocabulary's capitals are never read.
     """
     if share < NOTED:
         return result
     models, part = _named(refs), text_of(share, "per cent")
+    advice = (
+        "Its capitals, which are never read, may be the reason."
+        if capitals
+        else "Choose a text in the language and domain that the model was trained on."
+    )
     notice = (
         f"{part} of the words of the {text} are not in the vocabulary of {models}, which reads "
-        f"them all as one unknown "
-        "token, so the numbers say nothing about these words. Choose a text in the language and "
-        "domain that the model "
-        "was trained on."
+        f"them all as one unknown token, so the numbers say nothing about these words. {advice}"
     )
     notices = (notice, *result.notices)
     if share <= MOSTLY:

@@ -20,7 +20,7 @@ from ui.frame.text import plain
 from ui.study.downloads import slug
 from ui.study.experiment import Experiment, reason_of
 from ui.study.forms import Form
-from ui.study.price import Said, refusal, say
+from ui.study.price import Said, refusal, say, with_price
 from ui.study.results import show_headline, show_method, show_rows, show_view, view_headline
 from ui.study.run_panel import is_stored, request_of, run_panel
 
@@ -111,7 +111,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     if (refused := refusal(said)) and not stored():
         st.error(plain(refused), icon=":material/error:")
         return None
-    return run_panel(request, again=pressed, told=form.aside)
+    return run_panel(with_price(request, said), again=pressed, told=form.aside)
 
 
 def _controls(

@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
+from core.limits import UNLIMITED
 from core.runs.tasks import Signal
 from ui.frame.process import Work, freeze_heavy_imports
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # Finished jobs: kept in any case, at most, and while their results hold so many bytes
 KEPT, MOST, HELD = 16, 256, 2**26
 LOOKED = 512  # looks that found a study not stored; they hold no result
+OVERDUE, SOONEST = 10, 600.0  # times its price, and seconds, after which an unwatched study ends
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
 
@@ -56,6 +58,7 @@ class Job:
         progress: The last report; None before the first.
         seconds: Wall-clock time of the run; 0 until it ends.
         size: Bytes of the result's tables and arrays.
+        expected: Seconds that the study should take, by its price.
         owner: The session that asked first.
         looking: Whether the quick lane handles it, which only reads the store.
         only_stored: Whether it ends as NOT_STORED if not everything is stored.
@@ -73,6 +76,7 @@ class Job:
     started: float = 0.0
     seconds: float = 0.0
     size: int = 0
+    expected: float = UNLIMITED
     owner: str = ""
     looking: bool = False
     only_stored: bool = False
@@ -104,10 +108,10 @@ class Job:
 class Jobs:
     """The registry of jobs: submit, watch, cancel. Thread-safe.
 
-    It has two lanes. The quick lane reads studies that are stored completely, so that they never
-    queue. The other lane computes one study at a time: watched studies first, sessions in turn; a
-    running study that nobody watches any more stops after its current task if a watched one is
-    waiting.
+    The quick lane reads studies that are stored completely, so that they never queue. The other
+    lane computes one study at a time: watched studies first, sessions in turn; one that nobody
+    watches any more stops after its current task if a watched one is waiting, and at once when it
+    has taken many times its price.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -132,19 +136,20 @@ class Jobs:
         look: bool = False,
         only_stored: bool = False,
         most: int | None = None,
+        expected: float = UNLIMITED,
     ) -> Job:
-        """Return the job of this key: the one that is waiting, running or done, or a new one.
+        """Return the job of this key, waiting, running or done, or a new one.
 
         Args:
             key: The study's hash.
             title: The study's name for people.
             work: Called in a worker as work(progress, signal); its return value becomes the result.
             watcher: The session that asks; see `leave`.
-            again: Run once more if the job of this key failed, was cancelled, or has tasks that
-                failed.
+            again: Run once more if the job of this key or a task of it failed, or was cancelled.
             look: Check first whether everything is stored (`signal.look_only`), without queueing.
             only_stored: Check, and compute nothing; a later call without this computes the study.
             most: Limit on jobs that wait or run; one watcher may have a quarter of them.
+            expected: Seconds that the study should take, by its price.
 
         Raises:
             QueueFullError: If a new job would exceed the limit.
@@ -162,7 +167,8 @@ class Jobs:
             if most is not None:
                 self._make_room(watcher, most)
             looking = look or only_stored
-            job = Job(key, title, work, owner=watcher, looking=looking, only_stored=only_stored)
+            job = Job(key, title, work, expected=expected, owner=watcher, looking=looking)
+            job.only_stored = only_stored
             job.watchers[watcher] = self._clock()
             self._jobs[key] = job
             self._jobs.move_to_end(key)
@@ -197,8 +203,7 @@ class Jobs:
             return left + before * (sum(self._took) / len(self._took) if self._took else 0.0)
 
     def leave(self, job: Job, watcher: str = "") -> bool:
-        """Cancel the job for this watcher; return whether it is being stopped. It goes on if
-        another session has asked for it in the last ten seconds."""
+        """Cancel the job for this watcher, unless another session watches it; return whether."""
         with self._change:
             job.watchers.pop(watcher, None)
             if self._watched(job):
@@ -214,13 +219,9 @@ class Jobs:
                 self._end(job, State.CANCELLED)
 
     def _make_room(self, watcher: str, most: int) -> None:
-        """Refuse a new job if there are too many.
-
-        Waiting jobs that nobody watches are dropped first: this watcher's, and if the queue is full
-        anybody's, the oldest first.
-        """
-        theirs = [job for job in self.unfinished() if job.owner == watcher]
-        each = max(2, most // 4)
+        """Refuse a new job if there are too many; waiting ones that nobody watches are dropped
+        first: this watcher's, and if the queue is full anybody's, the oldest first."""
+        theirs, each = [job for job in self.unfinished() if job.owner == watcher], max(2, most // 4)
         for job in theirs:
             if len(theirs) >= each and self._abandoned(job):
                 self._stop(job)
@@ -294,8 +295,13 @@ class Jobs:
     def _run(self, job: Job) -> None:
         def report(progress: Progress) -> None:
             job.progress = progress
-            if not job.looking and self._should_give_way(job):
-                job.signal.give_way.set()
+            with self._change:
+                if job.looking or self._watched(job):
+                    return
+                if any(map(self._watched, self._queue)):
+                    job.signal.give_way.set()
+                if self._clock() - job.started > max(SOONEST, OVERDUE * job.expected):
+                    job.signal.set()
 
         state = State.FAILED
         try:
@@ -314,10 +320,6 @@ class Jobs:
             job.error = error
         with self._change:
             self._end(job, state)
-
-    def _should_give_way(self, job: Job) -> bool:
-        with self._change:
-            return not self._watched(job) and any(self._watched(waiting) for waiting in self._queue)
 
     def _queue_again(self, job: Job) -> None:
         with self._change:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -89,7 +89,12 @@ def priced_panel(
 
     if not agreed(form, request.spec, said, stored):
         return None
-    return run_panel(request, again=again, told=form.aside)
+    return run_panel(with_price(request, said), again=again, told=form.aside)
+
+
+def with_price(request: Request, said: Said | None) -> Request:
+    """Add to a request how long its study should take, where that is known."""
+    return request if said is None else replace(request, seconds=said.seconds)
 
 
 def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:

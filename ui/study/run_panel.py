@@ -14,7 +14,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -64,15 +64,16 @@ class Request:
     Attributes:
         study: Its name for people, such as "RSA".
         spec: The study's frozen dataclass; an equal spec is the same study.
-        run: Called in the worker as run(progress, signal); returns the Result and never calls
-            streamlit.
+        run: Called in the worker as run(progress, signal), without streamlit; returns the Result.
         identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
+        seconds: That it should take: its price, or what the instance allows.
     """
 
     study: str
     spec: Any
     run: Work
     identity: Hashable = ""
+    seconds: float = field(default_factory=lambda: current_limits().max_seconds)
 
     @property
     def key(self) -> str:
@@ -204,6 +205,7 @@ def _ask(key: str, request: Request, **manner: bool) -> Job:
         logged(request.study, request.spec, until_server_ends(request.run)),
         watcher=_watcher(),
         most=current_limits().max_queue,
+        expected=request.seconds,
         **manner,
     )
 

@@ -20,6 +20,7 @@ from core.models.loading.tokenizers import Tokenizer
 from core.runs.tasks import tick
 
 BATCH = 64
+ROWS = 512  # mapped at once, in double precision
 
 
 def batches(
@@ -128,12 +129,15 @@ def stitched_labels(
     in_tuple = bool(parts) and answers_in_tuples(upper, parts[0])
     for batch in parts:
         hidden, real = states(lower, batch), batch.mask.bool()
+        given, types = hidden[:, real], batch.ids[real].numpy()
         for name, aligner in aligners.items():
             mapped = hidden.clone()
-            rows = aligner.transform(
-                rows_for(aligner, hidden[:, real].double().numpy(), batch.ids[real].numpy())
-            )
-            mapped[:, real] = torch.from_numpy(rows).to(mapped.dtype)
+            rows = torch.empty_like(given)
+            for start in range(0, len(types), ROWS):
+                part = slice(start, start + ROWS)
+                chunk = rows_for(aligner, given[:, part].double().numpy(), types[part])
+                rows[:, part] = torch.from_numpy(aligner.transform(chunk))
+            mapped[:, real] = rows
             for layer in range(shape[0]):
                 logits = enter(upper, batch, layer, mapped[layer], in_tuple=in_tuple).logits
                 predicted[name][layer, batch.sentences] = logits.argmax(-1).numpy()

@@ -1,8 +1,9 @@
 """Bounds for the sizes in a configuration, and keys that would load other files or code.
 
-A config.json of a hundred bytes can ask for any amount of memory: every number in it has a bound,
-so that what `making.implied_numbers` builds (on torch's meta device, without memory) is small
-enough to be built at all.
+A config.json of a hundred bytes can ask for any amount of memory and time: every number that sizes
+something has a bound, by its key, so that `core.models.trial` can try the model at all.
+Numbers with other keys size nothing, and may be anything. A test asks transformers' configurations
+for the keys of all numbers that they have.
 """
 
 from __future__ import annotations
@@ -12,46 +13,54 @@ from typing import Any
 from core.errors import ModelError
 
 MOST_LAYERS = 512
+MOST_GROUPED = 16  # layers that one layer consists of
 MOST_WIDTH = 65_536
+MOST_INNER = 4 * MOST_WIDTH
+MOST_HEADS = 4_096
 MOST_LABELS = 10_000
-MOST_NUMBER = 2**31  # for keys with other names
+MOST_TOKENS = 4_000_000
+MOST_POSITIONS = 16_777_216
+MOST_WINDOW = 1_024  # subwords that every input is filled up to a multiple of
 # keys and list items of a whole configuration; a vocabulary of labels is the longest there is
 MOST_ITEMS = 100_000
-_BOUNDS = {  # by a part of the key's name; the first match counts
-    "layers": MOST_LAYERS,
-    "n_layer": MOST_LAYERS,
-    "vocab": 4_000_000,
-    "positions": 16_777_216,
-    "position_embeddings": 16_777_216,
-    "intermediate": 4 * MOST_WIDTH,
-    "ffn": 4 * MOST_WIDTH,
-    "d_ff": 4 * MOST_WIDTH,
-    "hidden_dim": 4 * MOST_WIDTH,
-    "n_inner": 4 * MOST_WIDTH,
-    "num_labels": MOST_LABELS,
-    "heads": 4_096,
-    "buckets": 65_536,
-    "embedding_size": MOST_WIDTH,
-    "hidden_size": MOST_WIDTH,
-    "d_model": MOST_WIDTH,
-    "d_kv": MOST_WIDTH,
-    "head_dim": MOST_WIDTH,
-    "n_embd": MOST_WIDTH,
+_KEYS = {
+    MOST_LAYERS: "num_hidden_layers num_layers n_layer n_layers encoder_layers decoder_layers "
+    "num_encoder_layers num_decoder_layers num_mtp_layers num_nextn_predict_layers "
+    "num_kv_shared_layers num_hidden_groups",
+    MOST_GROUPED: "inner_group_num pretraining_tp",
+    MOST_WIDTH: "hidden_size hidden_size_per_layer_input embedding_size pooler_hidden_size d_model "
+    "n_embd dim word_embed_proj_dim d_kv d_head head_dim global_head_dim attention_head_size "
+    "linear_key_head_dim linear_value_head_dim qk_head_dim qk_nope_head_dim qk_rope_head_dim "
+    "v_head_dim q_lora_rank kv_lora_rank rotary_dim type_vocab_size relative_attention_num_buckets "
+    "position_buckets conv_kernel_size conv_groups linear_conv_kernel_dim",
+    MOST_INNER: "intermediate_size moe_intermediate_size shared_expert_intermediate_size "
+    "ffn_hidden_size ffn_dim encoder_ffn_dim decoder_ffn_dim d_ff d_inner hidden_dim n_inner",
+    MOST_HEADS: "num_attention_heads num_key_value_heads num_global_key_value_heads num_heads "
+    "num_kv_heads n_head n_heads encoder_attention_heads decoder_attention_heads "
+    "linear_num_key_heads linear_num_value_heads num_experts num_local_experts n_routed_experts "
+    "n_shared_experts num_experts_per_tok top_k_experts",
+    MOST_LABELS: "num_labels",
+    MOST_TOKENS: "vocab_size n_token decoder_vocab_size vocab_size_per_layer_input",
+    MOST_POSITIONS: "max_position_embeddings n_positions n_ctx seq_length max_relative_positions "
+    "mem_len reuse_len",
+    MOST_WINDOW: "attention_window",
 }
+BOUNDS = {key: bound for bound, keys in _KEYS.items() for key in keys.split()}
+"""The largest number by key; those of lists and nested settings are bounded by their key, too."""
 MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a time, in Python
-_NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
-_UNSET = frozenset({"max_relative_positions"})  # -1 stands for "as many as there are positions"
+# -1 stands for "as many as there are positions" and for "none"
+_UNSET = frozenset({"max_relative_positions", "position_buckets"})
 _POSITIVE = ("rope_theta", "rotary_emb_base")  # used as a base and as a divisor
-_BUILT_IN_ATTENTION = frozenset({None, "eager", "sdpa"})
+_KERNELS = ("attn_implementation", "experts_implementation")
 _REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
 
 
 def check_bounds(config: dict[str, Any], source: object) -> None:
-    """Refuse numbers that no model has, and fields of a wrong type.
+    """Refuse sizes that no model has, and fields of a wrong type.
 
     Raises:
-        ModelError: If a number is too large, negative where it is a size, not finite, or no base of
-            rotations; if `architectures` is no list of names or `vocab_size` no whole number.
+        ModelError: If a size is too large, negative or not a number, or a base of rotations is
+            none; if `architectures` is no list of names or `vocab_size` no whole number.
     """
     pairs = walk(config)
     if len(pairs) > MOST_ITEMS:
@@ -61,21 +70,17 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
     for key, value in pairs:
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        bound = _bound(key)
-        least = -1 if key in _UNSET else 0 if bound < MOST_NUMBER else -bound
-        if not least <= value <= bound:  # NaN is neither
+        least = -1 if key in _UNSET else 0
+        if key in BOUNDS and not least <= value <= BOUNDS[key]:  # NaN is neither
             shown = (
                 value
                 if isinstance(value, float) or abs(value) < 10**15
                 else "a number of many digits"
             )
+            raise ModelError(f"{source} claims {key} = {shown}, which no model has: get it again.")
+        if key.endswith(_POSITIVE) and not value > 0:
             raise ModelError(
-                f"{source} claims {key[:100]} = {shown}, which no model has: get it again."
-            )
-        if value <= 0 and key.endswith(_POSITIVE):
-            raise ModelError(
-                f"{source} claims {key[:100]} = {value}; rotations need a base above 0: is it "
-                f"damaged?"
+                f"{source} claims {key} = {value}; rotations need a base above 0: is it damaged?"
             )
     names = config.get("architectures")
     if names is not None and not (
@@ -109,19 +114,37 @@ def refuse_code(config: dict[str, Any], source: object) -> None:
         ModelError: With the key.
     """
     refuse_redirection(config, source)
-    for key, value in walk(config):
+    for key, _ in walk(config):
         if key == "auto_map":
             raise ModelError(
                 f"{source} needs its author's own code to run (auto_map), and code from a model is "
                 f"never run here: "
                 "choose a model that transformers supports itself."
             )
-        if "attn_implementation" in key and value not in _BUILT_IN_ATTENTION:
+    for name in _kernels(config):
+        if "/" in name:
             raise ModelError(
-                f"{source} names an attention implementation of its own ({value!r}), which could "
-                f"bring in foreign "
-                f"code: remove {key} from its config.json or choose another model."
+                f"{source} asks for a kernel from elsewhere ({name[:100]!r}), which is foreign "
+                f"code: remove it from its config.json, or choose another model."
             )
+
+
+def _kernels(config: dict[str, Any]) -> list[str]:
+    """List the names of kernels that a configuration asks for; none of them is used."""
+    names: list[str] = []
+    waiting: list[tuple[Any, bool]] = [(config, False)]
+    while waiting:
+        value, asked = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(
+                (item, asked or any(kind in str(key) for kind in _KERNELS))
+                for key, item in value.items()
+            )
+        elif isinstance(value, list):
+            waiting.extend((item, asked) for item in value)
+        elif asked and isinstance(value, str):
+            names.append(value)
+    return names
 
 
 NESTED = "nested"
@@ -142,10 +165,3 @@ def walk(config: dict[str, Any]) -> list[tuple[str, Any]]:
         else:
             pairs.append((key, value))
     return pairs
-
-
-def _bound(key: str) -> int:
-    """Find the largest number that a key of this name may have."""
-    if key in _NAMED:
-        return MOST_WIDTH
-    return next((bound for part, bound in _BOUNDS.items() if part in key), MOST_NUMBER)

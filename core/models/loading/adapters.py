@@ -24,10 +24,12 @@ from core.models.describing import adapter_folder, locate
 from core.models.files.adapters import BASE_LAYER, EMBEDDING_FACTOR, PART_OF_LORA, WRAPPER
 from core.models.files.checkpoints import read_config
 from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
+from core.models.files.opening import count_parameters
 from core.models.loading.heads import load_task_model
-from core.models.loading.model import load_tokenizer
+from core.models.loading.model import check_implied, load_tokenizer
 from core.models.loading.reading import numbers_of
 from core.models.loading.task_models import TaskModel, describe_head
+from core.models.references import parse_ref
 from core.models.weights.adapters import (
     LONGEST_NAME,
     Adapter,
@@ -53,6 +55,8 @@ def load_adapted(ref: str, base: str) -> TaskModel:
     head = describe_head(ref)
     with tempfile.TemporaryDirectory() as place:
         _write_merged(ref, base, Path(place))
+        held = count_parameters(Path(place), read_config(Path(place)))
+        check_implied(parse_ref(ref), Path(place), "AutoModel", held)
         model = load_task_model(Path(place))
     return TaskModel(ref, head, model, load_tokenizer(base))
 

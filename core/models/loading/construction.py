@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
@@ -45,9 +45,19 @@ def open_config(folder: Path) -> Any:
     """Open a folder's configuration with transformers; of a model of images and text, that of its
     language model. A type that it does not say is inferred; a GGUF file stands in for it.
 
+    What it asks for in how numbers are computed, not in which, is not done: kernels, and parts of a
+    sentence one after another.
+
     Raises:
         ModelError: As `checkpoints.read_config`.
     """
+    config = _read_config(folder)
+    config._attn_implementation = config._experts_implementation = None
+    config.chunk_size_feed_forward = 0
+    return config
+
+
+def _read_config(folder: Path) -> Any:
     configs = import_transformers().AutoConfig
     if says_type(folder):
         return configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
@@ -116,10 +126,3 @@ def make_empty(factory: Any, config: Any, *, dtype: Any = None, **options: Any) 
                 weight.data = weight.data.to(dtype)
         model.config.dtype = dtype
     return model
-
-
-def implied_numbers(factory: Any, config: Any) -> int:
-    """Count the four-byte numbers of a model of this configuration, without memory for them."""
-    model = make_empty(factory, config)
-    tables = sum(table.numel() * table.element_size() for table in model.buffers())
-    return cast(int, sum(weight.numel() for weight in model.parameters()) + tables // 4)

@@ -21,13 +21,9 @@ from torch import Tensor, nn
 from core.errors import ModelError
 from core.models.files.checkpoints import read_config
 from core.models.files.opening import open_weights
-from core.models.loading.construction import (
-    MAKING_A_MODEL,
-    import_transformers,
-    open_config,
-)
+from core.models.loading.construction import MAKING_A_MODEL, import_transformers, open_config
 from core.models.loading.reading import as_tensor, read_model
-from core.models.loading.tokenizing import first_line
+from core.models.trial import making
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"
@@ -123,17 +119,20 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
         attentions: Open it with eager attention, so that it can return attention probabilities.
 
     Raises:
-        ModelError: If the policy refuses the config, it names no head that is known here, or
-            weights are missing.
+        ModelError: If the policy refuses the config, it names no head that is known here or makes
+            no model, or weights are missing.
     """
-    transformers = import_transformers()
     config = read_config(folder)
     architecture = str((config.get("architectures") or ["none"])[0])
-    head = config.get(HEAD_KEY)
     options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
     options |= {"dtype": torch.float32}
-    if head is not None:
-        return _load_arc_parser(folder, head, options)
+    with making(folder.name, config):
+        if config.get(HEAD_KEY) is not None:
+            return _load_arc_parser(folder, config[HEAD_KEY], options)
+        return _load_classifier(folder, architecture, options)
+
+
+def _load_classifier(folder: Path, architecture: str, options: dict[str, Any]) -> nn.Module:
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
     if ending is None:
         supported = ", ".join(AUTO_CLASSES)
@@ -141,7 +140,7 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
             f"{folder.name} was saved as {architecture}, without a head that is known here "
             f"({supported}); choose another model."
         )
-    model = _read(folder, getattr(transformers, AUTO_CLASSES[ending]), options)
+    model = _read(folder, getattr(import_transformers(), AUTO_CLASSES[ending]), options)
     return cast("nn.Module", model.eval().requires_grad_(False))
 
 
@@ -169,16 +168,8 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
 
 def _read(folder: Path, factory: Any, options: dict[str, Any]) -> Any:
     """Read a model whole, with the weights of its head."""
-    try:
-        with MAKING_A_MODEL:
-            model, report = read_model(factory, folder, open_config(folder), options)
-    except ModelError:
-        raise
-    except Exception as error:  # whatever its loader raises is this model's fault
-        raise ModelError(
-            f"The weights of {folder.name} cannot be loaded ({first_line(error)}): get the model "
-            "again."
-        ) from error
+    with MAKING_A_MODEL:
+        model, report = read_model(factory, folder, open_config(folder), options)
     _refuse_missing(folder, report["missing_keys"])
     return model
 

@@ -27,7 +27,6 @@ from core.models.describing import (
 )
 from core.models.loading.construction import (
     MAKING_A_MODEL,
-    implied_numbers,
     import_transformers,
     maker,
     open_config,
@@ -37,9 +36,12 @@ from core.models.loading.reading import is_layerwise, read_model
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
 from core.models.references import ModelRef, parse_ref
+from core.models.trial import implied_numbers, making
 from core.runs.process.memory import free_memory
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from transformers import PreTrainedModel
 
     from core.models.loading.layerwise import Layerwise
@@ -177,6 +179,8 @@ def _load(
             "whole here: choose a model with its decoder, or compare the weights alone."
         )
     folder = locate(ref)
+    settings = checkpoints.read_config(folder)
+    check_implied(ref, folder, factory.__name__, info.parameters)
     tokenizer = load_tokenizer(ref)
     number = getattr(torch, dtype)
     chosen = device or choose_device()
@@ -187,9 +191,9 @@ def _load(
         **({"attn_implementation": "eager"} if attentions else {}),
     }
     weights: Layerwise | None = None
-    try:
+    with making(str(ref), settings):
         config = open_config(folder)
-        _check_implied(ref, implied_numbers(factory, config), info.parameters)
+    try:
         with MAKING_A_MODEL:
             if layerwise and is_layerwise(info, chosen, number.itemsize, random=ref.random):
                 from core.models.loading.layerwise import open_layerwise
@@ -217,12 +221,27 @@ def _load(
     if number == torch.float64 and not weights:
         model = model.double()
     model = model.eval() if weights else model.eval().to(chosen)
-    check_model(model, info.model_type, f"{info.fingerprint} {type(model).__name__} {dtype}")
+    with making(str(ref), settings):
+        check_model(model, info.model_type, f"{info.fingerprint} {type(model).__name__} {dtype}")
     return LoadedModel(info, model, tokenizer, chosen, weights)
 
 
-def _check_implied(ref: ModelRef, implied: int, held: int) -> None:
-    """Refuse a configuration that needs more memory than allowed, or than its weights explain."""
+def check_implied(ref: ModelRef, folder: Path, factory: str, held: int) -> None:
+    """Try the configuration of a model that is not included, before anything else of it is opened.
+
+    Args:
+        ref: Its reference.
+        folder: Holds it.
+        factory: Name of transformers' class, or of its chooser of classes.
+        held: Parameters of its weights.
+
+    Raises:
+        ModelError: If no model can be made of it, or one that does more than its size explains,
+            needs more memory than allowed, or more than its weights explain.
+    """
+    if ref.kind == "zoo":
+        return
+    implied = implied_numbers(str(ref), folder, factory)
     most = current_limits().max_parameters
     if implied > most:
         raise too_large(ref, implied, most)

@@ -14,7 +14,7 @@ from core.errors import ModelError
 from core.models.describing import UNNAMED, adapter_folder, describe, locate
 from core.models.files.checkpoints import read_config, read_json
 from core.models.files.layout import CONFIG
-from core.models.loading.model import load_tokenizer, load_with_head
+from core.models.loading.model import check_implied, load_tokenizer, load_with_head
 from core.models.loading.tokenizers import Tokenizer
 from core.models.references import parse_ref
 
@@ -113,4 +113,5 @@ def load_task(ref: str) -> TaskModel:
         return TaskModel(ref, head, loaded.model, loaded.tokenizer)
     from core.models.loading.heads import load_task_model
 
+    check_implied(parse_ref(ref), locate(ref), "AutoModel", describe(ref).parameters)
     return TaskModel(ref, head, load_task_model(locate(ref)), load_tokenizer(ref))

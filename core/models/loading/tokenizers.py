@@ -59,6 +59,20 @@ class Encoding(NamedTuple):
     subwords: int
 
 
+class Capitals(NamedTuple):
+    """What a tokenizer makes of capitals.
+
+    Attributes:
+        lost: Tokens with capitals that no text gives, as it is lower-cased first.
+        tokens: Tokens of the vocabulary.
+        setting: Whether `do_lower_case` in tokenizer_config.json decides that.
+    """
+
+    lost: int
+    tokens: int
+    setting: bool
+
+
 class Tokenizer:
     """A model's tokenizer, wherever it runs.
 
@@ -91,6 +105,11 @@ class Tokenizer:
     def vocabulary(self) -> str:
         """sha256 hex of its tokens and their ids."""
         return str(*self._ask({"what": "vocabulary"}))
+
+    @cached_property
+    def capitals(self) -> Capitals:
+        """What becomes of capitals."""
+        return Capitals(*next(iter(self._ask({"what": "capitals"}))))
 
     def encode(
         self,

@@ -37,6 +37,8 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure)\b")
 SLOW = {"MarianTokenizer": "marian"}
 """Classes of which transformers has no fast form, and the model types that have them."""
+CAPITAL = re.compile("[A-Z]")  # others stand for bytes and spaces in some vocabularies
+BRACKETS = ("[", "<")
 ESM_SPECIAL = ("unk", "cls", "pad", "mask", "eos")
 Reply = Any
 _open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
@@ -167,6 +169,8 @@ def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iter
     elif request["what"] == "vocabulary":
         entries = sorted(tokenizer.get_vocab().items())
         yield hashlib.sha256(json.dumps(entries).encode()).hexdigest()
+    elif request["what"] == "capitals":
+        yield _lost_capitals(tokenizer)
     elif request["what"] == "tokens":
         yield [_token(tokenizer, number) for number in request["ids"]]
     elif request["what"] == "forms":
@@ -220,6 +224,21 @@ def _forms(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[str
     if normaliser is None:
         return list(words)
     return [normaliser.normalize_str(word)[:LONGEST_FORM] for word in words]
+
+
+def _lost_capitals(tokenizer: PreTrainedTokenizerFast) -> list[Any]:
+    """Count entries of the vocabulary with capitals that no text gives, as all is lower-cased; and
+    say whether the setting `do_lower_case` decides that."""
+    normaliser = tokenizer.backend_tokenizer.normalizer
+    entries = [
+        entry
+        for entry in tokenizer.get_vocab()
+        if CAPITAL.search(entry) and not entry.startswith(BRACKETS)  # special ones stay as they are
+    ]
+    lost = normaliser and [
+        entry for entry in entries if not CAPITAL.search(normaliser.normalize_str(entry))
+    ]
+    return [len(lost or ()), len(tokenizer.get_vocab()), hasattr(tokenizer, "do_lower_case")]
 
 
 def _token(tokenizer: PreTrainedTokenizerFast, number: int) -> str:

@@ -18,7 +18,12 @@ from core.results.export import Result
 from core.runs.runner import Task, run
 from core.runs.tasks import pure
 from core.vectors.model_files import with_model_files
-from core.vectors.vocabulary import unknown_share, with_unknown_share
+from core.vectors.vocabulary import (
+    lost_capitals,
+    unknown_share,
+    with_lost_capitals,
+    with_unknown_share,
+)
 
 SENTENCE = "sentence"  # role of the task
 # at first
@@ -105,15 +110,19 @@ def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
     outputs = run(
         [Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options
     )
-    trees, vectors, share = outputs.need(SENTENCE)
+    trees, vectors, share, lost = outputs.need(SENTENCE)
     read = SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
-    return with_model_files(with_unknown_share(read, (spec.model,), share, "sentence"), spec)
+    read = with_lost_capitals(read, (spec.model,), lost)
+    told = with_unknown_share(read, (spec.model,), share, "sentence", capitals=bool(lost))
+    return with_model_files(told, spec)
 
 
 @pure("probes.sentence", version=2)
-def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...], float]:
-    """Trees and vectors of a `SentenceSpec`, and the share of unknown words; raises as
-    `run_sentences`."""
+def read_sentences(
+    spec: SentenceSpec,
+) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...], float, str]:
+    """Trees and vectors of a `SentenceSpec`, the share of unknown words, and what `lost_capitals`
+    says; raises as `run_sentences`."""
     from core.vectors.activations import fitting
 
     given = Tree(spec.words, spec.heads, spec.keep, labels=spec.labels)
@@ -127,7 +136,8 @@ def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarr
             )
     vectors, _ = read_vectors(spec.model, words, spec.layers)
     parts = np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1])
-    return tuple(trees), tuple(parts), unknown_share(spec.model, words)
+    share = unknown_share(spec.model, words)
+    return tuple(trees), tuple(parts), share, lost_capitals(spec.model)
 
 
 def draw_sentence(

@@ -23,7 +23,7 @@ from core.runs.store import Store, using
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors import vocabulary
-from core.vectors.vocabulary import MOSTLY, unknown_share, with_unknown_words
+from core.vectors.vocabulary import MOSTLY, lost_capitals, unknown_share, with_unknown_words
 from tests.core.tiny_models import save_tiny
 
 READ = ("the", "man", "opened", "the", "door")
@@ -177,3 +177,47 @@ def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path
         outputs = run(study.plan(spec, ready))
     assert outputs.stored == len(study.plan(spec, ready)) == 2  # states, and functions of layers
     assert any(isinstance(role, tuple) and role[0] == vocabulary.UNKNOWN for role in ready.values)
+
+
+def cased(folder: Path, **files: object) -> str:
+    """A BERT whose vocabulary is one piece a line, most of them capitals, as of antibodies."""
+    save_tiny(folder)
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink(missing_ok=True)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"ACDEFGHIKLMNPQRSTVWY", "door"]
+    (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf8")
+    for name, content in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf8")
+    return f"path:{folder}"
+
+
+def test_capitals_that_are_never_read_are_said_with_the_setting_to_write(tmp_path) -> None:
+    folder = tmp_path / "antibodies"
+    lowered = lost_capitals(cased(folder))
+    assert "20 of 26 entries have capitals" in lowered
+    assert '{"do_lower_case": false} into tokenizer_config.json' in lowered
+    texts = {"demo": Corpus("demo", (Sentence(("Q", "V", "door")), Sentence(("A", "C"))) * 20)}
+    spec = RsaSpec(f"path:{folder}", (f"path:{folder}",), references=False, words=50, draws=20)
+    told = [notice for notice in study.STUDY.run(spec, texts).notices if "capitals" in notice]
+    assert sum("do_lower_case" in notice and "antibodies" in notice for notice in told) == 1
+    assert sum("80 %" in notice for notice in told) == 1  # and no advice to choose another text
+    assert not any("Choose a text" in notice for notice in told)
+    ref = cased(folder, tokenizer_config={"do_lower_case": False})
+    assert lost_capitals(ref) == ""
+    assert unknown_share(ref, [["Q", "V"], ["door"]]) == 0.0
+
+
+def test_vocabularies_that_are_read_as_they_are_have_nothing_lost(models) -> None:
+    assert [lost_capitals(ref) for ref in (*models.values(), "zoo:seed-0")] == [""] * 4
+
+
+def test_a_tokenizer_of_no_class_is_told_to_change_its_normalizer(tmp_path) -> None:
+    folder = save_tiny(tmp_path / "own")
+    file = folder / "tokenizer.json"
+    content = json.loads(file.read_text(encoding="utf8"))
+    words = [word.upper() for word in content["model"]["vocab"] if not word.startswith("<")]
+    content["model"]["vocab"] |= {word: 200 + number for number, word in enumerate(words)}
+    file.write_text(json.dumps(content), encoding="utf8")
+    assert '"lowercase": false into the normalizer of tokenizer.json' in lost_capitals(
+        f"path:{folder}"
+    )

@@ -17,7 +17,7 @@ from core.errors import CancelledError, GaveWayError, ModelError, NotStoredError
 from core.runs.runner import Progress
 from core.runs.tasks import Signal
 from ui.study import jobs as jobs_module
-from ui.study.jobs import WATCHING, Job, Jobs, QueueFullError, State
+from ui.study.jobs import OVERDUE, WATCHING, Job, Jobs, QueueFullError, State
 
 LONG = 10.0  # seconds; nothing here should ever take that long
 
@@ -346,6 +346,38 @@ def test_a_study_that_nobody_looks_at_gives_way_and_goes_on_later() -> None:
     finish(seen)
     assert finish(abandoned).result == "whole"
     assert steps == ["long", "seen", "long"]
+
+
+def test_a_study_that_nobody_looks_at_ends_when_its_price_is_passed_many_times_over() -> None:
+    clock = Clock()
+    jobs, go_on = Jobs(clock=clock), threading.Semaphore(0)
+
+    def endless(progress: Callable[[Progress], None], signal: Signal) -> str:
+        while not signal.is_set():
+            assert go_on.acquire(timeout=LONG)
+            progress(Progress(0, 1, 0, 0.0, "", 1.0, None))
+            if signal.is_set():
+                raise CancelledError("The run was cancelled.")
+            told.set()
+        return "never"
+
+    def later(seconds: float) -> None:
+        told.clear()
+        clock.now += seconds
+        go_on.release()
+
+    told = threading.Event()
+    job = jobs.ask("endless", "", endless, watcher="tab", expected=100.0)
+    until(lambda: job.state is State.RUNNING)
+    later(OVERDUE * 100.0)
+    assert told.wait(LONG)  # nobody has asked for a while, but it is in time
+    clock.now += 1.0
+    jobs.watch(job, "tab")
+    later(0.0)
+    assert told.wait(LONG)  # somebody is still there
+    later(WATCHING + 1.0)
+    assert finish(job).state is State.CANCELLED
+    assert finish(jobs.ask("next", "", lambda progress, signal: 1, watcher="tab")).result == 1
 
 
 def test_turns_go_round_those_who_ask() -> None:

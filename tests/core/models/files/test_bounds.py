@@ -3,6 +3,7 @@ key."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ModelError
+from core.models.architectures import ARCHITECTURES
 from core.models.files.bounds import (
+    BOUNDS,
     MOST_ITEMS,
     MOST_LABELS,
     MOST_LAYERS,
-    MOST_NUMBER,
     MOST_WIDTH,
     NESTED,
     check_bounds,
@@ -22,7 +24,7 @@ from core.models.files.bounds import (
     walk,
 )
 
-BOUNDS = [
+LIMITS = [
     ("num_hidden_layers", MOST_LAYERS),
     ("n_layer", MOST_LAYERS),
     ("encoder_layers", MOST_LAYERS),
@@ -35,8 +37,27 @@ BOUNDS = [
     ("num_attention_heads", 4_096),
     ("num_labels", MOST_LABELS),
     ("vocab_size", 4_000_000),
-    ("anything_else", MOST_NUMBER),
+    ("n_head", 4_096),
+    ("num_experts", 4_096),
+    ("inner_group_num", 16),
+    ("num_hidden_groups", MOST_LAYERS),
+    ("pretraining_tp", 16),
+    ("attention_window", 1_024),
 ]
+# endings of keys that transformers reads, and that decide neither shapes nor how often code runs
+SIZING_NOTHING = (
+    *("_token_id", "_ignore_index", "dropout", "drop", "_prob", "dropout_rate", "layerdrop"),
+    *("_eps", "_epsilon", "_range", "init_std", "_factor", "_coef", "_noise", "clip_qkv"),
+    *("_multiplier", "_scaling", "_scalar", "_softcapping", "swiglu_alpha", "swiglu_limit"),
+    *("rope_theta", "id2label", "label2id", "sparse_pred_ignore_index", "num_ln_in_parallel_attn"),
+    # which layers, positions or groups of experts; too many are an error
+    *("_pattern", "_interval", "_step", "_replace", "_group", "max_window_layers"),
+    *("mlp_only_layers", "no_rope_layers", "_n_top"),
+    # what is masked, in masks of the sentence's length; how distances are sorted into buckets
+    *("sliding_window", "local_attention", "window_size", "clamp_len", "_max_distance"),
+    "original_max_position_embeddings",
+    "chunk_size_feed_forward",  # `open_config` sets it to 0
+)
 CONFIGS = st.recursive(
     st.integers() | st.booleans() | st.text(max_size=3) | st.none(),
     lambda inner: (
@@ -54,26 +75,46 @@ def refused(config: dict[str, Any]) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("key", "bound"), BOUNDS)
+@pytest.mark.parametrize(("key", "bound"), LIMITS)
 def test_a_bound_holds_to_the_last_number(key: str, bound: int) -> None:
     assert not refused({key: bound})
     assert refused({key: bound + 1})
     assert refused({"text_config": {"parts": [{key: bound + 1}]}})
 
 
-@pytest.mark.parametrize(("key", "bound"), BOUNDS)
+@pytest.mark.parametrize(("key", "bound"), LIMITS)
 def test_sizes_are_not_negative_and_other_numbers_may_be(key: str, bound: int) -> None:
-    assert refused({key: -1}) is (bound < MOST_NUMBER)
+    assert refused({key: -1})
+    assert not refused({f"{key}_of_another": -(10**400)})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
 def test_numbers_that_are_none_are_refused(value: float) -> None:
-    assert refused({"anything": value})
+    assert refused({"hidden_size": value})
+    assert refused({"attention_window": [4, value]})
+    assert not refused({"anything": value})
 
 
 def test_every_position_may_be_asked_for() -> None:
     assert not refused({"max_relative_positions": -1})
     assert refused({"max_relative_positions": -2})
+
+
+@pytest.mark.parametrize("model_type", ARCHITECTURES)
+def test_every_number_of_a_configuration_is_bounded_or_sizes_nothing(model_type: str) -> None:
+    """What transformers reads of a configuration is known; what a version adds is looked at."""
+    from transformers import AutoConfig
+
+    config = AutoConfig.for_model(model_type)
+    kinds = {entry.name: str(entry.type) for entry in dataclasses.fields(config)}
+    values = {**config.to_dict(), **dict.fromkeys(config.attribute_map, 1)}
+    numbers = {
+        key
+        for key in kinds.keys() | values.keys()
+        if "int" in kinds.get(key, "") or type(values.get(key)) in (int, float)
+    }
+    unknown = {key for key in numbers - set(BOUNDS) if not key.endswith(SIZING_NOTHING)}
+    assert not unknown
 
 
 @pytest.mark.parametrize("key", ["rope_theta", "rotary_emb_base"])

@@ -55,18 +55,14 @@ def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
     [
         ({"auto_map": {"AutoModel": "evil.Evil"}}, "needs its author's own code to run"),
         ({"encoder": {"auto_map": {}}}, "needs its author's own code to run"),
+        ({"_attn_implementation": "someone/kernel"}, "asks for a kernel from elsewhere"),
+        ({"attn_implementation": {"": "someone/kernel"}}, "asks for a kernel from elsewhere"),
+        ({"attn_implementation": {"text": ["paged|a/b@v1"]}}, "asks for a kernel from elsewhere"),
         (
-            {"_attn_implementation": "someone/kernel"},
-            "names an attention implementation of its own",
+            {"text_config": [{"_attn_implementation_internal": "a/b:c"}]},
+            "asks for a kernel from elsewhere",
         ),
-        (
-            {"attn_implementation": {"": "someone/kernel"}},
-            "names an attention implementation of its own",
-        ),
-        (
-            {"text_config": [{"_attn_implementation_internal": "x"}]},
-            "names an attention implementation of its own",
-        ),
+        ({"experts_implementation": "someone/kernel"}, "asks for a kernel from elsewhere"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised weights"),
         ({"model_type": "whisper"}, "is of type 'whisper'.*: bert, roberta"),
         ({"model_type": None, "architectures": None}, "does not say its model type"),
@@ -85,8 +81,10 @@ def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
         ({"num_labels": 10**9}, "claims num_labels"),
         ({"text_config": {"intermediate_size": -1}}, "claims intermediate_size = -1"),
         ({"type_vocab_size": 10**400}, "claims type_vocab_size = a number of many digits"),
-        ({"anything": [[float("nan")]]}, "claims anything = nan"),
-        ({"anything": 2**40}, "claims anything"),
+        ({"attention_window": [[float("nan")]]}, "claims attention_window = nan"),
+        ({"inner_group_num": 10**6}, "claims inner_group_num = 1000000"),
+        ({"n_head": 2**31}, "claims n_head"),
+        ({"rope_theta": float("nan")}, "rotations need a base above 0"),
         ({"rope_theta": 0}, "rotations need a base above 0"),
         (
             {"rope_parameters": {"rope_type": "default", "rope_theta": -1e4}},
@@ -175,9 +173,22 @@ def test_a_configuration_that_its_weights_do_not_explain_is_refused(folder) -> N
         load_model(f"random:path:{folder}")
 
 
-def test_built_in_attention_may_be_named_and_is_overruled(folder) -> None:
-    edit(folder / "config.json", _attn_implementation="eager")
-    load_model(f"path:{folder}")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"_attn_implementation": "eager"},
+        {"_attn_implementation": "flash_attention_2", "_attn_implementation_autoset": True},
+        {"attn_implementation": "flex_attention"},
+        {"attn_implementation": {"": "sdpa", "text_config": "flash_attention_3"}},
+        {"_experts_implementation": "no such kernel"},
+        {"trained_at": 1_732_500_000_000, "best_loss": float("nan"), "steps": {"layers": 10**9}},
+    ],
+)
+def test_what_sizes_nothing_may_be_anything_and_kernels_are_overruled(folder, changes) -> None:
+    edit(folder / "config.json", **changes)
+    describe(f"path:{folder}")
+    config = load_model(f"path:{folder}", device="cpu").model.config
+    assert config._attn_implementation == "sdpa"
 
 
 def test_remote_code_in_the_tokenizer_is_refused(folder) -> None:

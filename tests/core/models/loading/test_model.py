@@ -16,7 +16,15 @@ import pytest
 
 from core.errors import ModelError
 from core.limits import SHARED
-from core.models import describe, fingerprint, load_model, load_with_head, locate, zoo_models
+from core.models import (
+    describe,
+    describing,
+    fingerprint,
+    load_model,
+    load_with_head,
+    locate,
+    zoo_models,
+)
 from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.models.loading import model as models
@@ -357,7 +365,7 @@ def test_a_model_of_the_box_must_be_the_one_in_its_manifest(box) -> None:
 
 
 def test_too_many_parameters_are_refused(box, monkeypatch) -> None:
-    monkeypatch.setattr(models, "current_limits", lambda: replace(SHARED, max_parameters=10))
+    monkeypatch.setattr(describing, "current_limits", lambda: replace(SHARED, max_parameters=10))
     with pytest.raises(ModelError, match="zoo:seed-0 is too large: 0 million parameters"):
         load_model("zoo:seed-0")
 

@@ -1,0 +1,130 @@
+"""Configurations of strangers, tried in a separate process before a model is made of them.
+
+The numbers of a configuration decide how many modules transformers makes, one after another in
+Python, and what a forward pass computes; neither can be interrupted. So the model is made in a
+process of its own first, with limits of memory and time, without weights; see `counting`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError, PalimpsestError
+from core.limits import current_limits
+from core.models.files.layout import CONFIG
+from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
+from core.runs.tasks import tick
+
+MEMORY, MEMORY_SHARED = 2**31, 2**30  # bytes that the trial may take, libraries included
+SECONDS = 30.0  # of processor time, of which the import of the libraries takes three
+SILENCE = 120.0  # seconds without a reply, on a busy machine
+IDLE = 10.0  # seconds in which the process does nothing
+SHORT = 3  # letters of a key that an error may contain by chance
+LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
+KEPT = 60.0  # seconds for which the process waits for another model, where memory is not shared
+
+
+def implied_numbers(ref: str, folder: Path, factory: str) -> int:
+    """Count the four-byte numbers of the model that a folder's configuration describes.
+
+    Args:
+        ref: What the model is called in sentences.
+        folder: Of the model; its weights are not read.
+        factory: Name of transformers' class, or of its chooser of classes.
+
+    Raises:
+        ModelError: If no model can be made of it, or one that takes more modules, memory or work
+            than a model of its size does.
+        CancelledError: If the run is cancelled.
+    """
+    request = {"ref": ref, "folder": str(folder.resolve()), "factory": factory}
+    try:
+        return int(_trials.ask(request, f"reading the configuration of {ref}"))
+    except RefusedError as error:
+        raise ModelError(str(error)) from None
+    except ApartError as error:
+        what = "time" if isinstance(error, ApartTimeoutError) else "memory"
+        raise ModelError(
+            f"The configuration of {ref} describes a model that takes more {what} to set up than "
+            "any model does: correct its sizes, or choose another model."
+        ) from None
+
+
+@contextmanager
+def making(ref: str, settings: Mapping[str, Any]) -> Iterator[None]:
+    """Refuse a configuration of which no model can be made, or none that runs, inside the block.
+
+    Args:
+        ref: What the model is called in sentences.
+        settings: Of config.json; those that transformers' error names are said.
+
+    Raises:
+        ModelError: For whatever else transformers and torch raise.
+    """
+    try:
+        yield
+    except (PalimpsestError, MemoryError):
+        raise
+    except Exception as error:
+        names = [
+            key
+            for key, value in settings.items()
+            if (len(key) > SHORT and key in str(error)) or str(error) == repr(value)
+        ]
+        named = f" (look at {', '.join(names[:3])})" if names else ""
+        raise ModelError(
+            f"The {CONFIG} of {ref} makes no {settings['model_type']} model that "
+            f"runs{named}: correct its settings, or choose another model."
+        ) from error
+
+
+class _Trials:
+    """The process that tries configurations, one at a time.
+
+    On a shared instance it ends after each: a host of 1 GB has no room for it beside a model.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._process: Apart | None = None
+        self._end: threading.Timer | None = None
+
+    def ask(self, request: dict[str, Any], note: str) -> Any:
+        """Ask for the reply to a request; see `Apart.ask`."""
+        shared = current_limits().shared
+        patience = Patience(SILENCE, SILENCE + SECONDS, SECONDS, IDLE)
+        while not self._turn.acquire(timeout=LOOK_UP_SECONDS):
+            tick(0.0, "waiting for another model's configuration")
+        try:
+            if self._process is None or not self._process.alive:
+                memory = MEMORY_SHARED if shared else MEMORY
+                self._process = Apart(
+                    "core.models.loading.workload.counting", memory, HF_HUB_OFFLINE="1"
+                )
+            (reply,) = self._process.ask(request, patience, note)
+            return reply
+        finally:
+            if self._end is not None:
+                self._end.cancel()
+            if shared:
+                self._close()
+            else:
+                self._end = threading.Timer(KEPT, self._close_unused)
+                self._end.daemon = True
+                self._end.start()
+            self._turn.release()
+
+    def _close_unused(self) -> None:
+        with self._turn:
+            self._close()
+
+    def _close(self) -> None:
+        if self._process is not None:
+            self._process.close()
+
+
+_trials = _Trials()
