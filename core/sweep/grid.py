@@ -27,7 +27,7 @@ import yaml
 from core.catalogue import STUDIES
 from core.errors import PalimpsestError, SpecError
 from core.models.patterns import matching_refs
-from core.models.references import PATTERN, is_of_revisions
+from core.models.references import is_of_revisions, is_pattern
 from core.options import Option, Spec, options_of, refs_of
 from core.options.checks import matching_presets
 
@@ -233,7 +233,7 @@ def _matches(option: Option, entry: Any) -> Iterable[Any]:
         return (entry,)
     if entry.strip().startswith("hub:") and not is_of_revisions(entry):
         return matching_presets(option, entry)
-    return matching_refs(entry, adapters=True) if PATTERN.search(entry) else (entry,)
+    return matching_refs(entry, adapters=True) if is_pattern(entry) else (entry,)
 
 
 def _value(option: Option, entry: Any) -> Any:

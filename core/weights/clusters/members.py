@@ -24,7 +24,7 @@ from core.models import parse_ref, zoo_models
 from core.models.hub import listing as hub_listing
 from core.models.hub.presets import PRESETS
 from core.models.patterns import matching_refs
-from core.models.references import PATTERN
+from core.models.references import is_pattern
 from core.models.zoo import read_adapters
 from core.runs.runner import tick
 from core.weights.clusters.notice_text import (
@@ -230,7 +230,7 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
 
 
 def _expand(pattern: str, base: str) -> list[Member]:
-    if not PATTERN.search(pattern):
+    if not is_pattern(pattern):
         return [_describe(str(parse_ref(pattern)), base)]
     if pattern.startswith("zoo:"):
         tuned = [_from_manifest(entry) for entry in fine_tunes()]
