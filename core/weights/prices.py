@@ -135,9 +135,7 @@ def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> t
 def _bases_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> dict[str, str]:
     """Find the fine-tunes of `members_of`, each with its base."""
     named = [
-        pattern
-        for pattern in patterns
-        if pattern.startswith("hub:") and not is_pattern(pattern)
+        pattern for pattern in patterns if pattern.startswith("hub:") and not is_pattern(pattern)
     ]
     unnamed = [pattern for pattern in patterns if pattern not in named]
     members: dict[str, str] = {}

@@ -67,9 +67,7 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
     refs: list[str] = []
     notices: list[str] = []
     for pattern in patterns:
-        matches = [
-            ref for ref in matching_refs(pattern) if not is_pattern(pattern) or ref != base
-        ]
+        matches = [ref for ref in matching_refs(pattern) if not is_pattern(pattern) or ref != base]
         if is_pattern(pattern):
             elsewhere = [
                 ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)

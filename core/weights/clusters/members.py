@@ -208,9 +208,7 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
 
 
 def _two_labels(model: str, where: str) -> str:
-    return (
-        f"The label table has two rows for {model[:200]} with different labels{where}; keep one."
-    )
+    return f"The label table has two rows for {model[:200]} with different labels{where}; keep one."
 
 
 def _table_rows(content: bytes) -> list[tuple[int, list[str]]]:

@@ -183,7 +183,9 @@ def test_a_number_that_only_a_reader_of_yaml_reads_is_refused(tmp_path: Path, nu
 
 
 def test_words_stay_words(tmp_path: Path) -> None:
-    (cell,) = sweep_of(tmp_path, "study: tokens\nhighlight: [[no, 007, 2001-01-01, 'on', 1e3]]").cells
+    (cell,) = sweep_of(
+        tmp_path, "study: tokens\nhighlight: [[no, 007, 2001-01-01, 'on', 1e3]]"
+    ).cells
     assert cell.setting["highlight"] == ("no", "007", "2001-01-01", "on", "1e3")
 
 
@@ -200,7 +202,9 @@ def test_a_key_in_two_spellings_and_long_files_are_refused_at_once(tmp_path: Pat
         sweep_of(tmp_path, f"study: rsa\n{keys}")
     nested = "[&a [1, 2]" + "".join(
         f", &{after} [*{before}, *{before}]"
-        for before, after in zip("abcdefghijklmnopqrstuvwx", "bcdefghijklmnopqrstuvwxy", strict=True)
+        for before, after in zip(
+            "abcdefghijklmnopqrstuvwx", "bcdefghijklmnopqrstuvwxy", strict=True
+        )
     )
     with pytest.raises(SpecError, match="seed takes"):
         sweep_of(tmp_path, f"study: rsa\nseed: {nested}]")

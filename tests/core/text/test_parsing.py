@@ -177,7 +177,6 @@ def test_marks_that_belong_to_a_word_stay_and_a_zero_width_space_ends_one() -> N
     assert tokenize("می\u200cخواهم dogs\u200bbark") == [("می\u200cخواهم", "dogs", "bark")]
 
 
-
 def test_a_line_longer_than_spacy_takes_is_cut():
     sentences = tokenize("word " * 110_000)
     assert sum(len(words) for words in sentences) == 110_000
