@@ -23,8 +23,9 @@ def matching_refs(
     """List the references that a reference or a pattern names.
 
     A folder that exists is itself, whatever wildcards are in its name. Included models come in the
-    manifest's order, folders and revisions by the numbers in their names. A pattern names no second run of a seed, which would count the seed twice, and one that
-    begins with a wildcard names no decoder, which is of another architecture than the seeds.
+    manifest's order, folders and revisions by the numbers in their names. A pattern names no second
+    run of a seed, which would count the seed twice, and one that begins with a wildcard names no
+    decoder, which is of another architecture than the seeds.
     Included adapters are named by patterns that match no model.
 
     Args:

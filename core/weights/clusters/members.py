@@ -41,6 +41,7 @@ MODEL_COLUMNS = ("model", "ref", "name")
 MOST_ROWS = 10_000
 PRETRAINING = "masked-lm"
 NUMBERED = re.compile(r"[-_]\d+$")
+STEP_NAME = re.compile(r"(?:global[-_]?)?(?:checkpoint|ckpt|steps?|epoch)[-_]?\d*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -313,5 +314,6 @@ def _from_manifest(entry: dict[str, Any]) -> Member:
 
 
 def _guess(name: str) -> str:
-    """Guess the task from a folder's name without its number: nli-2 -> nli."""
-    return NUMBERED.sub("", name)
+    """Guess the task from a folder's name without its number: nli-2 -> nli; "" from one that names
+    a step of training, such as checkpoint-300."""
+    return "" if STEP_NAME.fullmatch(name) else NUMBERED.sub("", name)
