@@ -191,13 +191,12 @@ def _prices(check: Check) -> dict[str, Price]:
 
 
 def describe_parts(check: Check) -> list[str]:
-    """Say of each study what it costs, or why it does not fit the pair."""
+    """Say of each study how long it takes, or why it does not fit the pair."""
     prices = _prices(check)
     lines = []
     for name in specs_of(check):
-        why = _unfit(check, name)
-        cost = f"about {length(prices[name].seconds)}" if name in prices else "no price"
-        lines.append(f"{name} ({PARTS[name]}): {f'left out: {why}' if why else f'{cost}.'}")
+        cost = f"about {length(prices[name].seconds)}." if name in prices else "no price is known."
+        lines.append(f"{PARTS[name]}: {_unfit(check, name) or cost}")
     return lines
 
 

@@ -102,7 +102,9 @@ def state_pair(
     first, second = features
     chance = chance_distance([*features.values()], rank)
     stated = [
-        Statement(first, COSINE, Estimate(1 - float(distances["delta"][0, 1]) ** 2 / 2), (), second),
+        Statement(
+            first, COSINE, Estimate(1 - float(distances["delta"][0, 1]) ** 2 / 2), (), second
+        ),
         Statement(first, APART, Estimate(float(distances["projector"][0, 1])), (), second),
         Statement(CHANCE, APART, Estimate(chance)),
     ]
