@@ -33,7 +33,8 @@ def test_a_folder_that_exists_is_itself_wherever_models_are_named(
     runs: str, name: str, tmp_path: Path
 ) -> None:
     ref = f"{runs}/{name}"
-    assert not is_pattern(ref) and not is_pattern(f"random:{ref}")
+    assert not is_pattern(ref)
+    assert not is_pattern(f"random:{ref}")
     assert matching_refs(f" {ref} ") == (ref,)
     assert matching_refs(f"random:{ref}") == (f"random:{ref}",)
     assert find_steps((ref,), "", 9) == (ref,)

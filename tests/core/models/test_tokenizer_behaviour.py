@@ -106,7 +106,8 @@ def test_models_with_other_tokenizers_are_refused_before_anything_is_computed(
         return [task.role for task in study.plan(spec, ready)], (spec, ready)
 
     roles, _ = planned("zoo:sentiment-0", trained)
-    assert ("zoo:sentiment-0", trained) in roles and (trained, "zoo:sentiment-0") in roles
+    assert ("zoo:sentiment-0", trained) in roles
+    assert (trained, "zoo:sentiment-0") in roles
     roles, (spec, ready) = planned("zoo:sentiment-0", trained, other)
     assert not [role for role in roles if other in role]
     result = study.collect(spec, ready, study.perform(spec, []))
