@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from core.commands.pair import Part, check_pair, is_stored, run_pair
+from core.commands.pair import Part, check_pair, describe_parts, is_stored, run_pair
 from core.commands.study import agree
 from core.models import parse_ref
 from core.results.numbers import text_of
@@ -54,6 +54,7 @@ def main(arguments: argparse.Namespace) -> int:
     Raises:
         PalimpsestError: If a model cannot be read, or the folder cannot be written.
     """
+    from core.commands.pair_page import make_sentences
     from core.runs.runner import open_executor
     from core.runs.store import default_store
 
@@ -63,13 +64,18 @@ def main(arguments: argparse.Namespace) -> int:
     with open_executor(arguments.scheduler) as executor:
         check = check_pair(base, model, store=store, executor=executor)
         print(check.sentence)
-        print(check.price, file=sys.stderr)
         if arguments.check:
+            for line in describe_parts(check):
+                print(line)
+            print(check.price, file=sys.stderr)
             return 0
         if (check.cost.asks or check.cost.excess) and not is_stored(check, store):
             check.cost.refuse_where_shared()
             agree(check.cost, arguments.yes)
         parts = run_pair(check, _say, store=store, executor=executor)
+    found = " ".join(make_sentences(check, parts)[1:])
+    if found:
+        print(found, flush=True)  # before writing: a full disk does not lose it
     command = shlex.join(["python", "-m", "core", "diff", base, model, "--out", str(arguments.out)])
     files = write_pair(check, parts, arguments.out, command)
     for part in parts:

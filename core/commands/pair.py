@@ -5,7 +5,7 @@ Each study runs at a moderate size. One that cannot be run gives its reason; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,10 @@ from core.models.sizes import download_of
 from core.models.weights.relation import is_related, measure_relation
 from core.models.weights.sources import hash_weights, identify
 from core.options import Spec
-from core.results.names import layers_in_words, short_name
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.notices import nothing_but_base
 from core.results.numbers import text_of
-from core.runs.price import Price, combined
+from core.runs.price import Price, combined, length
 from core.runs.runner import Task, run
 from core.runs.tasks import Signal
 
@@ -74,7 +74,7 @@ class Check:
     @property
     def sentence(self) -> str:
         """Say how the two models are related, with the numbers."""
-        base, model = short_name(self.base), short_name(self.model)
+        base, model = short_names((self.base, self.model)).values()
         if self.relation["adapter"] and self.related:
             return f"{model} is a LoRA adapter: it adds the product of its two factors to {base}."
         if self.relation["reason"]:
@@ -176,16 +176,28 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     hashes = [hash_weights(ref, contents[ref]) for ref in (base, model)]
     same = bool(hashes[0]) and hashes[0] == hashes[1]
     check = Check(base, model, related, measured, distance, Price(0.0, 0.0), same)
-    cost = combined(_prices(check))
+    cost = combined(_prices(check).values())
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))
 
 
-def _prices(check: Check) -> Iterator[Price]:
+def _prices(check: Check) -> dict[str, Price]:
     """Price each study that fits the pair; one without a price gives its reason when it is run."""
+    prices: dict[str, Price] = {}
     for name, spec in specs_of(check).items():
         if not _unfit(check, name):
             with suppress(PalimpsestError):
-                yield STUDIES[PARTS[name]].price(spec)
+                prices[name] = STUDIES[PARTS[name]].price(spec)
+    return prices
+
+
+def describe_parts(check: Check) -> list[str]:
+    """Say of each study how long it takes, or why it does not fit the pair."""
+    prices = _prices(check)
+    lines = []
+    for name in specs_of(check):
+        cost = f"about {length(prices[name].seconds)}." if name in prices else "no price is known."
+        lines.append(f"{PARTS[name]}: {_unfit(check, name) or cost}")
+    return lines
 
 
 def is_stored(check: Check, store: Store) -> bool:

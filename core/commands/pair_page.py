@@ -20,7 +20,7 @@ from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
 from core.results.estimates import estimate_of
 from core.results.export import Result, chart_svg, provenance
-from core.results.names import short_name
+from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.templates import fill
 from core.weights.intruders.text import SIGNIFICANT
@@ -127,10 +127,11 @@ def make_page(
     record = json.dumps(
         provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str
     )
+    names = short_names((check.base, check.model))
     return fill(
         TEMPLATE,
-        base=short_name(check.base),
-        model=short_name(check.model),
+        base=names[check.base],
+        model=names[check.model],
         lead=" ".join(make_sentences(check, parts)),
         sections=[_section(part, charts, figures) for part in parts],
         command=command,

@@ -116,6 +116,7 @@ def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
     parser.add_argument(
         name,
         dest=option.name,
+        action="extend" if option.many else "append",  # a flag that is given twice loses nothing
         nargs="*" if option.many else None,
         metavar=_metavar(option),
         help=words.replace("%", "%%"),
@@ -133,9 +134,7 @@ def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
     for option in options_of(study.Spec):
         given = getattr(arguments, option.name)
         if given is not None:
-            values[option.name] = (
-                given if option.kind == "flag" else option.read(given if option.many else [given])
-            )
+            values[option.name] = given if option.kind == "flag" else option.read(given)
     spec: Spec = study.Spec(**values)
     return spec
 

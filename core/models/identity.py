@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 from core.errors import ModelError
 from core.models.describing import describe, fingerprint, tokenizer_fingerprint
+from core.models.loading.model import load_tokenizer
 from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
 from core.runs.runner import Outputs
+from core.runs.store import current_store, key_of
 from core.runs.tasks import IDENTITY, Task, pure
 
 
@@ -65,6 +68,101 @@ def content_of(ref: str) -> str:
     precision = precision_of(ref)
     half = [precision] if precision != SINGLE else []
     return " ".join([fingerprint(ref), *half, tokenizer_fingerprint(ref)])
+
+
+BEHAVIOUR, VERSION = "behaviour", 1  # of a tokenizer: part of roles, and of keys in the store
+
+
+@pure("models.tokenizer_behaviour")
+def tokenizer_behaviour(ref: str, beside: tuple[str, ...]) -> str:
+    """Describe by a sha256 hex what a model's tokenizer makes of words.
+
+    Models whose tokenizers do the same have the same, whatever their files say of padding and of
+    the longest text.
+
+    Args:
+        beside: The models that it is compared with; where their files are the same, the tokenizer
+            is not run.
+
+    Raises:
+        ModelError: If the tokenizer cannot be found, read or used.
+    """
+    files = tokenizer_fingerprint(ref)
+    if all(_has_tokenizer(model, files) for model in beside):
+        return files
+
+    def look() -> dict[str, str]:
+        return {BEHAVIOUR: load_tokenizer(ref).behaviour}
+
+    key = key_of(BEHAVIOUR, VERSION, files)
+    return str(current_store().get_or_compute(key, look)[0][BEHAVIOUR])
+
+
+def _has_tokenizer(ref: str, files: str) -> bool:
+    try:
+        return tokenizer_fingerprint(ref) == files
+    except ModelError:
+        return True  # the model's own task says why
+
+
+def check_tokenizers(first: str, second: str, so: str) -> None:
+    """Refuse two models that do not read the same subwords.
+
+    Args:
+        so: What cannot be done with them, such as "no layer can be swapped".
+
+    Raises:
+        ModelError: If they do not, or as `tokenizer_behaviour`.
+    """
+    if tokenizer_behaviour(first, (second,)) != tokenizer_behaviour(second, (first,)):
+        raise _unlike(first, second, so)
+
+
+def _unlike(first: str, second: str, so: str) -> ModelError:
+    return ModelError(
+        f"{first} and {second} split words into different subwords, so {so}: choose models with "
+        "the same tokenizer."
+    )
+
+
+def tokenizer_tasks(refs: Iterable[str]) -> list[Task]:
+    """Make a task per distinct reference, with the role (`BEHAVIOUR`, reference)."""
+    distinct = tuple(dict.fromkeys(refs))
+    return [
+        Task.of(
+            f"tokenizer of {ref}",
+            tokenizer_behaviour,
+            role=(BEHAVIOUR, ref),
+            fleeting=True,
+            ref=ref,
+            beside=distinct,
+        )
+        for ref in distinct
+    ]
+
+
+def pairs_of_one_tokenizer(
+    refs: Iterable[str], ready: Outputs, so: str
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Find the ordered pairs of models that read the same subwords, of those that were identified.
+
+    Args:
+        ready: Of a stage with `identity_tasks` and `tokenizer_tasks`.
+        so: As of `check_tokenizers`.
+
+    Returns:
+        The pairs, and a sentence for each unordered pair of models that do not.
+
+    Raises:
+        ModelError: If all pairs are of models that do not.
+    """
+    there = [ref for ref in contents(ready) if (BEHAVIOUR, ref) in ready.values]
+    pairs = [*permutations([ref for ref in refs if ref in there], 2)]
+    alike = [pair for pair in pairs if len({ready.values[BEHAVIOUR, ref] for ref in pair}) == 1]
+    reasons = {frozenset(pair): _unlike(*pair, so) for pair in reversed(pairs) if pair not in alike}
+    if pairs and not alike:
+        raise [*reasons.values()][-1]
+    return alike, [str(reason) for reason in reversed(reasons.values())]
 
 
 @contextmanager

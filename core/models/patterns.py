@@ -10,8 +10,8 @@ from core.errors import SpecError
 from core.models.describing import zoo_models
 from core.models.files.adapters import is_adapter
 from core.models.files.layout import ADAPTER, CONFIG
-from core.models.hub.revisions import MAIN, matching_revisions
-from core.models.references import PATTERN, is_of_revisions, parse_ref
+from core.models.hub.revisions import MAIN, matching_revisions, natural_key
+from core.models.references import WILDCARDS, is_of_revisions, is_pattern, parse_ref
 from core.models.zoo import CAUSAL, read_adapters, zoo_folder
 
 MOST_REVISIONS = 100  # that a pattern may match where a study does not thin them
@@ -22,9 +22,10 @@ def matching_refs(
 ) -> tuple[str, ...]:
     """List the references that a reference or a pattern names.
 
-    Included models come in the manifest's order, folders by name, revisions by the numbers in their
-    names. A pattern names no second run of a seed, which would count the seed twice, and one that
-    begins with a wildcard names no decoder, which is of another architecture than the seeds.
+    A folder that exists is itself, whatever wildcards are in its name. Included models come in the
+    manifest's order, folders and revisions by the numbers in their names. A pattern names no second
+    run of a seed, which would count the seed twice, and one that begins with a wildcard names no
+    decoder, which is of another architecture than the seeds.
     Included adapters are named by patterns that match no model.
 
     Args:
@@ -38,11 +39,11 @@ def matching_refs(
             Hub cannot be asked for the revisions of a model.
     """
     text = text.strip()
-    if not PATTERN.search(text):
+    if not is_pattern(text):
         return (str(parse_ref(text)),)
     kind, _, name = text.partition(":")
     if kind == "zoo":
-        begins = PATTERN.split(name, maxsplit=1)[0]
+        begins = WILDCARDS.split(name, maxsplit=1)[0]
         included = [
             str(entry["ref"])
             for entry in zoo_models()
@@ -58,8 +59,7 @@ def matching_refs(
         refs = next(filter(None, matches), [])
     elif kind == "path":
         parse_ref("path:.")  # refuses folders on a shared instance
-        where = Path(name).expanduser()
-        folders = sorted(where.parent.glob(where.name))
+        folders = _matching_folders(Path(name.strip()).expanduser())
         marks = (CONFIG, ADAPTER) if adapters else (CONFIG,)
         held = [folder for folder in folders if any((folder / mark).is_file() for mark in marks)]
         refs = [str(parse_ref(f"path:{folder}")) for folder in held]
@@ -73,6 +73,17 @@ def matching_refs(
     if not refs:
         raise SpecError(f"No model matches {text!r}; check the pattern.")
     return tuple(refs)
+
+
+def _matching_folders(pattern: Path) -> list[Path]:
+    """List what a folder's last part matches; brackets are brackets where names with them match."""
+    try:
+        entries = sorted(pattern.parent.iterdir(), key=lambda entry: natural_key(entry.name))
+    except (OSError, ValueError):
+        return []
+    readings = (pattern.name.replace("[", "[[]"), pattern.name)
+    matches = ([e for e in entries if fnmatchcase(e.name, reading)] for reading in readings)
+    return next(filter(None, matches), [])
 
 
 def _matching_revisions(text: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ _NAMES = {
     "hub": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?"),
 }
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-PATTERN = re.compile(r"[*?\[]")  # of a pattern: zoo:parse-*, path:/runs/*, hub:NAME@step*
+WILDCARDS = re.compile(r"[*?\[]")  # of a pattern: zoo:parse-*, path:/runs/*, hub:NAME@step*
 LONGEST_NAME = 200  # characters of a model's name with its revision
 LONGEST_PATH = 4_000  # characters
 _SHOWN = 100  # characters of a refused text that a message repeats
@@ -74,11 +74,26 @@ def parse_ref(text: str | ModelRef) -> ModelRef:
     return ModelRef(kind, name, revision or None, random)
 
 
+def is_pattern(text: str) -> bool:
+    """Whether a text stands for the references that it matches: it has a wildcard, and is not the
+    path of something that exists, such as path:runs/run[1]."""
+    text = text.strip()
+    if not WILDCARDS.search(text):
+        return False
+    kind, _, path = text.removeprefix("random:").strip().partition(":")
+    if kind != "path" or current_limits().shared:
+        return True
+    try:
+        return not Path(path.strip()).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):  # a path that no file system accepts
+        return True
+
+
 def is_of_revisions(text: str) -> bool:
     """Whether a text is a pattern of revisions of one Hub model, such as hub:NAME@step*."""
     name, at, revision = text.strip().partition("@")
-    is_model = name.startswith("hub:") and not PATTERN.search(name)
-    return is_model and bool(at) and PATTERN.search(revision) is not None
+    is_model = name.startswith("hub:") and not WILDCARDS.search(name)
+    return is_model and bool(at) and WILDCARDS.search(revision) is not None
 
 
 def _folder(path: str) -> str:

@@ -14,6 +14,7 @@ STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
 TOKENS = re.compile(r"tokens[-_]?(\d+)(k|M|B|T)", re.IGNORECASE)
 STAGE = re.compile(r"stage[-_]?(\d+)", re.IGNORECASE)
 TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "b": 10**9, "t": 10**12}
+LARGEST = 2**53  # number that a column and an axis hold exactly
 MOST_NAMED = 4  # missing steps
 
 
@@ -105,11 +106,12 @@ def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
         steps, tokens = entry.get("step", entry.get("steps")), entry.get("tokens")
         loss = (entry.get("scores") or {}).get("held_out_loss")
         return steps, tokens, None if loss is None else float(loss)
-    match = STEP.search(ref)
-    seen = TOKENS.search(ref)
-    return _number(match), _number(seen), None
+    return _number(STEP, ref), _number(TOKENS, ref), None
 
 
-def _number(match: re.Match[str] | None) -> int | None:
-    """Read a number with its unit, such as 424B."""
-    return None if match is None else int(match[1]) * TIMES[(match[2] or "").lower()]
+def _number(pattern: re.Pattern[str], ref: str) -> int | None:
+    """Read the last number of this form with its unit, such as 424B: folders above a model's may
+    have numbers too."""
+    *_, match = None, *pattern.finditer(ref)
+    number = None if match is None else int(match[1]) * TIMES[(match[2] or "").lower()]
+    return number if number is not None and number < LARGEST else None

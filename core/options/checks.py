@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from core.errors import SpecError
-from core.models.references import PATTERN, is_of_revisions
+from core.models.references import is_of_revisions, is_pattern
 from core.options.option import (
     CHECKS,
     LONGEST_LINE,
@@ -73,7 +73,7 @@ def _check_model(option: Option, value: Any) -> str:
 
 def _check_pattern(option: Option, value: Any) -> str:
     """Check a reference or a pattern of references, whose kind must be allowed here."""
-    if not isinstance(value, str) or not PATTERN.search(value):
+    if not isinstance(value, str) or not is_pattern(value):
         return _check_model(option, value)
     kind, _, name = value.strip().partition(":")
     if is_of_revisions(value):
@@ -98,7 +98,7 @@ def matching_presets(option: Option, value: Any) -> tuple[Any, ...]:
     if (
         not isinstance(value, str)
         or not value.strip().startswith("hub:")
-        or not PATTERN.search(value)
+        or not is_pattern(value)
         or (option.patterns and is_of_revisions(value))
     ):
         return (value,)

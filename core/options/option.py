@@ -34,7 +34,9 @@ LONGEST_LINE = 4_000  # characters of a typed text
 LONGEST_NAME = 40  # characters that a model is called in a figure
 LONGEST_VALUE = 120  # characters of a refused value in an error message
 ALL_LAYERS = "all"
-SWITCHES = {"true": True, "1": True, "false": False, "0": False}  # values of a flag in a link
+SWITCHES = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(
+    ("false", "off", "no", "0"), False
+)  # values of a flag in a link or a sweep
 OPTION = "option"  # key of a field's metadata
 
 CHECKS: dict[str, Callable[[Option, Any], Any]] = {}

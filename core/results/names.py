@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import PurePath
 from types import MappingProxyType
+from typing import Any
 
 _NAMES: ContextVar[Mapping[str, str]] = ContextVar("names", default=MappingProxyType({}))
 
@@ -46,10 +47,33 @@ def short_name(ref: str) -> str:
 
 
 def short_names(refs: Iterable[str]) -> dict[str, str]:
-    """Name each model by its reference; models that share a name keep their references."""
+    """Name each model by its reference; folders that share a name get the folders above it as far
+    as needed, other models keep their references.
+
+    Example:
+        >>> list(short_names(["path:/a/full/step-3", "path:/b/frozen/step-3"]).values())
+        ['full/step-3', 'frozen/step-3']
+    """
     names = {ref: short_name(ref) for ref in refs}
     taken = list(names.values())
-    return {ref: name if taken.count(name) == 1 else ref for ref, name in names.items()}
+    shared = {ref: name for ref, name in names.items() if taken.count(name) > 1}
+    parts = {ref: PurePath(ref).parts for ref in shared if ref.startswith("path:")}
+    for length in range(2, max(map(len, parts.values()), default=0)):
+        tails = {ref: "/".join(part[-length:]) for ref, part in parts.items()}
+        if len({*tails.values()}) == len(tails):
+            return names | {ref: ref for ref in shared} | tails
+    return names | {ref: ref for ref in shared}
+
+
+def first_of(names: Sequence[Any], most: int) -> Sequence[Any]:
+    """Choose those that a sentence names: the first few, and the last too rather than leave out
+    one.
+
+    Example:
+        >>> first_of("abc", 2), first_of("abcd", 2)
+        ('abc', 'ab')
+    """
+    return names if len(names) <= most + 1 else names[:most]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -6,7 +6,8 @@
     sentences: 100                        # a single value: the same in every cell
 
 Keys are the names of the study's options. An entry that is a list itself is one value of several
-models, layers or words; a pattern in a list stands for the models that it matches.
+models, layers or words; a pattern in a list stands for the models that it matches. Values are read
+as a flag's text is: YAML would take 030 for 24, and the word "no" for a truth value.
 """
 
 from __future__ import annotations
@@ -16,30 +17,46 @@ import hashlib
 import itertools
 import json
 import math
+import re
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
 from core.catalogue import STUDIES
 from core.errors import PalimpsestError, SpecError
 from core.models.patterns import matching_refs
-from core.models.references import PATTERN, is_of_revisions
+from core.models.references import is_of_revisions, is_pattern
 from core.options import Option, Spec, options_of, refs_of
 from core.options.checks import matching_presets
 
 STUDY, TABLE = "study", "table"  # keys that are no options
 MOST_CELLS = 20_000
-LARGEST_FILE = 2**20  # bytes
-WORDS_OF = {True: ("on", "yes", "true"), False: ("off", "no", "false")}  # of a truth value in YAML
+LARGEST_FILE = 2**18  # bytes; YAML's reader takes 10 s for them
 NEAR = 0.5  # similarity of a name that is suggested for a misspelt one
 TOGETHER = (
     "Each entry of a list is a value of its own; put values that belong together into a list of "
     "their own, as in [[a, b]]"
 )
+
+
+class _Reader(yaml.SafeLoader):
+    """Reads lists, mappings and text; a value that is left out or null is None."""
+
+    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+    yaml_constructors: ClassVar[dict[Any, Any]] = {
+        tag: constructor
+        for tag, constructor in yaml.SafeLoader.yaml_constructors.items()
+        if tag is None or tag.endswith((":str", ":seq", ":map", ":null"))
+    }
+
+
+for _kind, _form in (("null", r"(?:~|null|Null|NULL)?$"), ("merge", "<<$")):
+    _Reader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(_form), None)
 
 
 @dataclass(frozen=True)
@@ -104,7 +121,10 @@ def read_sweep(path: Path) -> Sweep:
     """
     text = _read(path)
     try:
-        content, repeated = yaml.safe_load(text), _repeated(yaml.compose(text, yaml.SafeLoader))
+        reader = _Reader(text)
+        root = reader.get_single_node()
+        repeated = _repeated(root)
+        content = reader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SpecError(f"{path.name} is not valid YAML{_place(error)}: correct it.") from error
     if repeated is not None:
@@ -112,9 +132,11 @@ def read_sweep(path: Path) -> Sweep:
         raise SpecError(f"{path.name} has the key {key!r} twice, again in line {line}: keep one.")
     blocks = content if isinstance(content, list) else [content]
     try:
-        cells = {cell.key: cell for block in blocks for cell in _cells(block)}
-        if len(cells) > MOST_CELLS:
-            raise _too_many(len(cells))
+        cells: dict[str, Cell] = {}
+        for cell in itertools.chain.from_iterable(map(_cells, blocks)):
+            cells[cell.key] = cell
+            if len(cells) > MOST_CELLS:
+                raise _too_many(len(cells))
     except PalimpsestError as error:
         raise SpecError(f"{path.name}: {error}") from error
     sweep = Sweep(path.stem, text, tuple(cells.values()))
@@ -131,7 +153,7 @@ def _read(path: Path) -> str:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SpecError(f"The sweep {path} cannot be read: {reason}. Check the path.") from error
     if text is None:
-        raise SpecError(f"{path} is too large for a sweep: choose a file of at most 1 MB.")
+        raise SpecError(f"{path} is too large for a sweep: choose a file of at most 256 kB.")
     return text
 
 
@@ -147,11 +169,12 @@ def _repeated(root: Any) -> Any:
         if isinstance(node, yaml.SequenceNode):
             waiting += node.value
             continue
-        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        values = [key.value for key in keys]
-        for place, key in enumerate(keys):
-            if key.value in values[:place]:
+        names = set[str]()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            name = key.value.replace("-", "_")  # as `_option` reads it
+            if name in names:
                 return key
+            names.add(name)
         waiting += [value for _, value in node.value]
     return None
 
@@ -233,28 +256,17 @@ def _matches(option: Option, entry: Any) -> Iterable[Any]:
         return (entry,)
     if entry.strip().startswith("hub:") and not is_of_revisions(entry):
         return matching_presets(option, entry)
-    return matching_refs(entry, adapters=True) if PATTERN.search(entry) else (entry,)
+    return matching_refs(entry, adapters=True) if is_pattern(entry) else (entry,)
 
 
 def _value(option: Option, entry: Any) -> Any:
-    """Read one value as YAML has it: text, a number, a truth value, or a list of them."""
+    """Read one value: a text, or a list of them."""
     parts = entry if isinstance(entry, list) else [entry]
-    if option.kind in ("choice", "choices"):
-        parts = [_written(option, part) for part in parts]
-        entry = parts if isinstance(entry, list) else parts[0]
-    if any(part is None or isinstance(part, (dict, list)) for part in parts):
+    if not all(isinstance(part, str) for part in parts):
+        raise option.refuse(reprlib.repr(entry))
+    if isinstance(entry, list) and not option.many:
         raise option.refuse(entry)
-    plain = option.kind in ("whole", "number", "flag") and not isinstance(entry, str)
-    if plain or (isinstance(entry, list) and not option.many):
-        return option.check(entry)
-    return option.read([str(part) for part in parts])
-
-
-def _written(option: Option, part: Any) -> Any:
-    """Undo YAML's reading of a choice such as on or off, written without quotes, as a truth
-    value."""
-    words = WORDS_OF[part] if isinstance(part, bool) else ()
-    return next((word for word in words if word in option.known), part)
+    return option.read(parts)
 
 
 def _too_many(count: int) -> SpecError:

@@ -23,7 +23,8 @@ def read_labelled(path: str = "") -> Labelled:
     sentences.
 
     Raises:
-        CorpusError: If the file is missing, may not be read, or a line has no tab.
+        CorpusError: If the file is missing, may not be read, or a line is not a label and
+            a text.
     """
     if path and current_limits().shared:
         raise CorpusError(
@@ -46,6 +47,9 @@ def read_labelled(path: str = "") -> Labelled:
                 f"{file.name}, line {number}: the line has {len(row)} columns, but needs two, "
                 f"`label<TAB>sentence`."
             )
+        if not all(cell.strip() for cell in row):
+            missing = "label" if row[1].strip() else "sentence"
+            raise CorpusError(f"{file.name}, line {number}: the {missing} is empty; write one.")
         pairs.append((row[1], row[0]))
     if not pairs:
         raise CorpusError(f"{file.name} is empty: add lines `label<TAB>sentence`.")

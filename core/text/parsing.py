@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -37,6 +38,10 @@ LONGEST_RUN = 500  # characters without white space; so many brackets take the t
 LONGEST_LINE = 1_000_000  # characters
 _LINE = 500_000  # characters of one document
 _PIECE = 500  # characters that the tokenizer gets at once, while it holds the interpreter lock
+# marks of direction, word joiners, soft hyphens and control characters: no part of any word
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+)
 _lock = threading.Lock()  # spaCy's string store is not thread-safe
 _loaded: dict[str, Language] = {}
 
@@ -59,7 +64,8 @@ class Parse:
 
 
 def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
-    """Cut text into sentences of words by spaCy's English rules; a line end always ends a sentence.
+    """Cut text into sentences of words by spaCy's English rules; a line end always ends a sentence,
+    and invisible characters are left out.
 
     Args:
         split: Whether one line may hold several sentences (ended by `.`, `!`, `?`); False takes
@@ -72,7 +78,7 @@ def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
         CorpusError: As for `check_line`.
         CancelledError: If the run is cancelled.
     """
-    lines = text.splitlines()
+    lines = _visible(text).splitlines()
     for number, line in enumerate(lines, start=1):
         check_line(line, f"Line {number} of the text" if len(lines) > 1 else "The text")
     sentences = []
@@ -114,6 +120,7 @@ def tokenize_lines(
 
     The demo's lines are included, already cut.
     """
+    lines = [_visible(line) for line in lines]
     key = words_key(lines, split)
     demo = shipped()
     if key == demo.cut:
@@ -170,6 +177,12 @@ def parse_sentences(
         store.put_many({key: asdict(parse) for (key, _), parse in zip(batch, fresh, strict=True)})
         parses |= {words: parse for (_, words), parse in zip(batch, fresh, strict=True)}
     return [parses[tuple(words)] for words in sentences]
+
+
+def _visible(text: str) -> str:
+    """Leave out characters that nobody sees, which would join a full stop to its word; a
+    zero-width space ends a word."""
+    return _INVISIBLE.sub("", text).replace("\u200b", " ")
 
 
 def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:

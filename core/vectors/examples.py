@@ -22,6 +22,7 @@ from core.runs.tasks import pure
 from core.text.corpora import Corpus, Sentence, parse_corpus
 from core.text.labelled import LABELLED_FILE, read_labelled
 from core.text.reading import Text, read_text
+from core.vectors.forward import plan_whole_batches
 
 if TYPE_CHECKING:
     from core.models.loading.layers import Batch
@@ -217,9 +218,7 @@ def batches(encoded: Encoded) -> Iterator[Batch]:
 
     from core.models.loading.layers import Batch
 
-    order = sorted(range(len(encoded.ids)), key=lambda number: -len(encoded.ids[number]))
-    for begin in range(0, len(order), BATCH):
-        chosen = order[begin : begin + BATCH]
+    for chosen in plan_whole_batches([len(ids) for ids in encoded.ids], BATCH):
         ids = _padded([encoded.ids[number] for number in chosen], encoded.pad)
         mask = _padded([[1] * len(encoded.ids[number]) for number in chosen], 0)
         starts = (

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 CPU_BUDGET = 256 * 768  # numbers in one layer's output: 256 tokens at BERT-base width
 CPU_MOST = 2048  # tokens: larger batches do not speed up narrow models
 GPU_BUDGET = 16_384  # tokens
+LONG = 64  # tokens of a text from which fewer are batched
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,18 @@ def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
         else:
             batches.append([index])
     return batches
+
+
+def plan_whole_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Batch texts that run through a whole model, longest first: `most` at once of up to `LONG`
+    tokens; longer ones among themselves and fewer, so that one of them does not pad all others."""
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    long = sum(length > LONG for length in lengths)
+    batches = plan_batches([lengths[index] for index in order[:long]], most * LONG)
+    return [
+        *([order[place] for place in batch] for batch in batches),
+        *(order[start : start + most] for start in range(long, len(order), most)),
+    ]
 
 
 def token_budget(device: str, d_model: int) -> int:

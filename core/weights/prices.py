@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import ModelError
 from core.models import costs
-from core.models.references import PATTERN
+from core.models.references import is_pattern
 from core.models.sizes import Size, size_of_adapter
 from core.models.zoo import adapter_base
 from core.runs.price import Price
@@ -135,9 +135,7 @@ def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> t
 def _bases_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> dict[str, str]:
     """Find the fine-tunes of `members_of`, each with its base."""
     named = [
-        pattern
-        for pattern in patterns
-        if pattern.startswith("hub:") and not PATTERN.search(pattern)
+        pattern for pattern in patterns if pattern.startswith("hub:") and not is_pattern(pattern)
     ]
     unnamed = [pattern for pattern in patterns if pattern not in named]
     members: dict[str, str] = {}

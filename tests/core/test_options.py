@@ -93,9 +93,14 @@ def test_flag_and_link_give_the_value_that_python_gives(study: str, option: Opti
     parser = argparse.ArgumentParser()
     add_flag(parser, option)
     given = getattr(parser.parse_args(flags), option.name)
-    assert (
-        given if option.kind == "flag" else option.read(given if option.many else [given])
-    ) == value
+    assert (given if option.kind == "flag" else option.read(given)) == value
+
+
+def test_a_flag_that_is_given_twice_loses_no_value() -> None:
+    twice = from_flags("rsa", ["--compare", "zoo:parse-0", "--compare", "zoo:nli-0"])
+    assert twice.compare == ("zoo:parse-0", "zoo:nli-0")
+    with pytest.raises(SpecError, match=r"seed takes a whole number .*, not 1 2"):
+        from_flags("rsa", ["--seed", "1", "--seed", "2"])
 
 
 @pytest.mark.parametrize(("study", "option"), EVERY, ids=NAMES)

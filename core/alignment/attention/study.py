@@ -16,7 +16,6 @@ into distributions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import permutations
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -40,8 +39,15 @@ from core.alignment.prices import attention_price
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.text import ERROR_FORMULA
 from core.errors import ModelError, ShapeError
-from core.models import load_tokenizer, tokenizer_fingerprint
-from core.models.identity import as_identified, contents, identity_tasks
+from core.models import load_tokenizer
+from core.models.identity import (
+    as_identified,
+    check_tokenizers,
+    contents,
+    identity_tasks,
+    pairs_of_one_tokenizer,
+    tokenizer_tasks,
+)
 from core.models.loading.memory import borrow_model
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
@@ -83,6 +89,7 @@ MATRIX_COLUMNS = (
 )
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 NULL_DRAWS = 200
+UNLIKE = "their attention cannot be compared"  # of models with different tokenizers
 
 
 @pure("alignment.attention", version=3, guard=as_identified)
@@ -110,11 +117,7 @@ def align_attention(
             depths differ.
         ShapeError: If there are too few sentences to split.
     """
-    if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
-        raise ModelError(
-            f"{source} and {target} split words into different subwords, so their attention cannot "
-            "be compared: choose models with the same tokenizer."
-        )
+    check_tokenizers(source, target, UNLIKE)
     tokenizer = load_tokenizer(target, source)
     where = np.array([part_of(words, seed) for words in sentences])
     if min((where == part).sum() for part in ("train", "validation", "test")) < 1:
@@ -209,6 +212,7 @@ def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> lis
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
         *identity_tasks(spec.models),
+        *tokenizer_tasks(spec.models),
     ]
 
 
@@ -217,8 +221,10 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
 
     Raises:
         CorpusError: If the text could not be read.
+        ModelError: If no two models read the same subwords.
     """
     content = contents(ready)
+    pairs, _ = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)
     return [
         Task.of(
             f"{source} → {target}",
@@ -233,7 +239,7 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
             methods=spec.methods,
             seed=spec.seed,
         )
-        for source, target in permutations([ref for ref in spec.models if ref in content], 2)
+        for source, target in pairs
     ]
 
 
@@ -245,7 +251,8 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     import pandas as pd
 
-    heads, mapped, notices = [], [], []
+    heads, mapped = [], []
+    notices = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
     for (source, target), value in outputs.values.items():
         ends = {"source": source, "target": target}
         heads.append(pd.DataFrame(ends | _head_columns(value)))

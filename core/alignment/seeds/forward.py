@@ -18,6 +18,7 @@ from core.errors import ModelError
 from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
 from core.models.loading.tokenizers import Tokenizer
 from core.runs.tasks import tick
+from core.vectors.forward import plan_whole_batches
 
 BATCH = 64
 ROWS = 512  # mapped at once, in double precision
@@ -31,9 +32,7 @@ def batches(
     Texts are truncated to the longest input of the models.
     """
     encoded = [encoding.ids for encoding in tokenizer.encode(texts, longest=tokenizer.longest)]
-    order = sorted(range(len(texts)), key=lambda number: -len(encoded[number]))
-    for start in range(0, len(order), BATCH):
-        chosen = order[start : start + BATCH]
+    for chosen in plan_whole_batches([len(ids) for ids in encoded], BATCH):
         width = len(encoded[chosen[0]])
         ids = torch.full((len(chosen), width), tokenizer.pad or 0)
         mask = torch.zeros(len(chosen), width, dtype=torch.long)

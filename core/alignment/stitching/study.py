@@ -13,7 +13,6 @@ the task.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +34,15 @@ from core.alignment.stitching.text import (
     statements_of,
 )
 from core.errors import ModelError, ShapeError
-from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
-from core.models.identity import as_identified, contents, identity_tasks
+from core.models import load_tokenizer, load_with_head
+from core.models.identity import (
+    as_identified,
+    check_tokenizers,
+    contents,
+    identity_tasks,
+    pairs_of_one_tokenizer,
+    tokenizer_tasks,
+)
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
 MEANS = ("method", "layer", "accuracy", "low", "high")
 DIFFERENCES = ("method", "layer", "difference", "low", "high")
+UNLIKE = "one cannot continue from the other's states"  # of models with different tokenizers
 
 
 @pure("alignment.stitch", version=3, guard=as_identified)
@@ -92,11 +99,7 @@ def stitch_pair(
     """
     from core.alignment.seeds.forward import predict_labels, stitched_labels, subword_rows
 
-    if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
-        raise ModelError(
-            f"{source} and {target} split words into different subwords, so one cannot continue "
-            "from the other's states: choose models with the same tokenizer."
-        )
+    check_tokenizers(source, target, UNLIKE)
     tokenizer = load_tokenizer(target, source)
     lower, upper = (load_with_head(ref, device="cpu").model for ref in (source, target))
     names = _labels(target, upper.config)
@@ -153,6 +156,7 @@ def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[T
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
         labels,
         *identity_tasks(spec.models),
+        *tokenizer_tasks(spec.models),
     ]
 
 
@@ -162,9 +166,10 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
 
     Raises:
         CorpusError: If the text or the labelled sentences could not be read.
+        ModelError: If no two models read the same subwords.
     """
     content = contents(ready)
-    refs = [ref for ref in spec.models if ref in content]
+    pairs, _ = pairs_of_one_tokenizer(spec.models, ready, UNLIKE)
     return [
         Task.of(
             f"{source} → {target}",
@@ -180,7 +185,7 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
             methods=spec.methods,
             seed=spec.seed,
         )
-        for source, target in [*((ref, ref) for ref in refs), *permutations(refs, 2)]
+        for source, target in [*((ref, ref) for ref in dict(pairs)), *pairs]
     ]
 
 
@@ -194,7 +199,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     import pandas as pd
 
-    rows, notices = [], []
+    rows, notices = [], pairs_of_one_tokenizer(spec.models, ready, UNLIKE)[1]
     unstitched: dict[str, dict[str, Any]] = {}
     unmodified: dict[str, np.ndarray] = {}
     stitched: dict[str, list[np.ndarray]] = {}

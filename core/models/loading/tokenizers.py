@@ -102,9 +102,9 @@ class Tokenizer:
         self.longest = min(longest, settings["longest"])
 
     @cached_property
-    def vocabulary(self) -> str:
-        """sha256 hex of its tokens and their ids."""
-        return str(*self._ask({"what": "vocabulary"}))
+    def behaviour(self) -> str:
+        """sha256 hex of what it makes of words, by which tokenizers are compared."""
+        return str(*self._ask({"what": "behaviour"}))
 
     @cached_property
     def capitals(self) -> Capitals:

@@ -40,6 +40,18 @@ SLOW = {"MarianTokenizer": "marian"}
 CAPITAL = re.compile("[A-Z]")  # others stand for bytes and spaces in some vocabularies
 BRACKETS = ("[", "<")
 ESM_SPECIAL = ("unk", "cls", "pad", "mask", "eos")
+PROBED = tuple(
+    line.split()
+    for line in (
+        "The Dog didn't bark ; it SLEPT , and iPhones rang 3,141 times in 1999 .",
+        "Unbelievably , McDonald's re-opened at https://example.org/a_b?c=1 ( 50 % off ) !",
+        "naïve Café Ångström ﬁne straße İstanbul Приве́т 東京 こんにちは مرحبا שלום",
+        "नमस्ते 🙂 … “ ” — €",
+        'e=mc^2 x_1 >= -0.5 {"key": [1, 2]} <b> C:\\ \u200bzero ＦＵＬＬ ½ aaaaaaaaaaaaaaaaaaaa',
+        "anticonstitutionally photosynthesis antidisestablishmentarianism transcription GATTACA",
+    )
+)
+"""Words by which tokenizers are compared: of several scripts, in capitals, with accents."""
 Reply = Any
 _open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
 
@@ -166,11 +178,10 @@ def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iter
     """Answer one request, in batches if it has texts."""
     if request["what"] == "settings":
         yield _settings(tokenizer)
-    elif request["what"] == "vocabulary":
-        entries = sorted(tokenizer.get_vocab().items())
-        yield hashlib.sha256(json.dumps(entries).encode()).hexdigest()
     elif request["what"] == "capitals":
         yield _lost_capitals(tokenizer)
+    elif request["what"] == "behaviour":
+        yield _behaviour(tokenizer)
     elif request["what"] == "tokens":
         yield [_token(tokenizer, number) for number in request["ids"]]
     elif request["what"] == "forms":
@@ -217,6 +228,22 @@ def _settings(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | None]:
     names = ("pad", "cls", "unk", "mask", "bos")
     ids = {name: getattr(tokenizer, f"{name}_token_id") for name in names}
     return {**ids, "longest": int(longest) if usable else MAX_SUBWORDS}
+
+
+def _behaviour(tokenizer: PreTrainedTokenizerFast) -> str:
+    """sha256 hex of the pieces of words and their ids, and of what becomes of `PROBED`.
+
+    Left out is how texts are cut off and padded, which every training sets, and special tokens that
+    were added, such as one that pads.
+    """
+    pieces = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
+    added = tokenizer.added_tokens_decoder.items()
+    pieces |= {str(token): number for number, token in added if not token.special}
+    space = " " if _needs_space(tokenizer) else ""
+    request = {"split": True, "longest": None}
+    encoded = _encodings(tokenizer, [_spaced([*PROBED], space)], request)
+    cut = [(ids, words) for ids, words, *_ in encoded]
+    return hashlib.sha256(json.dumps([sorted(pieces.items()), cut]).encode()).hexdigest()
 
 
 def _forms(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[str]:

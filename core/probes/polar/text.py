@@ -14,7 +14,7 @@ from core.probes.trees.spec import which_layers
 from core.probes.trees.statements import BEST, SIMILAR, TIED
 from core.probes.trees.tables import CHAIN
 from core.probes.trees.text import MOST_NAMED, NOTHING, baseline_name, best_in_words, compared_with
-from core.results.names import short_name, short_names
+from core.results.names import first_of, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 
@@ -73,7 +73,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
             f"Without head and label it predicts {more[UNDIRECTED].number.value_text} of the "
             f"edges; given the edges, it predicts {more[GIVEN].number.value_text} of the labels."
         )
-    for each in rest[:MOST_NAMED]:
+    for each in first_of(rest, MOST_NAMED):
         gap = each.number.direction("above", "below")
         how = f"not detectably different from {name} ({gap})"
         how = how if each.verdict == SIMILAR else f"{gap} {name}"

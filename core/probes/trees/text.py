@@ -27,7 +27,7 @@ from core.probes.trees.statements import (
     statements_of,
 )
 from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, TAGS, WINDOW
-from core.results.names import layers_in_words, short_name, short_names
+from core.results.names import first_of, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 
@@ -102,7 +102,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     if rest and rest[0].subject == first.subject:
         sentence += f", {compared_with(rest.pop(0))}"
     yield f"{sentence}."
-    for each in rest[:MOST_NAMED]:
+    for each in first_of(rest, MOST_NAMED):
         gap = each.number.direction("above", "below")
         compared = f"{gap} {name}"
         if each.verdict == SIMILAR:

@@ -94,8 +94,8 @@ def along_training(
         table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
         y, y_title, ends, kind, height: As for `Plane`.
     """
-    counts = {
-        name: table[name].astype(float)
+    counts = {  # by way of Float64: a column of objects may hold missing values of any kind
+        name: table[name].astype("Float64").astype(float)
         for name in ("steps", "tokens", "layer")
         if name in table.columns
     }
@@ -122,7 +122,7 @@ def along_training(
     seen = sorted({int(value) for value in counted[field].dropna()})
     first = next((value for value in seen if value > 0), 1)
     bottom = first / APART
-    place = table[field].astype(float).clip(lower=bottom)
+    place = counts[field].clip(lower=bottom)
     left, right = (bottom if 0 in seen else float(first)), float(max([*seen, first]))
     ticks = [max(value, bottom) for value in seen]
     axis = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.models.weights.audit import ALIKE, FINAL, FINE, fault_in_words
 from core.results.estimates import Estimate
-from core.results.names import short_names
+from core.results.names import first_of, short_names
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _say(statements: Sequence[Statement]) -> str:
     names = short_names(subjects)
     said = [
         fault_in_words(each.verdict, each.subject, each.baseline, names)
-        for each in statements[:MOST_NAMED]
+        for each in first_of(statements, MOST_NAMED)
     ]
     more = len(statements) - len(said)
     return "; ".join(said) + (f"; {more} more are in the table" if more else "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.models.identity import as_identified
+from core.models.identity import as_identified, check_tokenizers
 from core.models.loading.language_models import LanguageModel, load_language_model
 from core.rsa.divergence.reading import COLUMNS, NAMED, Inputs, batches, make_queries
 from core.rsa.measures.divergence import Divergences, divergences
@@ -178,11 +178,7 @@ def _check_pair(first: LanguageModel, second: LanguageModel, masking: str) -> No
             f"{first.ref} predicts {_predicts(first)} and {second.ref} {_predicts(second)}, so "
             f"their predictions cannot be compared: choose two models of one kind."
         )
-    if first.loaded.tokenizer.vocabulary != second.loaded.tokenizer.vocabulary:
-        raise ModelError(
-            f"{first.ref} and {second.ref} have different vocabularies, so their predictions "
-            f"cannot be compared: choose models with the same tokenizer."
-        )
+    check_tokenizers(first.ref, second.ref, "their predictions cannot be compared")
     mask = first.loaded.tokenizer.mask
     if (first.kind, masking) == ("masked", "masked") and (
         mask is None or mask >= min(first.vocabulary, second.vocabulary)

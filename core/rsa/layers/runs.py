@@ -23,7 +23,7 @@ import numpy as np
 from core.errors import SpecError
 from core.models import parse_ref, zoo_folder, zoo_models
 from core.models.patterns import matching_refs
-from core.models.references import PATTERN
+from core.models.references import is_pattern
 from core.models.steps import STEP
 from core.models.zoo import read_adapters, second_run
 from core.statistics import t_interval
@@ -67,10 +67,8 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
     refs: list[str] = []
     notices: list[str] = []
     for pattern in patterns:
-        matches = [
-            ref for ref in matching_refs(pattern) if not PATTERN.search(pattern) or ref != base
-        ]
-        if PATTERN.search(pattern):
+        matches = [ref for ref in matching_refs(pattern) if not is_pattern(pattern) or ref != base]
+        if is_pattern(pattern):
             elsewhere = [
                 ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)
             ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.names import layers_in_words, listed, short_name, short_names
+from core.results.names import first_of, layers_in_words, listed, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.rsa.layers.differences import (
@@ -146,7 +146,7 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
     if not compared:
         return summarise(statements)
     names = _names(facts)
-    named = len(compared) if len(compared) <= MOST_NAMED + 1 else MOST_NAMED
+    named = len(first_of(compared, MOST_NAMED))
     clauses = [_clause(facts, model, names[model], label) for model in compared[:named]]
     if len(compared) > named:
         rest = compared[named:]
@@ -173,7 +173,7 @@ def functions_sentence(statements: Sequence[Statement]) -> str:
     facts = _facts(statements)
     names, levels = _names(facts), _levels(facts)
     changed = [model for model in facts.get(CHANGED_MOST, ()) if model in levels]
-    shown, rest = changed[:MOST_NAMED], len(changed) - MOST_NAMED
+    shown = first_of(changed, MOST_NAMED)
     clauses = []
     for model in shown:
         layers = facts[CHANGED_MOST][model].layers
@@ -184,7 +184,8 @@ def functions_sentence(statements: Sequence[Statement]) -> str:
         clauses.append(f"{layers_in_words(layers)} of {names[model]} ({unclear}{score}{elsewhere})")
     if not clauses:
         return ""
-    more = f" The other {rest} are in the table." if rest > 0 else ""
+    rest = len(changed) - len(shown)
+    more = f" The other {rest} are in the table." if rest else ""
     return (
         f"Given the base's own input, the output that differs most from the base's is that of "
         f"{listed(clauses)}.{more}"

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.models import load_model, load_tokenizer, locate
+from core.models import load_model, locate
 from core.models.files import checkpoints
-from core.models.identity import as_identified
+from core.models.identity import as_identified, check_tokenizers
 from core.models.loading.layers import body_of, layer_list, run_model
 from core.models.loading.task_models import load_task
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
@@ -132,13 +132,9 @@ def swap_changes(
 
 def _opened(base: str, model: str, pairs: Pairs) -> tuple[Work, nn.Module]:
     """What a fine-tune is scored on, with its difference from the base, and the base."""
+    check_tokenizers(base, model, "no layer can be swapped")
     task = load_task(model)
     origin = load_model(base, device="cpu").model
-    if load_tokenizer(base).vocabulary != task.tokenizer.vocabulary:
-        raise ModelError(
-            f"{base} and {model} have different vocabularies, so no layer can be swapped: choose "
-            f"the model's own base."
-        )
     encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
     parts = list(batches(encoded))
     return Work(compare(base, origin, task, parts[0]), parts, encoded), origin

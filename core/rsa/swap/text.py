@@ -14,7 +14,7 @@ import numpy as np
 
 from core.models.changes import Change
 from core.results.estimates import Estimate, estimate_of
-from core.results.names import layers_in_words, short_names
+from core.results.names import first_of, layers_in_words, short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
@@ -98,10 +98,10 @@ def make_headline(statements: Sequence[Statement], metrics: Mapping[str, str]) -
     models = list(metrics)
     names = short_names(tuple(models))
     facts = {(statement.subject, statement.verdict): statement for statement in statements}
-    shown = models[:MOST_NAMED]
+    shown = first_of(models, MOST_NAMED)
     clauses = [_about(facts, model, names[model], metrics[model]) for model in shown]
     rest = len(models) - len(shown)
-    more = [f"{rest} more model{'s are' if rest > 1 else ' is'} in the table."] if rest else []
+    more = [f"{rest} more models are in the table."] if rest else []
     return " ".join([_lead(facts, {ref: names[ref] for ref in shown}, metrics), *clauses, *more])
 
 

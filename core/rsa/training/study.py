@@ -202,7 +202,8 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         rest = mine[mine["layer"] != best["layer"]]
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
         rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
-    return pd.DataFrame(rows, columns=[*PEAK, "clear"])
+    peaks = pd.DataFrame(rows, columns=[*PEAK, "clear"])
+    return peaks.astype(training.dtypes[list(PEAK)].to_dict())
 
 
 def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from core.models import parse_ref, zoo_models
 from core.models.hub import listing as hub_listing
 from core.models.hub.presets import PRESETS
 from core.models.patterns import matching_refs
-from core.models.references import PATTERN
+from core.models.references import is_pattern
 from core.models.zoo import read_adapters
 from core.runs.runner import tick
 from core.weights.clusters.notice_text import (
@@ -41,6 +41,7 @@ MODEL_COLUMNS = ("model", "ref", "name")
 MOST_ROWS = 10_000
 PRETRAINING = "masked-lm"
 NUMBERED = re.compile(r"[-_]\d+$")
+STEP_NAME = re.compile(r"(?:global[-_]?)?(?:checkpoint|ckpt|steps?|epoch)[-_]?\d*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,52 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     Raises:
         SpecError: If the table cannot be read; the message says why.
     """
+    (head, names), *rows = _table_rows(content)
+    names = [name.strip() for name in names]
+    lowered = [name.lower() for name in names]
+    twice = next((name for name in lowered if name and lowered.count(name) > 1), None)
+    if twice is not None:
+        raise SpecError(
+            f"Line {head} of the label table names the column {twice[:200]} twice; keep one, or "
+            "rename one."
+        )
+    place = next((lowered.index(name) for name in MODEL_COLUMNS if name in lowered), None)
+    if place is None:
+        raise SpecError(
+            "The label table has no column named model; rename one of its columns: "
+            f"{', '.join(names)}."
+        )
+    columns = [index for index, name in enumerate(names) if index != place and name]
+    if not columns:
+        raise SpecError(
+            "The label columns of the label table have no names; name at least one in the header."
+        )
+    given: dict[str, list[str]] = {}
+    for number, row in rows:
+        if len(row) != len(names):
+            raise SpecError(
+                f"Line {number} of the label table has {len(row)} cells, but its header has "
+                f"{len(names)}; correct the line."
+            )
+        model, cells = row[place].strip(), [row[index].strip() for index in columns]
+        if given.setdefault(model, cells) != cells:
+            raise SpecError(_two_labels(model, f", again in line {number}"))
+    for model, cells in given.items():  # zoo:parse-0 may also be given as parse-0
+        short = model.partition(":")[2]
+        if given.get(short, cells) != cells:
+            raise SpecError(_two_labels(model, f", as {model[:200]} and as {short[:200]}"))
+    return {
+        names[index]: {model: cells[number] for model, cells in given.items()}
+        for number, index in enumerate(columns)
+    }
+
+
+def _two_labels(model: str, where: str) -> str:
+    return f"The label table has two rows for {model[:200]} with different labels{where}; keep one."
+
+
+def _table_rows(content: bytes) -> list[tuple[int, list[str]]]:
+    """Read the rows of a table that are not empty, each with its line; the first is the header."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -182,13 +229,13 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     lines.seek(0)
     reader = csv.reader(lines, delimiter=delimiter)
     try:
-        rows = [row for row in reader if any(cell.strip() for cell in row)]
+        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise SpecError(
             f"Line {reader.line_num} of the label table cannot be read: {error}. Correct it and "
             "retry."
         ) from error
-    if len(rows) < 2 or len(rows[0]) < 2:
+    if len(rows) < 2 or len(rows[0][1]) < 2:
         raise SpecError(
             "The label table is incomplete: it needs a header with a column named model and at "
             "least one label column, and a row for each model."
@@ -198,39 +245,11 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
             f"The label table has {len(rows):,} rows, and {MOST_ROWS:,} are allowed; upload a "
             "shorter one."
         )
-    names = [cell.strip() for cell in rows[0]]
-    place = next((index for index, name in enumerate(names) if name.lower() in MODEL_COLUMNS), None)
-    if place is None:
-        raise SpecError(
-            "The label table has no column named model; rename one of its columns: "
-            f"{', '.join(names)}."
-        )
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(names):
-            raise SpecError(
-                f"Line {number} of the label table has {len(row)} cells, but its header has "
-                f"{len(names)}; correct the line."
-            )
-    columns = [index for index, name in enumerate(names) if index != place and name]
-    if not columns:
-        raise SpecError(
-            "The label columns of the label table have no names; name at least one in the header."
-        )
-    given: dict[str, list[str]] = {}
-    for row in rows[1:]:
-        model, cells = row[place].strip(), [row[index].strip() for index in columns]
-        if given.setdefault(model, cells) != cells:
-            raise SpecError(
-                f"The label table has two rows for {model[:200]} with different labels; keep one."
-            )
-    return {
-        names[index]: {model: cells[number] for model, cells in given.items()}
-        for number, index in enumerate(columns)
-    }
+    return rows
 
 
 def _expand(pattern: str, base: str) -> list[Member]:
-    if not PATTERN.search(pattern):
+    if not is_pattern(pattern):
         return [_describe(str(parse_ref(pattern)), base)]
     if pattern.startswith("zoo:"):
         tuned = [_from_manifest(entry) for entry in fine_tunes()]
@@ -295,5 +314,6 @@ def _from_manifest(entry: dict[str, Any]) -> Member:
 
 
 def _guess(name: str) -> str:
-    """Guess the task from a folder's name without its number: nli-2 -> nli."""
-    return NUMBERED.sub("", name)
+    """Guess the task from a folder's name without its number: nli-2 -> nli; "" from one that names
+    a step of training, such as checkpoint-300."""
+    return "" if STEP_NAME.fullmatch(name) else NUMBERED.sub("", name)

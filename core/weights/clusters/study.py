@@ -208,7 +208,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     if scored.k:
         ranks = text.state_ranks(spec.of, spec.threshold, built["ranks"])
         notices.append(text.rank_sentence(ranks, spec.threshold))
-    statements = text.statements_of(spec, scored, built["models"], built["ranks"], doses)
+    pair = text.state_pair(features, distances, spec.rank)
+    statements = text.statements_of(spec, scored, built["models"], built["ranks"], doses, pair)
     return Result(
         study="weights",
         spec=spec.plain() | {"map": "pca"},

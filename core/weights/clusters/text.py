@@ -5,21 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.results.estimates import Estimate
-from core.results.names import listed, short_name
+from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.weights.activations import every_vector
+from core.weights.vectors.registry import chance_distance, layer_sizes, relative_size
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy import ndarray
 
     from core.weights.clusters.members import Member
     from core.weights.clusters.spec import WeightsSpec
     from core.weights.clusters.tables import Scored
+    from core.weights.vectors.registry import Features
 
 SIGNIFICANT = 0.05
 NORMS = "norms"
@@ -36,6 +39,8 @@ RIVALS = "other tasks' models with updates of similar size"
 NOTHING = "Too few models could be compared to state a result; the tables hold what was measured."
 NEAR_TASK, NEAR_SIZE = "nearer to its task", "nearer to updates of its size"
 NEAR_NEITHER = "nearer to neither"
+COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"
+OF_A_PAIR = (COSINE, APART, SIZE, MOST)
 VERDICT_OF_GROUP = {"task": NEAR_TASK, "dose": NEAR_SIZE, "neither": NEAR_NEITHER}  # of `lies_with`
 
 
@@ -52,6 +57,7 @@ def statements_of(
     models: pd.DataFrame,
     ranks: pd.DataFrame,
     doses: pd.DataFrame,
+    pair: Sequence[Statement] = (),
 ) -> tuple[Statement, ...]:
     """State the chosen vector's share first, then the others; the ranks if nothing can be scored.
 
@@ -61,9 +67,10 @@ def statements_of(
         models: The main table, with each model's label and the one that its neighbours vote for.
         ranks: Ranks of every matrix.
         doses: Which group each model of another learning rate is nearer to.
+        pair: Of `state_pair`.
     """
     if not scored.k:
-        return state_ranks(spec.of, spec.threshold, ranks)
+        return (*pair, *state_ranks(spec.of, spec.threshold, ranks))
     rows = [
         row_of(scored.vectors, name, scored.k)
         for name in dict.fromkeys((spec.vector, NORMS, *scored.vectors["vector"]))
@@ -78,6 +85,59 @@ def statements_of(
         for model, group in zip(compared["model"], compared["lies_with"], strict=True):
             stated.append(Statement(model, VERDICT_OF_GROUP[group], baseline=vector))
     return tuple(stated)
+
+
+def state_pair(
+    features: Mapping[str, Features], distances: Mapping[str, ndarray], rank: int
+) -> tuple[Statement, ...]:
+    """State how the updates of two fine-tunes of one base compare; nothing of more models or fewer.
+
+    Args:
+        features: Of each model.
+        distances: By vector, shape (model, model).
+        rank: Leading directions of the projectors.
+    """
+    if len(features) != 2:
+        return ()
+    first, second = features
+    chance = chance_distance([*features.values()], rank)
+    stated = [
+        Statement(
+            first, COSINE, Estimate(1 - float(distances["delta"][0, 1]) ** 2 / 2), (), second
+        ),
+        Statement(first, APART, Estimate(float(distances["projector"][0, 1])), (), second),
+        Statement(CHANCE, APART, Estimate(chance)),
+    ]
+    for ref, model in features.items():
+        sizes = layer_sizes(model)
+        most = max(sizes, key=lambda layer: sizes[layer])
+        stated += [
+            Statement(ref, SIZE, Estimate(relative_size(model), kind="per cent")),
+            Statement(ref, MOST, Estimate(sizes[most], kind="per cent"), (most + 1,)),
+        ]
+    return tuple(stated)
+
+
+def pair_sentence(statements: Sequence[Statement]) -> str:
+    """Compare the updates of two fine-tunes, beside chance; "" without statements of a pair.
+
+    Args:
+        statements: Of `state_pair`.
+    """
+    if not statements:
+        return ""
+    cosine, apart, chance, *sizes = statements
+    names = short_names((cosine.subject, cosine.baseline))
+    changes = [
+        f"{names[size.subject]} changes the weights by {size.number.text} of their norm, most in "
+        f"{layers_in_words(most.layers)} ({most.number.text})"
+        for size, most in zip(sizes[::2], sizes[1::2], strict=True)
+    ]
+    return (
+        f"The updates of {listed([*names.values()])} have a cosine of {cosine.number.text} (chance "
+        f"0) and projectors {apart.number.text} apart (chance {chance.number.text}): "
+        f"{listed(changes)}."
+    )
 
 
 def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
@@ -128,7 +188,9 @@ def make_headline(
         members: The study's models, with how each was trained.
     """
     if not scored.k:
-        return rank_sentence(statements, spec.threshold) or NOTHING
+        pair = [each for each in statements if each.verdict in OF_A_PAIR]
+        ranks = rank_sentence(statements[len(pair) :], spec.threshold)
+        return " ".join(filter(None, (pair_sentence(pair), ranks))) or NOTHING
     vector = title_of(spec.vector) + (
         f", rank {spec.rank}" if every_vector()[spec.vector].ranked else ""
     )

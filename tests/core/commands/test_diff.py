@@ -18,10 +18,13 @@ from core.commands.pair import (
     ADAPTER_ALONE,
     INTRUDERS,
     NO_COMMON_BASE,
+    OF_A_CHANGE,
+    PARTS,
     PROBES,
     SIMILARITY,
     WEIGHTS,
     check_pair,
+    describe_parts,
     run_pair,
     specs_of,
 )
@@ -88,7 +91,12 @@ def test_two_seeds_of_the_box_are_told_so_first(
     )
     said, check = capsys.readouterr(), check_pair("zoo:seed-0", "zoo:seed-1")
     assert not check.related
-    assert said.out.strip() == check.sentence
+    sentence, *studies = said.out.splitlines()
+    assert sentence == check.sentence
+    assert studies == describe_parts(check)
+    assert [line.partition(":")[0] for line in studies] == [*PARTS.values()]
+    assert sum(NO_COMMON_BASE in line for line in studies) == len(OF_A_CHANGE)
+    assert sum("second" in line for line in studies) == len(PARTS) - len(OF_A_CHANGE)
     assert said.err.strip() == check.price
     assert not (tmp_path / "out").exists()
 
@@ -102,6 +110,11 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(
     check = check_pair("zoo:seed-0", "zoo:nli-0")
     parts = {part.name: part for part in run_pair(check)}
     assert f"{SIMILARITY} was not run: {parts[SIMILARITY].reason}" in said.err
+    first, *findings, written = said.out.splitlines()
+    assert first == check.sentence
+    assert findings == [" ".join(make_sentences(check, [*parts.values()])[1:])]
+    assert written.startswith("Written: ")
+    assert check.price not in said.err  # a short report is not priced, a long one once
     page = (out / "report.html").read_text(encoding="utf8")
     lead = re.search("<p class=lead>(.*?)</p>", page)
     assert lead

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_on_and_off_without_quotes_are_the_choices_of_that_name(tmp_path: Path) 
     quoted = sweep_of(tmp_path, "study: probe\nposition: ['on', 'off', auto]\nuntrained: false")
     assert [cell.key for cell in plain.cells] == [cell.key for cell in quoted.cells]
     assert [cell.spec.position for cell in plain.cells] == ["on", "off", "auto"]
-    with pytest.raises(SpecError, match=r"measure takes one of .*, not True"):
+    with pytest.raises(SpecError, match=r"measure takes one of .*, not on"):
         sweep_of(tmp_path, "study: rsa\nmeasure: on")
 
 
@@ -164,3 +165,47 @@ def test_every_study_can_be_swept_over_its_seed_or_models(tmp_path: Path) -> Non
     for name in STUDIES:
         (cell,) = sweep_of(tmp_path, f"study: {name}").cells
         assert cell.spec == STUDIES[name].Spec()
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [("seed: 030", 30), ("seed: 08", 8), ("seed: '7'", 7), ("draws: 1000", 1000)],
+)
+def test_a_number_is_what_a_person_reads(tmp_path: Path, line: str, value: int) -> None:
+    (cell,) = sweep_of(tmp_path, f"study: rsa\n{line}").cells
+    assert cell.setting[line.split(":")[0]] == value
+
+
+@pytest.mark.parametrize("number", ["1:1:1", "0o30", "0x1F", "0b11", "1_000", "!!int '7'", "~"])
+def test_a_number_that_only_a_reader_of_yaml_reads_is_refused(tmp_path: Path, number: str) -> None:
+    with pytest.raises(SpecError, match=r"seed takes a whole number|valid YAML|has no value"):
+        sweep_of(tmp_path, f"study: rsa\nseed: {number}")
+
+
+def test_words_stay_words(tmp_path: Path) -> None:
+    (cell,) = sweep_of(
+        tmp_path, "study: tokens\nhighlight: [[no, 007, 2001-01-01, 'on', 1e3]]"
+    ).cells
+    assert cell.setting["highlight"] == ("no", "007", "2001-01-01", "on", "1e3")
+
+
+def test_a_key_in_two_spellings_and_long_files_are_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="twice, again in line 3"):
+        sweep_of(tmp_path, "study: rsa\npool-runs: true\npool_runs: false")
+    began = time.process_time()
+    most = grid.LARGEST_FILE - 100
+    for value in ("1" + ":1" * (most // 2), "!!int 1" + ":1" * (most // 2 - 4)):
+        with pytest.raises(SpecError, match=r"seed takes|valid YAML"):
+            sweep_of(tmp_path, f"study: rsa\nseed: {value}")
+    keys = "\n".join(f"a{number}: 1" for number in range(5_000))
+    with pytest.raises(SpecError, match="no option 'a0'"):
+        sweep_of(tmp_path, f"study: rsa\n{keys}")
+    nested = "[&a [1, 2]" + "".join(
+        f", &{after} [*{before}, *{before}]"
+        for before, after in zip(
+            "abcdefghijklmnopqrstuvwx", "bcdefghijklmnopqrstuvwxy", strict=True
+        )
+    )
+    with pytest.raises(SpecError, match="seed takes"):
+        sweep_of(tmp_path, f"study: rsa\nseed: {nested}]")
+    assert time.process_time() - began < 10

@@ -11,7 +11,13 @@ from core.text.labelled import read_labelled
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("good film", "line 1: .* 1 columns"), ("", "labels.tsv is empty")]
+    ("text", "reason"),
+    [
+        ("good film", "line 1: .* 1 columns"),
+        ("", "labels.tsv is empty"),
+        ("good\tA film.\npositive\t\n", "line 2: the sentence is empty"),
+        ("good\tA film.\n \tA film.\n", "line 2: the label is empty"),
+    ],
 )
 def test_bad_labelled_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "labels.tsv").write_text(text)

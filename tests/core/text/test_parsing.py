@@ -165,6 +165,18 @@ def test_text_becomes_sentences_of_words():
     assert tokenize_lines(["Go on. Yes"], split=False) == [[("Go", "on", ".", "Yes")]]
 
 
+@pytest.mark.parametrize("mark", ["\u200f", "\u200e", "\u202c", "\u2069", "\ufeff", "\xad", "\x07"])
+def test_a_mark_that_nobody_sees_changes_no_word(mark: str) -> None:
+    words = [("The", "dog", "barked", "."), ("He", "left", ".")]
+    assert tokenize(f"The {mark}dog barked.{mark} He left.{mark}") == words
+    assert tokenize_lines([f"The dog{mark} barked{mark}. {mark}He left."]) == [words]
+    assert tokenize(mark) == []
+
+
+def test_marks_that_belong_to_a_word_stay_and_a_zero_width_space_ends_one() -> None:
+    assert tokenize("می\u200cخواهم dogs\u200bbark") == [("می\u200cخواهم", "dogs", "bark")]
+
+
 def test_a_line_longer_than_spacy_takes_is_cut():
     sentences = tokenize("word " * 110_000)
     assert sum(len(words) for words in sentences) == 110_000

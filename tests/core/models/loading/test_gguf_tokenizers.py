@@ -32,7 +32,7 @@ def test_it_cuts_words_as_the_converted_tokenizer_does(tmp_path: Path, llama: Pa
     assert gguf_vocabulary(tmp_path / "gguf" / "model.gguf")["tokenizer.ggml.tokens"] == tokens
     convert(tmp_path / "gguf", tmp_path / "plain")
     inside, written = (load_tokenizer(f"path:{tmp_path / name}") for name in ("gguf", "plain"))
-    assert inside.vocabulary == written.vocabulary
+    assert inside.behaviour == written.behaviour
     assert inside.encode(SENTENCES) == written.encode(SENTENCES)
     (first, _) = inside.encode(SENTENCES)
     assert {tokens[number] for number in first.ids} <= {*LETTERS, "Ġ", "th", "the", "<s>"}
@@ -47,7 +47,7 @@ def test_files_beside_it_come_first(tmp_path: Path, llama: Path) -> None:
         shutil.copy(llama / name, tmp_path / "gguf" / name)
     assert tokenizer_fingerprint(f"path:{tmp_path / 'gguf'}") != before
     beside, original = (load_tokenizer(f"path:{folder}") for folder in (tmp_path / "gguf", llama))
-    assert beside.vocabulary == original.vocabulary
+    assert beside.behaviour == original.behaviour
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_the_process_and_the_included_way_agree(
     assert cut_sentences(there, sentences) == cut_sentences(here, sentences)
     assert cut_pair(there, SENTENCES[0], SENTENCES[1]) == cut_pair(here, SENTENCES[0], SENTENCES[1])
     assert there.forms(sentences) == here.forms(sentences)
-    assert there.vocabulary == here.vocabulary
+    assert there.behaviour == here.behaviour
     assert (there.pad, there.cls, there.unk, there.longest) == (
         here.pad,
         here.cls,

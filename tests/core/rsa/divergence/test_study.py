@@ -112,7 +112,7 @@ def test_models_of_different_kinds_or_vocabularies_are_refused(tmp_path: Path) -
 
     with pytest.raises(ModelError, match="choose two models of one kind"):
         run(masked, causal)
-    with pytest.raises(ModelError, match="different vocabularies"):
+    with pytest.raises(ModelError, match="different subwords"):
         run("zoo:seed-0", masked)
 
 

@@ -143,6 +143,7 @@ def test_a_label_table_is_read_by_column() -> None:
         "genre": {"zoo:a": "news", "zoo:b": "mail"},
         "size": {"zoo:a": "big", "zoo:b": "small"},
     }
+    assert read_label_table(b"name,task,model,\nx,pos,a,0\n")["task"] == {"a": "pos"}
     assert read_label_table(b"kind\tModel\nx\ta\nx\ta\n") == {"kind": {"a": "x"}}
 
 
@@ -165,7 +166,22 @@ def test_line_ends_of_every_system_are_read(end: str) -> None:
         (b"model,label\n" + b"a,b\n" * 10_001, "10,000 are allowed"),
         (b"model,label\na,b\na," + b"x" * 131_073 + b"\n", "Line 3 "),
         (b"model,\na,b\n", "no names"),
-        (b"model,label\na,b\nc,d\na,e\n", "two rows for a with different labels; keep one"),
+        (
+            b"model,label\na,b\nc,d\na,e\n",
+            "two rows for a with different labels, again in line 4; keep one",
+        ),
+        (b"model,task,task\na,b,c\n", "Line 1 .* the column task twice"),
+        (b"\nmodel,task, Task\na,b,b\n", "Line 2 .* the column task twice"),
+        (b"model,task,Model\na,b,c\n", "the column model twice"),
+        (b"model,label\n\n\na,b,c\n", "Line 4 .* 3 cells"),
+        (
+            b"model,label\nzoo:a,b\na,c\n",
+            "two rows for zoo:a with different labels, as zoo:a and as a",
+        ),
+        (
+            b"model,label\na,c\nzoo:a,b\n",
+            "two rows for zoo:a with different labels, as zoo:a and as a",
+        ),
     ],
 )
 def test_a_table_that_cannot_be_read_says_why(content: bytes, reason: str) -> None:

@@ -16,7 +16,7 @@ from core.models.weights import sources as opening
 from core.results.columns import meaning
 from core.results.numbers import text_of
 from core.runs.runner import Outputs, Progress, run
-from core.runs.store import Store
+from core.runs.store import Store, using
 from core.runs.tasks import Signal
 from core.study import read_first
 from core.weights.clusters import study
@@ -33,6 +33,7 @@ from core.weights.clusters.text import (
     ABOVE,
     CHANCE,
     LOWER,
+    OF_A_PAIR,
     RANKED,
     TOO_FEW,
     VOTED,
@@ -40,7 +41,7 @@ from core.weights.clusters.text import (
     state_ranks,
 )
 from core.weights.vectors.ranks import RANK_COLUMNS
-from core.weights.vectors.registry import VECTORS
+from core.weights.vectors.registry import VECTORS, Features, calc_distances, chance_distance
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 
 SPEC = WeightsSpec(rank=3, permutations=200)
@@ -427,3 +428,65 @@ def test_one_store_takes_everything(zoo: Path, tmp_path: Path) -> None:
     STUDY.run(replace(SPEC, map="tsne"), store=mine)
     assert measured(SPEC).stored == 0
     assert run(plan(SPEC, run(prepare(SPEC))), store=mine).stored == 9
+
+
+def test_two_fine_tunes_of_one_base_compare_in_one_sentence(
+    zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted cosine, planted sizes by layer, and directions that are random or the same."""
+    base = base_tensors()
+    rng = np.random.default_rng(5)
+    write_model(tmp_path / "base", base)
+    steps = {
+        name: rng.normal(size=(2, *value.shape)) for name, value in base.items() if "layer" in name
+    }
+    for folder, mixed in (("a", 0.0), ("b", 0.6)):
+        tuned = dict(base)
+        for name, (one, two) in steps.items():
+            size = 0.03 if f"layer.{2 if folder == 'a' else 0}." in name else 0.01
+            change = (1 - mixed**2) ** 0.5 * two + mixed * one if mixed else one
+            tuned[name] = (base[name] + size * change).astype(np.float32)
+        write_model(tmp_path / folder / "checkpoint-300", tuned)
+    refs = tuple(f"path:{tmp_path / folder / 'checkpoint-300'}" for folder in "ab")
+    with using(Store(tmp_path / "store")):
+        result = STUDY.run(replace(SPEC, base=f"path:{tmp_path / 'base'}", models=refs))
+    cosine, apart, chance, *sizes = [s for s in result.statements if s.verdict in OF_A_PAIR]
+    flat = [
+        np.concatenate(
+            [
+                (0.03 if f"layer.{layer}." in name else 0.01)
+                * (
+                    steps[name][0] if layer == 2 else 0.8 * steps[name][1] + 0.6 * steps[name][0]
+                ).ravel()
+                for name in steps
+            ]
+        )
+        for layer in (2, 0)
+    ]
+    planted = float(flat[0] @ flat[1] / np.linalg.norm(flat[0]) / np.linalg.norm(flat[1]))
+    assert cosine.number.value == pytest.approx(planted, abs=0.01)
+    assert apart.number.value < chance.number.value < 1
+    assert [size.layers for size in sizes] == [(), (3,), (), (1,)]
+    assert [size.number.value for size in sizes[::2]] == pytest.approx(
+        [*result.table["relative_delta"]]
+    )
+    assert all(each.named_in(result.headline) for each in (cosine, apart, chance, *sizes))
+    assert "a/checkpoint-300 and b/checkpoint-300" in result.headline
+
+
+def test_projectors_of_random_updates_are_as_far_apart_as_chance_says() -> None:
+    rng = np.random.default_rng(0)
+    shape, rank = (40, 24), 4
+
+    def drawn() -> Features:
+        left, values, right = np.linalg.svd(rng.normal(size=shape), full_matrices=False)
+        norm = np.ones(1)
+        sides = (left[:, :rank],), (right[:rank].T,)
+        return Features(
+            ("Wq",), (0,), (shape,), values[None], norm, norm, *sides, (np.ones(shape[0]),)
+        )
+
+    models = [drawn() for _ in range(40)]
+    distances = calc_distances(models, "projector", rank)
+    squares = distances[np.triu_indices(len(models), 1)] ** 2
+    assert chance_distance(models[:2], rank) ** 2 == pytest.approx(squares.mean(), abs=0.005)

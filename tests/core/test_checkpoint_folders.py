@@ -1,0 +1,121 @@
+"""Every study that takes models on the folders that a training loop leaves: checkpoint-100, -200,
+-300, with the length and padding of training in tokenizer.json."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from core.catalogue import STUDIES
+from core.models import zoo_folder
+from core.options import options_of
+from core.results.drawing.context import PAGE
+from core.runs.store import Store, using
+
+BASE = "zoo:seed-0"
+SMALL = {
+    **{"sentences": 60, "words": 60, "draws": 20, "permutations": 100, "removals": 2, "plants": 2},
+    **{"epochs": 2, "seeds": 1, "controls": 1, "rank": 4, "scored": 2, "randoms": 2, "pairs": 10},
+    **{"steps": 2, "noises": 2, "length": 16},
+}
+PREDICTING = ("divergence", "probe behaviour")  # studies of models that predict words
+MORE: dict[str, dict[str, Any]] = {
+    "align": {"methods": ("ols",), "layers": (2,)},
+    "align protocol": {"methods": ("identity", "ols")},
+    "align stitch": {"methods": ("ols",)},
+    "align attention": {"methods": ("ols",)},
+    "probe removal": {"layers": (2,)},
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs on the way from the base: of a classifier, and of a model that predicts words."""
+    folder = tmp_path_factory.mktemp("runs")
+    models = zoo_folder() / "models"
+    base = load_file(models / "seed-0" / "model.safetensors")
+    for run, end in (("classifier", "sentiment-0"), ("language", "seed-0-again")):
+        tuned = load_file(models / end / "model.safetensors")
+        for step, share in ((100, 0.3), (200, 0.7), (300, 1.0)):
+            checkpoint = shutil.copytree(models / end, folder / run / f"checkpoint-{step}")
+            tensors = {
+                name: (base[name] + share * (value - base[name])).astype(value.dtype)
+                if name in base and base[name].shape == value.shape
+                else value
+                for name, value in tuned.items()
+            }
+            save_file(tensors, checkpoint / "model.safetensors", metadata={"format": "pt"})
+            path = checkpoint / "tokenizer.json"
+            content = json.loads(path.read_text("utf8"))
+            content["truncation"] = {
+                "direction": "Right",
+                "max_length": 128,
+                "strategy": "LongestFirst",
+                "stride": 0,
+            }
+            path.write_text(json.dumps(content), "utf8")
+    lines = (zoo_folder() / "corpus" / "demo-sentiment.tsv").read_text("utf8").splitlines()
+    (folder / "labelled.tsv").write_text("\n".join(lines[:24]) + "\n", "utf8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with using(Store(tmp_path_factory.mktemp("store"))):
+        yield
+
+
+def spec_of(name: str, runs: Path) -> Any:
+    """A small study of the checkpoints; those that take patterns get one."""
+    study = STUDIES[name]
+    run = f"path:{runs / ('language' if name in PREDICTING else 'classifier')}"
+    steps = [f"{run}/checkpoint-{step}" for step in (100, 200, 300)]
+    values: dict[str, Any] = {}
+    for option in options_of(study.Spec):
+        if option.kind == "whole" and option.name in SMALL:
+            values[option.name] = max(int(option.low), SMALL[option.name])
+        elif option.kind == "model":
+            values[option.name] = steps[-1] if option.name in ("end", "model") else BASE
+        elif option.kind == "models" and option.name not in ("others", "pair", "against", "tuned"):
+            values[option.name] = (f"{run}/checkpoint-*",) if option.patterns else tuple(steps[-2:])
+        elif option.name == "labelled":
+            values[option.name] = str(runs / "labelled.tsv")
+        elif option.name in ("references", "untrained"):
+            values[option.name] = False
+    return study.Spec(**values | MORE.get(name, {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_runs_on_them(name: str, runs: Path) -> None:
+    study = STUDIES[name]
+    result = study.run(spec_of(name, runs))
+    assert result.failures == {}
+    assert result.headline
+    assert len(result.table) or name == "tokens"
+    assert "checkpoint" in json.dumps(result.table.astype(str).to_dict("list")) or name in (
+        "truth",
+        "tokens",
+        "align check",
+    )
+    study.figures(result)
+    for view in study.views:
+        view.headline(result)
+        view.drawing(result)(context=PAGE)
+
+
+@pytest.mark.slow
+def test_a_step_of_training_is_no_task_and_folders_of_one_name_are_told_apart(runs: Path) -> None:
+    study = STUDIES["weights"]
+    models = tuple(f"path:{runs / run}/checkpoint-300" for run in ("classifier", "language"))
+    result = study.run(study.Spec(base=BASE, models=models, permutations=100))
+    assert [*result.table["task"]] == ["", ""]
+    for name in ("classifier/checkpoint-300", "language/checkpoint-300"):
+        assert name in result.headline
+    assert str(runs) not in result.headline
