@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # In local mode it answers to this computer's names only (ui/server/hosts.py); HOST=name adds one, as for a tunnel.
 ADDRESS ?= localhost
 app: $(VENV)/app.stamp
-	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS) $(HOST:%=--server.allowedHosts=%)
+	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS)$(HOST:%= --server.allowedHosts=%)
 
 # Every test, a browser's included. Three workers, for two cores: those who wait for a browser or a server leave theirs to
 # the others. Each has whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.

@@ -33,12 +33,12 @@ def main() -> int:
     promises: dict[str, bool] = {}
     if not given.no_class:
         with tempfile.TemporaryDirectory() as folder:
-            lesson = run_class(sys.executable, Path(folder), given.sessions)
+            lesson = run_class(Path(folder), given.sessions)
         print(lesson, flush=True)
         promises |= promises_of(lesson)
     if given.minutes:
         with tempfile.TemporaryDirectory() as folder:
-            visits = visit(sys.executable, Path(folder), given.sessions, given.minutes)
+            visits = visit(Path(folder), given.sessions, given.minutes)
         print(visits)
         promises |= {
             "visitors meet no error": not visits.errors,

@@ -31,7 +31,7 @@ from pathlib import Path
 from websockets.exceptions import WebSocketException
 
 from core.limits import SHARED
-from tests.browser.server import ROOT, started
+from tests.browser.server import ENTRY, started
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
@@ -44,7 +44,6 @@ PATIENCE = 120.0  # seconds for an answer, so that a late one is counted and not
 LOOKS = 0.3  # seconds between two looks at the server's memory
 PAUSE = (0.5, 3.0)  # seconds between a visitor's acts
 ARRIVAL = 30.0  # seconds over which they come; all at once: tests/load/scenario.py
-SERVER = ("-m", "ui.frame.start", str(ROOT / "deploy" / "server.py"), "--server.headless=true")
 EVIL = "hub:org/evil"
 REFUSED = 413  # status of an upload that is too large
 SAVE = "Save"  # the button of a file that was made
@@ -245,11 +244,10 @@ def put(address: str, session: str, size: int) -> int:
         raise
 
 
-def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:
+def visit(folder: Path, visitors: int, minutes: float) -> Visit:
     """Let visitors come for some minutes to a shared server that may allocate 1.5 GB.
 
     Args:
-        python: The interpreter that has the app.
         folder: Empty.
         visitors: How many at once.
         minutes: How long.
@@ -257,16 +255,8 @@ def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:
     report = Visit()
     with HubServer() as hub:
         hub.add("org/evil", _hostile_model(folder / "evil"))
-        home = {
-            "HF_ENDPOINT": hub.url,
-            "HF_HUB_CACHE": str(folder / "cache"),
-            "HF_HUB_OFFLINE": "0",
-        }
-        command = [python, *SERVER]
-        with started(command, folder, PALIMPSEST_MODE="shared", OMP_NUM_THREADS="1", **home) as (
-            server,
-            address,
-        ):
+        home = {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(folder / "cache")}
+        with started(ENTRY, folder, PALIMPSEST_MODE="shared", **home) as (server, address):
             watching = threading.Thread(target=_watch, args=(server, report), daemon=True)
             watching.start()
             run_alone(_all(address, report, visitors, time.monotonic() + 60 * minutes))
