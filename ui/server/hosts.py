@@ -17,11 +17,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 from streamlit import config
 
 from core.limits import current_limits, is_loopback
-from ui.server.log import warn_rarely
+from ui.server.refusals import refuse, warn_rarely
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -92,7 +91,7 @@ class OnlyItsNames:
             await self.app(scope, receive, send)
             return
         warn_rarely("names", refused)
-        await PlainTextResponse(refused, 403)(scope, receive, send)
+        await refuse(scope, receive, send, 403, refused)
 
 
 def _refusal(scope: Scope) -> str:

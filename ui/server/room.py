@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 from streamlit import runtime
 
-from ui.server.log import warn_rarely
+from ui.server.refusals import refuse, warn_rarely
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -110,8 +109,7 @@ class Room:
         sentence = FULL.format(tabs=self.tabs, files=files)
         advice = " Raise the limit before the start: ulimit -n 4096." if files else ""
         warn_rarely("full", f"A visitor was turned away. {sentence}{advice}")
-        answer = PlainTextResponse(sentence, 503, {"Retry-After": "60"})
-        await answer(scope, receive, send)
+        await refuse(scope, receive, send, 503, sentence, **{"Retry-After": "60"})
 
 
 def close_sessions(count: int) -> None:
@@ -119,9 +117,10 @@ def close_sessions(count: int) -> None:
     if not runtime.exists():
         return
     server = runtime.get_instance()
-    left = [kept for kept in server._session_mgr.list_sessions() if not kept.is_active()]
-    for kept in left[:count]:
-        server.close_session(kept.session.id)
+    sessions = [kept.session.id for kept in server._session_mgr.list_sessions()]
+    left = [session for session in sessions if not server.is_active_session(session)]
+    for session in left[:count]:
+        server.close_session(session)
 
 
 def _asks_for_page(scope: Scope) -> bool:

@@ -24,7 +24,7 @@ from core.runs.process.memory import give_back_large_blocks
 from ui.archive.reports import SERVED
 from ui.frame.process import warm
 from ui.server.hosts import OnlyItsNames, name_this_computer
-from ui.server.log import note_failure
+from ui.server.refusals import note_failure
 from ui.server.room import Room, raise_open_files
 from ui.server.routes import routes
 

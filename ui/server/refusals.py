@@ -1,4 +1,5 @@
-"""Lines in the server's log of what a visitor can cause at will: one a minute of each kind."""
+"""What the server answers to whom it turns away, and the lines in its log of what a visitor can
+cause at will: one a minute of each kind."""
 
 from __future__ import annotations
 
@@ -6,11 +7,26 @@ import asyncio
 import errno
 import logging
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
 
 EVERY = 60.0  # seconds
 LOGGER = logging.getLogger("palimpsest.server")
 _last: dict[str, float] = {}
+
+
+async def refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, sentence: str, **headers: str
+) -> None:
+    """Answer with a sentence; a socket is closed before it is open, which no browser explains."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+    else:
+        await PlainTextResponse(sentence, status, headers)(scope, receive, send)
 
 
 def warn_rarely(kind: str, sentence: str) -> None:
