@@ -29,7 +29,10 @@ FOR_STUDIES = 64  # free files without which no further tab is let in
 FOR_ANSWERS = 16  # free files without which no file is sent
 PER_SESSION = 3  # files that Streamlit holds for each session
 PATIENCE, LOOKS = 10.0, 0.1  # seconds that a request waits for a free file; between two looks
-FULL = "Palimpsest is full: {tabs} tabs are open here{files}. Close one, or try again in a minute."
+FULL = (
+    "Palimpsest has no room for another tab{why}. {tabs} are open: close one, or try again in a "
+    "minute."
+)
 
 
 def raise_open_files() -> None:
@@ -105,9 +108,10 @@ class Room:
         return free_files() < FOR_STUDIES
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        files = "" if self.tabs >= MOST_TABS else ", and its files run short"
-        sentence = FULL.format(tabs=self.tabs, files=files)
-        advice = " Raise the limit before the start: ulimit -n 4096." if files else ""
+        short = self.tabs < MOST_TABS
+        why = ", because its files run short" if short else ""
+        sentence = FULL.format(why=why, tabs=self.tabs)
+        advice = " Raise the limit before the start: ulimit -n 4096." if short else ""
         warn_rarely("full", f"A visitor was turned away. {sentence}{advice}")
         await refuse(scope, receive, send, 503, sentence, **{"Retry-After": "60"})
 
