@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ import pytest
 
 from tests import ROOT
 from tests.browser.server import ALLOWED, ENTRY, make_command, started
-from tests.image import steps
+from tests.image import image_entry
 
 pytestmark = pytest.mark.slow
 SETTLES = 60.0  # seconds until what a server imports in the background has been imported
@@ -59,7 +59,7 @@ def test_an_entry_is_configured_as_make_app_is(
 ) -> None:
     command, variables = [*ENTRY], {}
     if name == "image":
-        command, variables = image()
+        command, variables = image_entry()
     elif name == "community cloud":
         command = [*ENTRY[:-1], CLOUD]
         variables = {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}
@@ -75,16 +75,6 @@ def test_what_is_the_same_everywhere(made: dict[str, Any]) -> None:
     assert made["variables HF_HUB_DISABLE_TELEMETRY"] == "1"
     assert made["variables TOKENIZERS_PARALLELISM"] == "false"
     assert "core.rsa.layers.study" in made["modules"]  # what figures need is imported ahead
-
-
-def image() -> tuple[list[str], dict[str, str]]:
-    """The image's command and variables, but for its port, path and store."""
-    instructions = dict(steps((ROOT / "Dockerfile").read_text(encoding="utf8")))
-    command = [part for part in json.loads(instructions["CMD"]) if "server.port" not in part]
-    pairs = (part.partition("=") for part in shlex.split(instructions["ENV"]))
-    variables = {name: text for name, _, text in pairs}
-    del variables["PATH"], variables["PALIMPSEST_STORE"]
-    return [sys.executable, *command[1:]], variables
 
 
 def settings(command: list[str], folder: Path, **environment: str) -> dict[str, Any]:
@@ -103,3 +93,22 @@ def settings(command: list[str], folder: Path, **environment: str) -> dict[str, 
                 time.sleep(0.1)
             answers.append(json.loads(written.read_text(encoding="utf8")))
     return answers[-1]
+
+
+def test_without_streamlit_the_app_says_how_it_is_started() -> None:
+    alone = subprocess.run(
+        [sys.executable, "app.py"], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert alone.returncode == 1
+    (sentence,) = alone.stderr.splitlines()
+    assert "make app" in sentence
+    assert "streamlit run app.py" in sentence
+
+
+def test_nobodys_use_is_reported() -> None:
+    code = "import core, huggingface_hub.constants as c; print(c.HF_HUB_DISABLE_TELEMETRY)"
+    users = {name: text for name, text in os.environ.items() if not name.startswith("HF_")}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=users, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "True"

@@ -4,6 +4,7 @@ configuration, and no variable that they lack but those of `ALLOWED`."""
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -116,6 +117,11 @@ def make_command(folder: Path, *variables: str) -> list[str]:
     python.chmod(0o755)
     (folder / "venv" / "app.stamp").touch()
     return ["make", "app", f"VENV={folder / 'venv'}", *variables]
+
+
+def with_files(command: Sequence[str], files: int) -> list[str]:
+    """A command that may open so many files and cannot raise that."""
+    return ["sh", "-c", f"ulimit -n {files}; exec {shlex.join(command)}"]
 
 
 def free_port() -> int:

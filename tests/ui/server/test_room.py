@@ -6,7 +6,6 @@ import asyncio
 import errno
 import logging
 import math
-import shlex
 import socket
 import time
 import urllib.error
@@ -27,7 +26,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.exceptions import InvalidStatus
 
-from tests.browser.server import ENTRY, started
+from tests.browser.server import ENTRY, started, with_files
 from tests.load.tab import Tab, run_alone
 from ui.server import refusals, room
 
@@ -176,9 +175,8 @@ def test_a_lack_of_files_is_one_line_and_another_failure_is_told_in_full(
 
 @pytest.mark.slow
 def test_a_server_with_few_files_outlives_tabs_that_are_left_and_too_many(tmp_path: Path) -> None:
-    limited = ["sh", "-c", f"ulimit -n {FILES}; exec {shlex.join(ENTRY)}"]
     log = tmp_path / "log.txt"
-    with started(limited, tmp_path, PALIMPSEST_MODE="shared") as (server, address):
+    with started(with_files(ENTRY, FILES), tmp_path, PALIMPSEST_MODE="shared") as (server, address):
         run_alone(_leave(address))
         run_alone(_crowd(address))
         run_alone(_leave(address, 1))
