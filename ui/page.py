@@ -26,11 +26,15 @@ def _start() -> None:
     freeze_heavy_imports()
 
 
+def _names_are_checked() -> bool:
+    """Whether no page elsewhere can reach this: a server without ui/server/hosts.py is shared."""
+    served = runtime.exists() and type(runtime.get_instance()) is runtime.Runtime  # no AppTest
+    return serves_reports() or not served
+
+
 def draw_page() -> None:
     """Draw the page that was asked for, with navigation, sidebar and logo."""
-    # A server without our check of names (ui/server/hosts.py) is no place for local mode.
-    checked = serves_reports() or not runtime.exists()
-    share_beyond_loopback(st.get_option("server.address") if checked else None)
+    share_beyond_loopback(st.get_option("server.address") if _names_are_checked() else None)
     st.set_option("client.showErrorDetails", "none" if current_limits().shared else "full")
     limit_uploads()
     _start()
