@@ -6,9 +6,6 @@ RUN useradd --create-home --uid 1000 palimpsest && install -d -o palimpsest -g p
 USER palimpsest
 WORKDIR /app
 ENV PATH=/home/palimpsest/.local/bin:$PATH \
-    PYTHONUNBUFFERED=1 \
-    PYTHONDONTWRITEBYTECODE=1 \
-    TOKENIZERS_PARALLELISM=false \
     HF_HOME=/store/hub \
     PALIMPSEST_MODE=shared \
     PALIMPSEST_STORE=/store/results
@@ -24,5 +21,4 @@ VOLUME /store
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
     CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"
-CMD ["python", "-m", "ui.frame.start", "deploy/server.py", "--server.address=0.0.0.0", "--server.port=8501", \
-     "--server.headless=true", "--server.fileWatcherType=none"]
+CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]

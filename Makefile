@@ -3,16 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-export TOKENIZERS_PARALLELISM := false
 
 .PHONY: app test check unit docs load kills real screenshots lint types zoo precomputed release-check image small-host clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
-# On localhost it answers to no other name, so that a page elsewhere cannot reach it; HOST=name adds one, as for a tunnel.
+# In local mode it answers to this computer's names only (ui/server/hosts.py); HOST=name adds one, as for a tunnel.
 ADDRESS ?= localhost
-NAMES = $(if $(filter localhost,$(ADDRESS)),$(foreach name,localhost 127.0.0.1 $(HOST),--server.allowedHosts=$(name)))
 app: $(VENV)/app.stamp
-	$(BIN)/python -m ui.frame.start deploy/server.py $(NAMES) --server.address=$(ADDRESS)
+	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS)$(HOST:%= --server.allowedHosts=%)
 
 # Every test, a browser's included. Three workers, for two cores: those who wait for a browser or a server leave theirs to
 # the others. Each has whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.

@@ -3,44 +3,18 @@ app.py`."""
 
 from __future__ import annotations
 
+import sys
+
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.limits import current_limits, share_beyond_loopback
-from core.runs.process.cores import share_cores
-from core.runs.process.memory import give_back_large_blocks
-from ui.browser.guide import show_guide
-from ui.browser.saved import show_saved
-from ui.frame.errors import errors_shown
-from ui.frame.presenting import show_present_button
-from ui.frame.process import freeze_heavy_imports
-from ui.frame.recent import show_links
-from ui.frame.shell import WIDTH, asks, entry_of, navigation, show_logo, show_sidebar
-from ui.frame.uploads import limit_uploads
-from ui.study.run_panel import forget_watched
+if __name__ != "__main__":  # Streamlit imports the server from here
+    from ui.server.start import server
 
+    app = st.App(__file__, **server())
+elif get_script_run_ctx(suppress_warning=True) is not None:  # and runs this for each visitor
+    from ui.page import draw_page
 
-@st.cache_resource(show_spinner=False)
-def _start() -> None:
-    """Set up the process once: cores, memory, imports that the garbage collector skips."""
-    share_cores()
-    give_back_large_blocks()
-    freeze_heavy_imports()
-
-
-share_beyond_loopback(st.get_option("server.address"))
-st.set_option("client.showErrorDetails", "none" if current_limits().shared else "full")
-limit_uploads()
-_start()
-
-page = navigation()
-entry = entry_of(page)
-show_logo()
-show_sidebar()
-show_links(entry)
-if asks(entry):
-    show_present_button()
-    show_saved()
-    show_guide()
-forget_watched()
-with st.container(horizontal_alignment="center"), st.container(width=WIDTH), errors_shown():
-    page.run()
+    draw_page()
+else:
+    sys.exit("Start Palimpsest with `make app`, or with `streamlit run app.py`.")

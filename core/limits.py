@@ -79,11 +79,11 @@ def share_beyond_loopback(address: str | None) -> None:
     Args:
         address: The server's configured address; None means every interface.
     """
-    if not os.environ.get(MODE, "").strip() and not _is_loopback(address):
+    if not os.environ.get(MODE, "").strip() and not is_loopback(address):
         os.environ[MODE] = "shared"
 
 
-def _is_loopback(address: str | None) -> bool:
+def is_loopback(address: str | None) -> bool:
     """Whether only this computer can reach the address; other host names count as reachable."""
     host = (address or "").strip().lower().strip("[]")
     if host == "localhost":

@@ -16,8 +16,6 @@ from core.runs.process.cores import limit_threads
 limit_threads()
 os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
-os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # It reads HF_HUB_OFFLINE once, when it is imported: before a test switches the Hub off for itself,
 # or all later tests of the process would have no Hub.
 import huggingface_hub.constants  # noqa: E402, F401

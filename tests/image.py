@@ -61,6 +61,17 @@ def ignored(path: str) -> bool:
     )
 
 
+def image_entry() -> tuple[list[str], dict[str, str]]:
+    """The image's command and variables where there is no image: without its port, path and
+    store."""
+    instructions = dict(steps((ROOT / "Dockerfile").read_text(encoding="utf8")))
+    command = [part for part in json.loads(instructions["CMD"]) if "server.port" not in part]
+    pairs = (part.partition("=") for part in shlex.split(instructions["ENV"]))
+    variables = {name: text for name, _, text in pairs}
+    del variables["PATH"], variables["PALIMPSEST_STORE"]
+    return [sys.executable, *command[1:]], variables
+
+
 @dataclass
 class Image:
     """A root folder in which a Dockerfile's steps are executed; see `steps`."""

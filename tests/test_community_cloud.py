@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from tests import ROOT
-from tests.browser.server import started
+from tests.browser.server import ENTRY, started
 from tests.load.tab import Tab, run_alone
 
 FOLDER = ROOT / "deploy" / "community-cloud"
@@ -49,10 +48,8 @@ def test_torch_is_the_pinned_version_without_cuda(python: str) -> None:
 
 @pytest.mark.slow
 def test_the_entry_serves_the_pages_in_shared_mode(tmp_path: Path) -> None:
-    entry = str(FOLDER / "streamlit_app.py")
-    command = [sys.executable, "-m", "streamlit", "run", entry, "--server.headless=true"]
     # as the host starts it: no mode is set
-    with started(["env", "-u", "PALIMPSEST_MODE", *command], tmp_path) as (_, address):
+    with started([*ENTRY[:-1], str(FOLDER / "streamlit_app.py")], tmp_path) as (_, address):
         run_alone(_walk(address))
     log = (tmp_path / "log.txt").read_text(encoding="utf8", errors="replace")
     assert "Traceback" not in log

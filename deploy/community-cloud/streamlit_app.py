@@ -10,9 +10,17 @@ import runpy
 import sys
 from pathlib import Path
 
+import streamlit as st
+
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.setdefault("PALIMPSEST_MODE", "shared")
 os.environ.setdefault("PALIMPSEST_STORE_BYTES", "500000000")
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
-runpy.run_path(str(ROOT / "app.py"))
+
+if __name__ != "__main__":  # the server, which Streamlit imports
+    from ui.server.start import server
+
+    app = st.App(ROOT / "app.py", **server())
+else:  # a host that runs this file for each visitor
+    runpy.run_path(str(ROOT / "app.py"), run_name="__main__")

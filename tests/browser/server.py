@@ -1,15 +1,18 @@
-"""The real app in a process of its own, on a free port and with a store of its own."""
+"""The real app in a process of its own, started as its users start it: the same command, the same
+configuration, and no variable that they lack but those of `ALLOWED`."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -17,19 +20,59 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
+ENTRY = (
+    sys.executable,
+    "-m",
+    "streamlit",
+    "run",
+    "app.py",
+)  # `make app` runs it: tests/test_entries.py
+OURS = ("PALIMPSEST_", "STREAMLIT_", "HF_", "OMP_", "TOKENIZERS_", "PYTHON", "PYTEST_")
+ALLOWED = {  # what a server of a test may have that its users' has not, and why
+    "PALIMPSEST_MODE": "most tests are of a laptop, some of a host",
+    "PALIMPSEST_STORE": "no test reads or fills its user's store",
+    "STREAMLIT_SERVER_ADDRESS": "as ADDRESS of make",
+    "STREAMLIT_SERVER_PORT": "tests run side by side",
+    "HF_ENDPOINT": "a hub of the test's own",
+    "HF_HUB_CACHE": "and its downloads",
+    "HF_HOME": "as the image",
+    "HOME": "that of somebody who starts the app for the first time",
+    "XDG_CONFIG_HOME": "likewise",
+    "DISPLAY": "with a screen",
+    "PATH": "and a browser",
+    "PYTHONPATH": "by which a server is asked what it has (tests/effective)",
+    "EFFECTIVE": "where it writes that",
+}
 
 
 @contextmanager
 def serve(folder: Path, **environment: str) -> Iterator[str]:
     """Address of an app that keeps its store and its log in `folder`, and ends with the block."""
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
-    with started([*command, "--server.headless=true"], folder, **environment) as (_, address):
+    with started(ENTRY, folder, **environment) as (_, address):
         yield address
+
+
+def environment_of(folder: Path, port: int, **environment: str) -> dict[str, str]:
+    """Variables of a server that keeps its store in `folder`: a user's, and those that are given.
+
+    Args:
+        folder: Where the store goes.
+        port: Where it listens.
+        environment: Of `ALLOWED`.
+    """
+    assert environment.keys() <= ALLOWED.keys(), "a server's users have no such variable"
+    users = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    ours = {
+        "STREAMLIT_SERVER_ADDRESS": "localhost",
+        "STREAMLIT_SERVER_PORT": str(port),
+        "PALIMPSEST_STORE": str(folder / "store"),
+    }
+    return {**users, **ours, **environment}
 
 
 @contextmanager
 def started(
-    command: list[str], folder: Path, **environment: str
+    command: Sequence[str], folder: Path, **environment: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """The process of any command that starts the app, and the app's address; both end with the
     block.
@@ -37,27 +80,16 @@ def started(
     Args:
         command: Run in the repository's root, without a standard input.
         folder: Where store and log.txt go.
-        environment: Variables on top of this process's own; the app is local unless they name a
-            mode.
+        environment: Variables on top of a user's, see `ALLOWED`; the app is local unless they name
+            a mode.
     """
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = folder / "log.txt"
-    defaults = {
-        "PALIMPSEST_MODE": "",
-        "STREAMLIT_SERVER_ADDRESS": "localhost",
-        "PALIMPSEST_STORE": str(folder / "store"),
-        "PALIMPSEST_PRECOMPUTED": "",  # those in the box, as on a user's machine
-        "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none",
-        "STREAMLIT_SERVER_PORT": str(port),
-    }
-    variables = {**os.environ, **defaults, **environment}
     with log.open("wb") as output:
         server = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=variables,
+            env=environment_of(folder, port, **environment),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -73,6 +105,30 @@ def started(
                 server.wait(3)
             except subprocess.TimeoutExpired:
                 os.killpg(server.pid, signal.SIGKILL)
+
+
+def make_command(folder: Path, *variables: str) -> list[str]:
+    """`make app`, where all that it would install is here already."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    python = folder / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    (folder / "venv" / "app.stamp").touch()
+    return ["make", "app", f"VENV={folder / 'venv'}", *variables]
+
+
+def with_files(command: Sequence[str], files: int) -> list[str]:
+    """A command that may open so many files and cannot raise that."""
+    return ["sh", "-c", f"ulimit -n {files}; exec {shlex.join(command)}"]
+
+
+def free_port() -> int:
+    """A port where nobody listens."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def _wait_until_healthy(server: subprocess.Popen[bytes], address: str, log: Path) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.server import started
+from tests.browser.server import serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_a_report_is_kept_and_read_at_its_address(chromium: BrowserContext, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ui.frame.start", "deploy/server.py", "--server.headless=true"]
-    with started(command, tmp_path) as (_, address):
+    with serve(tmp_path) as address:
         page = chromium.new_page()
         page.goto(f"{address}/rsa")
         # a press while the page is drawn for the first time is lost with what it pressed

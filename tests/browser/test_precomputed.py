@@ -4,7 +4,6 @@ imports torch."""
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from core.commands.examples.every import EXAMPLES
 from core.models import zoo_folder
 from core.runs.precomputed import FILE
-from tests.browser.server import ROOT, started
+from tests.browser.server import ENTRY, started
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # of the server's processor time between click and figure: on two idle cores about what a reader
@@ -28,14 +27,7 @@ def test_every_page_shows_its_figure_at_once_without_torch(
         pytest.skip("nothing is precomputed yet: make precomputed")
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process has loaded is read from /proc")
-    command = [
-        sys.executable,
-        "-m",
-        "ui.frame.start",
-        str(ROOT / "app.py"),
-        "--server.headless=true",
-    ]
-    with started(command, tmp_path) as (server, address):
+    with started(ENTRY, tmp_path) as (server, address):
         page = chromium.new_page()
         page.goto(address)
         expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(len(EXAMPLES))

@@ -4,55 +4,71 @@ computer is let in."""
 from __future__ import annotations
 
 import os
-import shutil
-import sys
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.server import serve, started
+from tests.browser.server import make_command, serve, started
+from tests.load.limited import usage
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+SETTLES, SECOND = 60.0, 2.0  # seconds until a page is quiet, at most; of one look
+OPEN, MOST_SPENT = 20.0, 1.5  # seconds that a page is open; processor seconds of the server in them
 
 
 @pytest.fixture
-def make_app(tmp_path: Path) -> Iterator[str]:
-    """Address of what `make app` starts with an empty home, no standard input, and a screen to open
+def make_app(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Process and address of what `make app` starts with an empty home, no standard input, and a screen to open
     a browser on."""
-    if shutil.which("make") is None:
-        pytest.skip("there is no make here")
-    home, tools, installed = tmp_path / "home", tmp_path / "tools", tmp_path / "venv"
-    home.mkdir()
-    _script(tools / "xdg-open", "exit 0")
-    _script(
-        installed / "bin" / "python", f'exec "{sys.executable}" "$@"'
-    )  # what make would install is here already
-    (installed / "app.stamp").touch()
+    home, tools = tmp_path / "home", tmp_path / "tools"
+    for folder in (home, tools):
+        folder.mkdir()
+    opener = tools / "xdg-open"
+    opener.write_text("#!/bin/sh\nexit 0\n")
+    opener.chmod(0o755)
     path = f"{tools}:{os.environ['PATH']}"
     fresh = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "DISPLAY": ":99", "PATH": path}
-    command = ["make", "app", f"VENV={installed}"]
-    with started(command, tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0", **fresh) as (_, address):
-        yield address
-
-
-def _script(path: Path, line: str) -> None:
-    path.parent.mkdir(parents=True)
-    path.write_text(f"#!/bin/sh\n{line}\n")
-    path.chmod(0o755)
+    command = make_command(tmp_path)
+    with started(command, tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0", **fresh) as running:
+        yield running
 
 
 def test_make_app_asks_nothing_and_its_first_page_answers(
-    chromium: BrowserContext, make_app: str
+    chromium: BrowserContext, make_app: tuple[subprocess.Popen[bytes], str]
 ) -> None:
     page = chromium.new_page()
-    page.goto(make_app)
+    page.goto(make_app[1])
     expect(page.locator("h1")).to_be_visible()
     expect(
         page.get_by_text("Local mode")
     ).to_be_visible()  # make's address counts, not the environment's
     page.close()
+
+
+def test_a_page_that_is_only_open_costs_nothing(
+    chromium: BrowserContext, make_app: tuple[subprocess.Popen[bytes], str]
+) -> None:
+    make, address = make_app
+    page = chromium.new_page()
+    page.goto(f"{address}/rsa")
+    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
+    until = time.monotonic() + SETTLES
+    while (spent := _spent(make, SECOND)) > SECOND / 10 and time.monotonic() < until:
+        pass  # the heavy imports in the background
+    spent = _spent(make, OPEN)
+    assert spent < MOST_SPENT, f"{spent:.2f} processor seconds in {OPEN:.0f} s"
+    page.close()
+
+
+def _spent(make: subprocess.Popen[bytes], seconds: float) -> float:
+    """Processor seconds of all that make has started, within seconds of the clock."""
+    before = usage(make.pid)[0]
+    time.sleep(seconds)
+    return usage(make.pid)[0] - before
 
 
 def test_an_instance_on_every_interface_is_shared(chromium: BrowserContext, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from tests.load.scenario import Report, quantile, run_class
-from tests.load.visitors import ANSWERED, visit
+from tests.load.visitors import ANSWERED, ENTRIES, FILES, MAKE, visit
 
 FIRST_FIGURE = 30.0  # seconds, 95 % of sessions, on two cores
 SAME_VIEW = 1.5  # seconds, all sessions
@@ -29,16 +29,20 @@ def main() -> int:
         "--minutes", type=float, default=5.0, help="that the visitors stay; 0 for the class alone"
     )
     parser.add_argument("--no-class", action="store_true", help="the visitors alone")
+    parser.add_argument("--entry", choices=ENTRIES, default=MAKE, help="that the visitors find")
+    parser.add_argument(
+        "--files", type=int, default=FILES, help="that the visitors' server may open"
+    )
     given = parser.parse_args()
     promises: dict[str, bool] = {}
     if not given.no_class:
         with tempfile.TemporaryDirectory() as folder:
-            lesson = run_class(sys.executable, Path(folder), given.sessions)
+            lesson = run_class(Path(folder), given.sessions)
         print(lesson, flush=True)
         promises |= promises_of(lesson)
     if given.minutes:
         with tempfile.TemporaryDirectory() as folder:
-            visits = visit(sys.executable, Path(folder), given.sessions, given.minutes)
+            visits = visit(Path(folder), given.sessions, given.minutes, given.entry, given.files)
         print(visits)
         promises |= {
             "visitors meet no error": not visits.errors,

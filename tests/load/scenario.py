@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from tests.browser.server import ROOT, started
+from tests.browser.server import ENTRY, started
 from tests.load.tab import Tab, TabError, run_alone
 
 STUDY = {
@@ -39,7 +39,6 @@ DIFFERENT = 10
 DOWNLOADS = ("CSV", "SVG", "PNG")
 VIEWS = ("Layer against layer", "By layer")
 OTHER_PAGE = ""  # the home page, which has a study of its own
-COMMAND = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true")
 Answer = TypeVar("Answer")
 LINE = re.compile(r"palimpsest (\{.*\})$", re.MULTILINE)
 
@@ -84,20 +83,17 @@ def _spread(seconds: Sequence[float]) -> str:
     )
 
 
-def run_class(
-    python: str, folder: Path, sessions: int, trained: Mapping[str, object] = TRAINED
-) -> Report:
+def run_class(folder: Path, sessions: int, trained: Mapping[str, object] = TRAINED) -> Report:
     """The whole lesson on a server in shared mode that keeps its store and log in `folder`.
 
     Args:
-        python: The interpreter that has the app.
         folder: Empty.
         sessions: How many at once; four or more.
         trained: Options of the maps between seeds.
     """
     report, logs = Report(sessions), []
     for lesson in (partial(_first_lesson, trained), _second_lesson):
-        with started([python, *COMMAND], folder, PALIMPSEST_MODE="shared") as (server, address):
+        with started(ENTRY, folder, PALIMPSEST_MODE="shared") as (server, address):
             run_alone(_held(lesson(address, report), report))
             report.peak_megabytes = max(report.peak_megabytes, _peak_megabytes(server.pid))
         logs.append((folder / "log.txt").read_text(encoding="utf8", errors="replace"))

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from websockets.exceptions import WebSocketException
 
-from tests.browser.server import started
-from tests.load.scenario import COMMAND
+from tests.browser.server import ENTRY, started
 from tests.load.tab import Tab, TabError, run_alone
 
 PAGES = {
@@ -69,9 +68,8 @@ def walk(folder: Path, cores: float, megabytes: float) -> Walk:
     """
     report, began = Walk(), time.monotonic()
     limits = ["-m", "tests.load.limited", "--cores", str(cores), "--megabytes", str(megabytes)]
-    command = [sys.executable, *limits, "--", sys.executable, *COMMAND]
-    alone = {"PALIMPSEST_MODE": "shared", "OMP_NUM_THREADS": "1"}
-    with started(command, folder, **alone) as (_, address):
+    command = [sys.executable, *limits, "--", *ENTRY]
+    with started(command, folder, PALIMPSEST_MODE="shared") as (_, address):
         report.seconds["Start to the first answer"] = time.monotonic() - began
         run_alone(_visit(address, report, began))
     log = (folder / "log.txt").read_text(encoding="utf8", errors="replace")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ SESSIONS = 6
 @pytest.mark.slow
 def test_a_class_meets_no_error_and_computes_one_study_once(tmp_path: Path) -> None:
     trained = {**TRAINED, "sentences": 40, "layers": [2]}
-    report = run_class(sys.executable, tmp_path, SESSIONS, trained)
+    report = run_class(tmp_path, SESSIONS, trained)
     assert report.errors == []
     assert report.computed == 1
     assert report.downloads == len(DOWNLOADS) * (SESSIONS - 1)  # one of the six vanished

@@ -21,7 +21,7 @@ LONG = {"models": ["zoo:seed-0", "zoo:seed-1"], "sentences": 450}
 
 @pytest.mark.slow
 def test_twenty_downloads_in_a_row_while_six_sessions_wait(tmp_path: Path) -> None:
-    with serve(tmp_path, OMP_NUM_THREADS="1") as address:
+    with serve(tmp_path) as address:
         run_alone(_download_beside_waiting(address))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.browser.server import started
+from tests.browser.server import ENTRY, started
 from tests.load.tab import Tab, run_alone
 
 SECONDS = 30  # until it has ended; the study takes minutes
@@ -20,10 +19,8 @@ LONG = {"models": ["zoo:seed-0", "zoo:seed-1"], "sentences": 450}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("entry", ["app.py", "deploy/server.py"])
-def test_a_server_ends_while_a_study_runs(entry: str, number: int, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "streamlit", "run", entry, "--server.headless=true"]
-    with started(command, tmp_path) as (server, address):
+def test_a_server_ends_while_a_study_runs(number: int, tmp_path: Path) -> None:
+    with started(ENTRY, tmp_path) as (server, address):
         run_alone(_stop_while_computing(server, address, number))
         server.wait(SECONDS)
     log = (tmp_path / "log.txt").read_text(encoding="utf8", errors="replace")

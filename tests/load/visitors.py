@@ -31,10 +31,11 @@ from pathlib import Path
 from websockets.exceptions import WebSocketException
 
 from core.limits import SHARED
-from tests.browser.server import ROOT, started
+from tests.browser.server import ENTRY, started, with_files
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
+from tests.image import image_entry
 from tests.load.scenario import STUDY, quantile
 from tests.load.tab import Tab, TabError, run_alone
 
@@ -44,7 +45,8 @@ PATIENCE = 120.0  # seconds for an answer, so that a late one is counted and not
 LOOKS = 0.3  # seconds between two looks at the server's memory
 PAUSE = (0.5, 3.0)  # seconds between a visitor's acts
 ARRIVAL = 30.0  # seconds over which they come; all at once: tests/load/scenario.py
-SERVER = ("-m", "ui.frame.start", str(ROOT / "deploy" / "server.py"), "--server.headless=true")
+ENTRIES = MAKE, IMAGE = "make app", "image"
+FILES = 256  # that the server may open, as on macOS
 EVIL = "hub:org/evil"
 REFUSED = 413  # status of an upload that is too large
 SAVE = "Save"  # the button of a file that was made
@@ -245,28 +247,26 @@ def put(address: str, session: str, size: int) -> int:
         raise
 
 
-def visit(python: str, folder: Path, visitors: int, minutes: float) -> Visit:
+def visit(
+    folder: Path, visitors: int, minutes: float, entry: str = MAKE, files: int = FILES
+) -> Visit:
     """Let visitors come for some minutes to a shared server that may allocate 1.5 GB.
 
     Args:
-        python: The interpreter that has the app.
         folder: Empty.
         visitors: How many at once.
         minutes: How long.
+        entry: `make app` or the image's command, one of `ENTRIES`.
+        files: That the server may open.
     """
     report = Visit()
+    command, variables = image_entry() if entry == IMAGE else (list(ENTRY), {})
+    variables |= {"PALIMPSEST_MODE": "shared"}
     with HubServer() as hub:
         hub.add("org/evil", _hostile_model(folder / "evil"))
-        home = {
-            "HF_ENDPOINT": hub.url,
-            "HF_HUB_CACHE": str(folder / "cache"),
-            "HF_HUB_OFFLINE": "0",
-        }
-        command = [python, *SERVER]
-        with started(command, folder, PALIMPSEST_MODE="shared", OMP_NUM_THREADS="1", **home) as (
-            server,
-            address,
-        ):
+        home = {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(folder / "cache")}
+        limited = with_files(command, files)
+        with started(limited, folder, **variables, **home) as (server, address):
             watching = threading.Thread(target=_watch, args=(server, report), daemon=True)
             watching.start()
             run_alone(_all(address, report, visitors, time.monotonic() + 60 * minutes))

@@ -1,6 +1,6 @@
 """The server's own addresses: `/metrics`, and `/r/<key>` for a report that was kept.
 
-`deploy/server.py` adds them to the app; `streamlit run app.py` serves the pages alone.
+`ui.server.start` adds them to the app.
 """
 
 from __future__ import annotations

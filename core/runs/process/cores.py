@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from importlib import import_module
 
 TASKS_AT_ONCE = 2
 VARIABLE = "OMP_NUM_THREADS"
@@ -43,5 +44,5 @@ def limit_threads() -> None:
             threadpool_limits(share, user_api="blas")
             _limited["blas"] = share
         if "torch" in sys.modules and _limited.get("torch") != share:
-            sys.modules["torch"].set_num_threads(share)
+            import_module("torch").set_num_threads(share)  # another thread may be half way through
             _limited["torch"] = share

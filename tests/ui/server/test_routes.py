@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -16,7 +15,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from tests.browser.server import started
+from tests.browser.server import serve
 from tests.load.tab import Tab, run_alone
 from ui.archive.reports import address_of, keep_report
 from ui.server.metrics import VARIABLE
@@ -126,9 +125,8 @@ def test_addresses_are_below_the_base_path(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_instance_that_others_reach_shows_no_metrics_before_its_first_page(
     tmp_path: Path,
 ) -> None:
-    command = [sys.executable, "-m", "ui.frame.start", "deploy/server.py", "--server.headless=true"]
     with (
-        started(command, tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0") as (_, address),
+        serve(tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0") as address,
         pytest.raises(urllib.error.HTTPError, match="404"),
     ):
         urllib.request.urlopen(f"{address}/metrics", timeout=30)
@@ -136,9 +134,7 @@ def test_an_instance_that_others_reach_shows_no_metrics_before_its_first_page(
 
 @pytest.mark.slow
 def test_the_server_has_the_pages_and_its_own_addresses(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ui.frame.start", "deploy/server.py", "--server.headless=true"]
-    allowed = ["--server.allowedHosts=localhost", "--server.allowedHosts=127.0.0.1"]
-    with started([*command, *allowed], tmp_path) as (_, address):
+    with serve(tmp_path) as address:
         run_alone(_look(address))
         with urllib.request.urlopen(f"{address}/metrics", timeout=30) as answer:
             assert b'palimpsest_studies_ended_total{outcome="done"} 1' in answer.read()

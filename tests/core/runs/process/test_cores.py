@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from core.runs.process import cores
 from core.runs.process.cores import VARIABLE, share_cores
+from tests import ROOT
 
 
 @pytest.mark.parametrize(("available", "share"), [(1, 1), (2, 1), (3, 1), (8, 4)])
@@ -64,3 +66,24 @@ def test_torch_reads_the_share_when_it_is_loaded() -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert int(said.stdout) == max(1, cores.available_cores() // cores.TASKS_AT_ONCE)
+
+
+def test_a_library_that_another_thread_still_imports_is_waited_for(tmp_path: Path) -> None:
+    """A study may begin while another one's thread imports torch."""
+    (tmp_path / "torch.py").write_text(
+        "import time; time.sleep(0.5)\ndef set_num_threads(share): print('told', share)"
+    )
+    code = """
+import sys, threading, time
+from core.runs.process.cores import limit_threads
+threading.Thread(target=__import__, args=("torch",)).start()
+while "torch" not in sys.modules:
+    time.sleep(0.01)
+limit_threads()
+"""
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    environment = {**os.environ, VARIABLE: "1", "PYTHONPATH": paths}
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == ["told", "1"]
