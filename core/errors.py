@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
+from core.limits import current_limits
+
+_FOLDERS = re.compile(r"(?<![\w/:.~-])/(?:[^\s/'\"]+/)+")  # of an absolute path, not of an address
+
 
 class PalimpsestError(Exception):
-    """Base class of errors whose message is written for users; any other exception is a bug."""
+    """Base class of errors whose message is written for users; any other exception is a bug.
+
+    On a shared instance the message names files without the server's folders.
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return _FOLDERS.sub("", text) if current_limits().shared else text
 
 
 class ModelError(PalimpsestError):
