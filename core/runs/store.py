@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeVar
 
 import diskcache
 
-from core.errors import StoreError
+from core.errors import PalimpsestWarning, StoreError
 from core.runs import entries, files
 from core.runs.connections import PooledConnections
 from core.runs.encoding import Value, decode, decode_sound, encode, identified, key_of
@@ -49,7 +49,7 @@ _OPENING = threading.Lock()
 _CURRENT: ContextVar[Store | None] = ContextVar("palimpsest_store", default=None)
 
 
-class StoreWarning(UserWarning):
+class StoreWarning(PalimpsestWarning):
     """A value could not be stored; the result itself is not affected."""
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from core.errors import PalimpsestError
+from core.errors import PalimpsestError, explained
 from core.limits import current_limits
 from ui.frame.text import plain
 
@@ -21,6 +21,7 @@ APOLOGY = (
 def show_error(error: BaseException) -> None:
     """Show an error at this place of the page: expected ones as a sentence, bugs with a traceback
     unless shared."""
+    error = explained(error)
     if isinstance(error, PalimpsestError):
         st.error(plain(str(error)), icon=":material/error:")
         return
