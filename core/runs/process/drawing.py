@@ -15,6 +15,7 @@ from core.errors import DrawingError
 from core.limits import UNLIMITED
 from core.runs.process.isolation import Apart, ApartError, Patience, RefusedError
 
+MODULE = __name__  # whose `answer` the process runs
 SECONDS = 300.0  # for one figure
 IDLE = 20.0  # seconds in which an engine at work does nothing: it waits for what it cannot get
 REST = 60.0  # seconds without a figure after which the process ends, and gives 90 MB back
@@ -38,7 +39,7 @@ class _Engine:
         with self._turn:
             self._end.cancel()
             if self._process is None or not self._process.alive:
-                self._process = Apart(__name__, UNLIMITED)
+                self._process = Apart(MODULE, UNLIMITED)
             patience = Patience(SECONDS, SECONDS, None, IDLE)
             try:
                 return base64.b64decode("".join(self._process.ask(request, patience, "drawing")))
