@@ -4,6 +4,7 @@ import signal
 import sys
 
 from core.commands.main import Terminated, main
+from core.commands.output import prepare_streams
 from core.runs.process.cores import share_cores
 
 
@@ -14,6 +15,7 @@ def _stop(number: int, frame: object) -> None:
 
 def run() -> int:
     """Divide the cores among tasks and run the command; return the exit status."""
+    prepare_streams()
     signal.signal(signal.SIGTERM, _stop)
     share_cores()
     return main()

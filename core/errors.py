@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import re
+
+from core.limits import current_limits
+
+_FOLDERS = re.compile(r"(?<![\w/:.~-])/(?:[^\s/'\"]+/)+")  # of an absolute path, not of an address
+
 
 class PalimpsestError(Exception):
-    """Base class of errors whose message is written for users; any other exception is a bug."""
+    """Base class of errors whose message is written for users; any other exception is a bug.
+
+    On a shared instance the message names files without the server's folders.
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return _FOLDERS.sub("", text) if current_limits().shared else text
+
+
+class PalimpsestWarning(UserWarning):
+    """Base class of warnings whose message is written for users."""
 
 
 class ModelError(PalimpsestError):
@@ -27,6 +45,10 @@ class StoreError(PalimpsestError):
     """The store cannot be opened or written."""
 
 
+class DrawingError(PalimpsestError):
+    """Figures could not be drawn; everything else of a result is unaffected."""
+
+
 class TaskError(PalimpsestError):
     """A task of a study failed; the message names the task and the reason."""
 
@@ -45,3 +67,12 @@ class NotStoredError(PalimpsestError):
 
 class RecipeError(PalimpsestError):
     """The recipe of the included models cannot continue; a rerun resumes where it stopped."""
+
+
+def explained(error: BaseException) -> BaseException:
+    """Return an error as it is, or one for users where a name in their input is too long."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return PalimpsestError(
+            f"{str(error.filename)[:80]}… is no file, because its name is too long: check the path."
+        )
+    return error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 from streamlit import runtime
 
@@ -41,13 +43,12 @@ def draw_page() -> None:
 
     page = navigation()
     entry = entry_of(page)
-    show_logo()
-    show_sidebar()
-    show_links(entry)
+    frame = [show_logo, show_sidebar, partial(show_links, entry)]
     if asks(entry):
-        show_present_button()
-        show_saved()
-        show_guide()
+        frame += [show_present_button, show_saved, show_guide]
+    for draw in frame:
+        with errors_shown():  # the page itself is drawn all the same
+            draw()
     forget_watched()
     with st.container(horizontal_alignment="center"), st.container(width=WIDTH), errors_shown():
         page.run()

@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +96,11 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
     Raises:
         ExportError: If the folder cannot be created or written.
     """
-    from core.commands.pair_page import draw, make_figures, make_page
-    from core.results.export import NUMBERS, result_json, result_numbers, table_csv
+    from core.commands.pair_page import make_figures, make_page
+    from core.results.export import NUMBERS, draw_figures, result_json, result_numbers, table_csv
     from core.results.folder import RECORD, write_folder
 
-    charts = make_figures(parts)
-    figures = draw(charts)
-    files = {PAGE: make_page(check, parts, charts, figures, command)}
-    files |= {f"{name}.svg": content for name, content in figures.items()}
+    files: dict[str, bytes] = {}
     for part in parts:
         if part.result is not None:
             files[f"{part.name}/{RECORD}"] = result_json(part.result)
@@ -111,7 +109,11 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
                 f"{part.name}/{name}.csv": table_csv(table)
                 for name, table in part.result.tables.items()
             }
-    return write_folder(out, files)
+    charts, page = make_figures(parts), partial(make_page, check, parts, command=command)
+    write_folder(out, {PAGE: page(charts, {}), **files})
+    figures = draw_figures(charts)
+    files |= {f"{name}.svg": content for name, content in figures.items()}
+    return write_folder(out, {PAGE: page(charts, figures), **files})
 
 
 def _say(name: str) -> None:

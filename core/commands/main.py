@@ -13,7 +13,8 @@ from pathlib import Path
 
 from core.catalogue import STUDIES
 from core.commands import study
-from core.errors import PalimpsestError
+from core.errors import PalimpsestError, explained
+from core.results.folder import try_folder
 
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are
 # in the catalogue
@@ -49,9 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     assert run is not None  # argparse exits with a message if the first word is no command
     try:
-        return run(arguments)
-    except PalimpsestError as error:
-        print(f"palimpsest: {error}", file=sys.stderr)
+        if getattr(arguments, "out", None) is not None:
+            try_folder(arguments.out)
+        status = run(arguments)
+        sys.stdout.flush()
+        return status
+    except (PalimpsestError, OSError) as error:
+        reason = explained(error)
+        if not isinstance(reason, PalimpsestError):
+            raise
+        print(f"palimpsest: {reason}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         print(STOPPED, file=sys.stderr)

@@ -19,7 +19,7 @@ from core.probes.trees.tables import CHAIN
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
 from core.results.estimates import estimate_of
-from core.results.export import Result, chart_svg, provenance
+from core.results.export import Result, provenance
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.templates import fill
@@ -37,6 +37,7 @@ TITLES = {
     SWAP: "Layer swap: which layers the task needs",
 }
 NO_SCORE = "No score: "  # one model has no neighbours
+NOT_DRAWN = "A figure could not be drawn where this report was made; its numbers are in the tables."
 CAVEATS = {
     SIMILARITY: (
         "Similarity says how much two spaces differ, not whether the difference matters. It "
@@ -112,7 +113,7 @@ def make_page(
         check: Of the pair.
         parts: The studies, run or not.
         charts: By name, see `make_figures`; they give the alternative texts.
-        figures: Their SVG, see `draw`.
+        figures: Their SVG, see `draw_figures`.
         command: The command that reproduces the report.
     """
     cited = dict.fromkeys(
@@ -154,6 +155,8 @@ def _section(
         return section
     names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
     notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
+    if any(name in charts and name not in figures for name in names):
+        notices.append(NOT_DRAWN)
     return section | {
         "caveat": CAVEATS[part.name],
         "figures": [
@@ -161,11 +164,6 @@ def _section(
         ],
         "notices": [*notices, *part.result.failures.values()],
     }
-
-
-def draw(figures: Mapping[str, Chart]) -> dict[str, bytes]:
-    """Write each figure as SVG."""
-    return {name: chart_svg(chart) for name, chart in figures.items()}
 
 
 def _fingerprints(result: Result) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from core import options
 from core.commands.pair import PARTS, Check, Part, check_pair, run_pair
-from core.commands.pair_page import draw, make_figures, make_page, make_sentences
-from core.results.export import Result
+from core.commands.pair_page import make_figures, make_page, make_sentences
+from core.results.export import Result, draw_figures
 from core.runs.runner import Progress
 
 
@@ -89,7 +89,7 @@ def run_study(
 def _result(spec: PairSpec, check: Check, parts: list[Part]) -> PairResult:
     command = shlex.join(["python", "-m", "core", "diff", spec.base, spec.model, "--out", "out"])
     charts = make_figures(parts)
-    page = make_page(check, parts, charts, draw(charts), command)
+    page = make_page(check, parts, charts, draw_figures(charts), command)
     headline = " ".join(make_sentences(check, parts))
     missing = tuple(
         f"{part.name} was not run: {part.reason}" for part in parts if part.result is None

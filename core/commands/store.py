@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from core.errors import StoreError
 from core.runs.store import default_store
 
 
@@ -17,13 +18,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the command; return the exit status."""
+    """Run the command; return the exit status.
+
+    Raises:
+        StoreError: If the store cannot be read or emptied.
+    """
     store = default_store()
     if arguments.action == "clear":
         store.clear()
         print(f"Cleared {store.folder}.")
         return 0
     info = store.info()
+    if info.trouble:
+        raise StoreError(info.trouble)
     print(f"folder   {info.folder}")
     print(f"entries  {info.entries:,}")
     print(f"size     {info.bytes / 2**20:,.1f} MiB of {info.size_limit / 2**20:,.0f} MiB")

@@ -166,11 +166,13 @@ def main(command: str, arguments: argparse.Namespace) -> int:
             result = study.run(spec, store=store, executor=executor, progress=seen)
         if sys.stderr.isatty():
             print(file=sys.stderr)
-    print(result.headline, flush=True)  # before writing: a full disk does not lose the headline
-    for sentence in (*result.notices, *result.failures.values()):
-        print(f"note: {sentence}", file=sys.stderr)
-    with using(store):
-        files = write_result(result, study.figures(result), arguments.out, study.files(result))
+    try:  # writing comes first: an output that is full does not lose the files, nor they it
+        with using(store):
+            files = write_result(result, study.figures(result), arguments.out, study.files(result))
+    finally:
+        print(result.headline, flush=True)
+        for sentence in (*result.notices, *result.failures.values()):
+            print(f"note: {sentence}", file=sys.stderr)
     precomputed = f" ({seen.shipped} precomputed)" if seen.shipped else ""
     seconds = time.monotonic() - began
     took = text_of(seconds, "seconds")

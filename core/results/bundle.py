@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from core.errors import DrawingError
 from core.results.columns import describe
 from core.results.papers.reference import bibtex
 
@@ -104,8 +105,12 @@ class _Pack:
         self._lacks: list[str] = []
 
     def add(self, name: str, make: Callable[[], bytes]) -> None:
-        """Add a file, or record that there is no room for it."""
-        content = make()
+        """Add a file, or record why it is not there."""
+        try:
+            content = make()
+        except DrawingError as error:
+            self.leave_out(name, str(error))
+            return
         if self._bytes + len(content) > MOST_BYTES:
             self.leave_out(
                 name, f"the files would be larger than {MOST_BYTES / 1e6:.0f} MB together"

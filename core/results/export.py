@@ -11,6 +11,7 @@ import io
 import json
 import platform
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.errors import SpecError
+from core.errors import DrawingError, PalimpsestWarning, SpecError
 from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.drawing.vega import Chart
@@ -220,6 +221,21 @@ def chart_png(chart: Chart) -> bytes:
     return drawn.png(drawn.sheet(chart))
 
 
+class DrawingWarning(PalimpsestWarning):
+    """A result has no figures, or not all; its numbers are not affected."""
+
+
+def draw_figures(figures: Mapping[str, Chart]) -> dict[str, bytes]:
+    """Draw charts as SVG, by name; warn where no more can be drawn."""
+    made: dict[str, bytes] = {}
+    try:
+        for name, chart in figures.items():
+            made[name] = chart_svg(chart)
+    except DrawingError as error:
+        warnings.warn(str(error), DrawingWarning, stacklevel=3)
+    return made
+
+
 def result_json(result: Result, files: Sequence[str] = ()) -> bytes:
     """Write spec, headline, statements, notices, failures, provenance, methods, tables and their
     columns as JSON, and the names of the files beside it."""
@@ -267,7 +283,8 @@ def write_result(
     `extra` files; remove those of an earlier result in the folder that this one does not have.
 
     The first figure is `figure.svg`; the others have their names. `result.safetensors` holds tables
-    and arrays for `core.results.load`, which reads the result again.
+    and arrays for `core.results.load`, which reads the result again. Figures are drawn when all
+    else is written; where they cannot be drawn, that is a warning.
 
     Returns:
         The files written, in order.
@@ -277,11 +294,22 @@ def write_result(
     """
     files = {NUMBERS: result_numbers(result)}
     files |= {name: table_csv(table) for name, table in tables_by_file(result).items()}
-    for number, (name, chart) in enumerate(figures.items()):
-        files["figure.svg" if number == 0 else f"{name}.svg"] = chart_svg(chart)
     files |= dict(extra or {})
-    files = {RECORD: result_json(result, list(files)), **files}
-    return write_folder(out, files, former_files(out))
+    written = _write_with_record(result, files, out)
+    drawn_now = draw_figures(figures)
+    if not drawn_now:
+        return written
+    first = next(iter(figures))
+    files |= {
+        "figure.svg" if name == first else f"{name}.svg": content
+        for name, content in drawn_now.items()
+    }
+    return _write_with_record(result, files, out)
+
+
+def _write_with_record(result: Result, files: Mapping[str, bytes], out: Path) -> list[Path]:
+    record = {RECORD: result_json(result, list(files))}
+    return write_folder(out, record | dict(files), former_files(out))
 
 
 def tables_by_file(result: Result) -> dict[str, pd.DataFrame]:

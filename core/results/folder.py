@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import shutil
@@ -29,6 +30,29 @@ def former_files(folder: Path) -> list[str]:
     return [name for name in names if isinstance(name, str) and Path(name).name == name]
 
 
+def try_folder(out: Path) -> None:
+    """Check that files can be written to a folder, which is left as it is.
+
+    Raises:
+        ExportError: If the folder cannot be made or written.
+    """
+    made: list[Path] = []
+    try:
+        for folder in (*reversed(out.parents), out):
+            if not folder.is_dir():
+                folder.mkdir()
+                made.append(folder)
+        trial = out / _partial_name()
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    finally:
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):  # somebody else has put something there
+                folder.rmdir()
+
+
 def write_folder(out: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()) -> list[Path]:
     """Write files by name so that no reader of the folder sees only some of them.
 
@@ -47,9 +71,8 @@ def write_folder(out: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()
     Raises:
         ExportError: If the folder cannot be made or written; its previous contents are unchanged.
     """
-    beside = out if out.is_dir() else out.parent
-    partial = beside / f".{out.name}.{secrets.token_hex(4)}.part"
     try:
+        partial = (out if out.is_dir() else out.parent) / _partial_name()
         try:
             for name, content in files.items():
                 (partial / name).parent.mkdir(parents=True, exist_ok=True)
@@ -58,12 +81,19 @@ def write_folder(out: Path, files: Mapping[str, bytes], gone: Iterable[str] = ()
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
-        reason = (
-            f"The result could not be written to {out}: {error.strerror}. Choose another "
-            f"folder with --out."
-        )
-        raise ExportError(reason) from error
+        raise _unwritable(out, error) from error
     return [out / name for name in files]
+
+
+def _partial_name() -> str:
+    return f".palimpsest-{secrets.token_hex(4)}.part"
+
+
+def _unwritable(out: Path, error: OSError) -> ExportError:
+    return ExportError(
+        f"The result could not be written to {out}: {error.strerror}. Choose "
+        "another folder with --out."
+    )
 
 
 def _move_files(partial: Path, out: Path, names: list[str], gone: Iterable[str]) -> None:

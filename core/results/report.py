@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.errors import DrawingError
 from core.results.bundle import Say, silent
 from core.results.columns import describe
 from core.results.drawing import files as drawn
@@ -55,10 +56,13 @@ def report_html(
         say: Called with the progress from 0 to 1 and what is being made.
     """
     records = {"Settings": result.spec, "Provenance": result.provenance}
-    drawings = []
-    for number, (name, chart) in enumerate(figures.items(), start=1):
-        say((number - 1) / len(figures), f"Figure {number} of {len(figures)}")
-        drawings.append(_figure(number, name, chart))
+    drawings, lacks = [], []
+    try:
+        for number, (name, chart) in enumerate(figures.items(), start=1):
+            say((number - 1) / len(figures), f"Figure {number} of {len(figures)}")
+            drawings.append(_figure(number, name, chart))
+    except DrawingError as error:
+        lacks.append(str(error))
     lead = lead_of(result.headline)
     return fill(
         TEMPLATE,
@@ -66,7 +70,11 @@ def report_html(
         title=title,
         lead=lead,
         rest=result.headline.removeprefix(lead).lstrip(),
-        notices=[*result.notices, *(f"{name}: {text}" for name, text in result.failures.items())],
+        notices=[
+            *lacks,
+            *result.notices,
+            *(f"{name}: {text}" for name, text in result.failures.items()),
+        ],
         figures=drawings,
         tables=[_table(name, table) for name, table in result.tables.items()],
         records={

@@ -27,12 +27,14 @@ CLOCK_SECONDS = 60.0  # smaller corrections of the clock are ignored
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """The store's folder, number of entries, and size and limit in bytes."""
+    """The store's folder, number of entries, size and limit in bytes, and why results are not
+    kept at the moment, in a sentence for the owner of the machine; "" if they are."""
 
     folder: Path
     entries: int
     bytes: int
     size_limit: int
+    trouble: str = ""
 
 
 class EntryFormat:
@@ -139,8 +141,8 @@ def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
     return [(key, payload) for _, key, payload in entries]
 
 
-def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> None:
-    """Write all entries in one transaction, or none."""
+def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> bool:
+    """Write all entries in one transaction, or none, and keep the size within the limit; True."""
     written: list[str] = []
     try:
         with cache.transact():
@@ -150,6 +152,8 @@ def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> None:
     except BaseException:
         files.remove(written)  # rolled back: they belong to no row
         raise
+    trim(cache)
+    return True
 
 
 def trim(cache: Any) -> None:
@@ -185,17 +189,12 @@ def _follow_clock(cache: Any) -> None:
         )
 
 
-def clear(cache: Any, folder: Path) -> None:
-    """Delete all entries, leftover files and damaged databases."""
+def clear(cache: Any, folder: Path) -> bool:
+    """Delete all entries, leftover files and damaged databases; return True."""
     for path in folder.parent.glob(f"{folder.name}.damaged-*"):
         shutil.rmtree(path)
-    try:
-        cache.clear()
-    except (OSError, sqlite3.Error) as error:
-        if not files.is_full(error):  # else the books have no room even to forget
-            raise
-        shutil.rmtree(folder)
-        return
+    cache.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of each such file, and removes it
         cache.check(fix=True)
+    return True

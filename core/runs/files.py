@@ -26,21 +26,21 @@ BROKEN = frozenset({"SQLITE_ERROR", "SQLITE_IOERR_SHORT_READ"})  # tables gone, 
 
 
 class NoBooks:
-    """Replaces a database that could not be opened because the disk is full."""
+    """Stands for a database that could not be opened."""
+
+    def __init__(self, error: Exception) -> None:
+        """`error`: why, which every use raises."""
+        self.error = error
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Any]:
-        """Stands for a connection too."""
-        yield self
+        """Stands for a connection too.
 
-    def __getattr__(self, name: str) -> Any:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def __contains__(self, key: str) -> bool:
-        return bool(self.has_key)
-
-    def __len__(self) -> int:
-        return int(self.count)
+        Raises:
+            Exception: Always, the error that was met.
+        """
+        raise self.error.with_traceback(None)
+        yield
 
 
 def checksum(payload: bytes) -> bytes:
@@ -144,7 +144,7 @@ def make_private_folder(folder: Path) -> None:
 def named_folder(variable: str) -> Path | None:
     """Read a folder from an environment variable; None if it is not set."""
     text = os.environ.get(variable, "").strip()
-    return Path(text).expanduser().absolute() if text else None
+    return Path(os.path.expanduser(text)).absolute() if text else None  # noqa: PTH111
 
 
 def named_size(variable: str, minimum: int) -> int | None:
@@ -169,16 +169,12 @@ def identity(folder: Path) -> int | None:
         return None
 
 
-def open_books(
-    folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]
-) -> Books | NoBooks:
+def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]) -> Books:
     """Open the database; set a damaged one aside and begin a new one.
 
-    Where they cannot be opened because the disk is full, `NoBooks`: nothing is found and nothing
-    kept.
-
     Raises:
-        StoreError: If the folder cannot be made or written, or damaged books cannot be moved.
+        OSError, sqlite3.Error: If the folder cannot be made or written.
+        StoreError: If a damaged database cannot be moved.
     """
     for _ in range(ATTEMPTS):
         before = identity(folder)
@@ -187,17 +183,28 @@ def open_books(
             make_private_folder(folder)
             return opener(folder)
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-            if is_full(error):
-                return NoBooks()
-            if not is_damage(error):
-                raise StoreError(
-                    f"The store in {folder} cannot be opened ({error}); name another folder in "
-                    f"PALIMPSEST_STORE."
-                ) from error
+            if is_full(error) or not is_damage(error):
+                raise
             if identity(folder) == before:  # else another process has just begun new ones
                 set_aside(folder, error, say)
     raise StoreError(
-        f"The store in {folder} is damaged and cannot be set aside; remove that folder."
+        f"The store in {folder} is damaged and cannot be set aside: results are shown but not "
+        "kept. Remove that folder."
+    )
+
+
+def sentence_of(error: Exception, folder: Path) -> str:
+    """Say what is wrong with the store in a folder, and what to do."""
+    if isinstance(error, StoreError):
+        return str(error)
+    if is_full(error):
+        return (
+            f"The disk is full: results are shown but not kept in {folder}. "
+            "Free some space, or empty the store with `python -m core store clear`."
+        )
+    return (
+        f"The store in {folder} does not answer ({error}): results are shown but not kept. Make it "
+        "a folder that can be written, or name another in PALIMPSEST_STORE."
     )
 
 
@@ -210,6 +217,11 @@ def is_full(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def is_read_only(error: Exception) -> bool:
+    """Whether a connection could not be written when it was made."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
 
 
 def is_damage(error: Exception) -> bool:

@@ -226,7 +226,6 @@ def run(
         CancelledError: If `signal` was set before the end. What was finished is in the store.
         GaveWayError: If it was asked to give way before the end; the same.
         NotStoredError: If only what is stored was wanted and something is not.
-        StoreError: If there is no store.
         ValueError: If two tasks have one role. That, like any other error that is raised here, is a
             bug; a bug in a task is raised after the other tasks have ended.
     """
@@ -267,7 +266,7 @@ def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
         options: As for `run`; the executor is that of the study's other tasks, and not used here.
 
     Raises:
-        CancelledError, StoreError: As `run`.
+        CancelledError: As `run`.
     """
     if not tasks:
         return Outputs({}, {}, 0, 0.0)

@@ -2,8 +2,9 @@
 
 diskcache keeps the books (SQLite); what it keeps is ours: safetensors bytes with a checksum, never
 Python objects, in neither direction. What is damaged, half-written or foreign is a miss and is
-computed again. A full disk is a warning. The size is limited, and what was used longest ago leaves
-first, one entry at a time.
+computed again. Where there is no store to be had (a full disk, a folder that is gone or cannot be
+written) nothing is found and nothing kept, `info` says why, and every operation tries to begin one.
+The size is limited, and what was used longest ago leaves first, one entry at a time.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+import shutil
 import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import diskcache
 
-from core.errors import StoreError
+from core.errors import PalimpsestWarning, StoreError
 from core.runs import entries, files
 from core.runs.connections import PooledConnections
 from core.runs.encoding import Value, decode, decode_sound, encode, identified, key_of
@@ -36,14 +40,16 @@ SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
 READ_BATCH = 256  # entries read in one transaction
 WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
-TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout, UnicodeDecodeError)
+TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout, UnicodeDecodeError, StoreError)
+Access = Literal["read", "write"]
+Answer = TypeVar("Answer")
 
-_OPEN: dict[tuple[int, Path, int, Path | None], Store] = {}
+_OPEN: dict[tuple[int, Path, int | str, Path | None], Store] = {}
 _OPENING = threading.Lock()
 _CURRENT: ContextVar[Store | None] = ContextVar("palimpsest_store", default=None)
 
 
-class StoreWarning(UserWarning):
+class StoreWarning(PalimpsestWarning):
     """A value could not be stored; the result itself is not affected."""
 
 
@@ -59,22 +65,25 @@ class Store:
     """A folder of values by key, shared by threads and processes of one machine."""
 
     def __init__(
-        self, folder: Path, size_limit: int = SIZE_LIMIT, precomputed: Precomputed | None = None
+        self,
+        folder: Path,
+        size_limit: int = SIZE_LIMIT,
+        precomputed: Precomputed | None = None,
+        refusal: StoreError | None = None,
     ) -> None:
-        """Open the store, or make it.
+        """Open the store, or make it; where neither can be done, `info` says why.
 
         Args:
             folder: Where it lies; made, readable by its owner only, if it is not there.
             size_limit: Bytes on disk above which what was used longest ago is thrown away.
             precomputed: Values that are found where the store has none; they are never written.
-
-        Raises:
-            StoreError: If the folder cannot be made or written.
+            refusal: Why nothing may be stored; None lets it.
         """
         self.folder = Path(folder)
         self._values_folder = self.folder / "values"
-        self.size_limit, self.precomputed = size_limit, precomputed
+        self.size_limit, self.precomputed, self._refusal = size_limit, precomputed, refusal
         self.notices, self._guard = list[str](), threading.Lock()
+        self._troubles: dict[Access, Exception] = {}  # of the last reading and the last writing
         self._open_values()
         locks = self.folder / "locks"
         with contextlib.suppress(OSError):  # said when a lock is wanted
@@ -82,13 +91,9 @@ class Store:
         self._flights = SingleFlight(locks, self._say)
 
     def __contains__(self, key: str) -> bool:
-        try:
-            with self._values.lent() as values:
-                kept = key in values
-        except TROUBLE as error:
-            self._recover(error)
-            kept = False
-        return kept or (self.precomputed is not None and key in self.precomputed)
+        return self._use(lambda values: key in values, False) or (
+            self.precomputed is not None and key in self.precomputed
+        )
 
     def without_precomputed(self) -> Store:
         """Return the same store without precomputed results."""
@@ -109,7 +114,8 @@ class Store:
         wanted = list(dict.fromkeys(keys))
         values: dict[str, Value] = {}
         for start in range(0, len(wanted), READ_BATCH):
-            values |= decode_sound(dict(self._read(wanted[start : start + READ_BATCH])))
+            batch = wanted[start : start + READ_BATCH]
+            values |= decode_sound(dict(self._use(partial(entries.read_many, keys=batch), [])))
         kept = len(values)
         if self.precomputed is not None and kept < len(wanted):
             values |= decode_sound(
@@ -140,9 +146,9 @@ class Store:
 
     def drop(self, keys: Iterable[str]) -> None:
         """Remove the values under these keys."""
-        with contextlib.suppress(*TROUBLE), self._values.lent() as values:
-            for key in keys:  # what stays goes when its room is needed
-                values.delete(key)
+        keys = list(keys)
+        if keys:  # what stays goes when its room is needed
+            self._use(lambda values: [values.delete(key) for key in keys], [], "write")
 
     def lock(
         self, key: str, waiting: Callable[[], None] | None = None
@@ -179,34 +185,29 @@ class Store:
         return decode(payload), False
 
     def info(self) -> StoreInfo:
-        """Report folder, number of entries, and bytes on disk."""
-        try:
-            with self._values.lent() as values:
-                return StoreInfo(self.folder, len(values), values.volume(), self.size_limit)
-        except TROUBLE as error:
-            raise StoreError(
-                f"The store in {self.folder} cannot be read ({error}); empty that folder."
-            ) from error
+        """Report folder, number of entries, bytes on disk, and why results are not kept, if so."""
+        entries, size = self._use(lambda values: (len(values), values.volume()), (0, 0))
+        troubles = [files.sentence_of(error, self.folder) for error in self._troubles.values()]
+        return StoreInfo(self.folder, entries, size, self.size_limit, "".join(troubles[:1]))
 
     def clear(self) -> None:
-        """Remove everything, with damaged databases that were set aside."""
+        """Remove everything, with damaged databases that were set aside.
+
+        Raises:
+            StoreError: If something cannot be removed.
+        """
+        if self._use(partial(entries.clear, folder=self._values_folder), False, "write"):
+            return
+        trouble = self._troubles["write"]
         try:
-            with self._values.lent() as values:
-                entries.clear(values, self._values_folder)
-            if files.identity(self._values_folder) is None:
-                self._open_values()
+            if not files.is_full(trouble):  # else the database has no room even to forget
+                raise trouble
+            shutil.rmtree(self._values_folder)
         except TROUBLE as error:
             raise StoreError(
                 f"The store in {self.folder} cannot be emptied ({error}); remove that folder."
             ) from error
-
-    def _read(self, keys: list[str]) -> list[tuple[str, bytes]]:
-        try:
-            with self._values.lent() as values:
-                return entries.read_many(values, keys)
-        except TROUBLE as error:
-            self._recover(error)
-            return []
+        self._open_values()
 
     def _write(self, batch: list[tuple[str, bytes]]) -> bool:
         fitting = [(key, payload) for key, payload in batch if len(payload) < self.size_limit]
@@ -216,44 +217,59 @@ class Store:
                 f"A result of {largest / 2**20:,.1f} MiB is larger than the store's limit of "
                 f"{self.size_limit / 2**20:,.1f} MiB and is not kept; raise PALIMPSEST_STORE_BYTES."
             )
-        try:
-            with self._values.lent() as values:
-                entries.write_many(values, fitting)
-                entries.trim(values)
-        except TROUBLE as error:
-            self._recover(error)
-            return False
-        return len(fitting) == len(batch)
+        written = self._use(partial(entries.write_many, payloads=fitting), False, "write")
+        return written and len(fitting) == len(batch)
 
     def _say(self, text: str) -> None:
         if text not in self.notices:
             self.notices = [*self.notices[-19:], text]
         warnings.warn(text, StoreWarning, stacklevel=4)
 
-    def _recover(self, error: Exception) -> None:
-        """Warn about a failure; begin a new database if it is damaged or missing."""
-        if files.is_full(error):
-            if isinstance(self._values, files.NoBooks):  # there may be room by now
-                self._open_values()
-            self._say(
-                f"The disk is full: results are shown but not kept in {self.folder}. "
-                "Free some space, or empty the store with `python -m core store clear`."
-            )
-            return
+    def _use(
+        self, operation: Callable[[Any], Answer], otherwise: Answer, access: Access = "read"
+    ) -> Answer:
+        """Do an operation on the database, once more after a new one was begun.
+
+        Returns:
+            Its answer; `otherwise` where there is no database for it, which `info` then explains.
+        """
+        books = self._values
+        try:
+            try:
+                with books.lent() as values:
+                    answer = operation(values)
+            except TROUBLE as error:
+                self._recover(books, error)
+                with self._values.lent() as values:
+                    answer = operation(values)
+        except TROUBLE as error:
+            self._troubles[access] = error
+            self._say(files.sentence_of(error, self.folder))
+            return otherwise
+        self._troubles.pop("read", None)
+        self._troubles.pop(access, None)
+        return answer
+
+    def _recover(self, books: _Cache | files.NoBooks, error: Exception) -> None:
+        """Begin a new database if the one at hand is damaged, missing or could not be opened.
+
+        Raises:
+            Exception: The error itself, if the database is there and sound.
+        """
         with self._guard:
-            same = self._books == files.identity(
-                self._values_folder
-            )  # else another has begun new ones
-            if same and files.is_damage(error):
-                files.set_aside(self._values_folder, error, self._say)
-            elif same:
-                self._say(
-                    f"The store in {self.folder} does not answer ({error}); results are shown but "
-                    f"not kept."
-                )
+            if self._values is not books:  # another thread has begun a new one
                 return
-            with contextlib.suppress(StoreError):
-                self._open_values()
+            # else another process has begun a new one
+            if not isinstance(books, files.NoBooks) and self._books == files.identity(
+                self._values_folder
+            ):
+                if files.is_read_only(error):
+                    books.close()  # the connections stay so when the file does not
+                    return
+                if files.is_full(error) or not files.is_damage(error):
+                    raise error
+                files.set_aside(self._values_folder, error, self._say)
+            self._open_values()
 
     def _open_values(self) -> None:
         # No memory map: books that are cut short under it end the process (SIGBUS).
@@ -264,37 +280,44 @@ class Store:
             "sqlite_mmap_size": 0,
         }
         settings |= {"eviction_policy": "least-recently-used", "size_limit": self.size_limit}
-        self._values = files.open_books(
-            self._values_folder, lambda folder: _Cache(str(folder), **settings), self._say
-        )
+        try:
+            if self._refusal is not None:
+                raise self._refusal
+            self._values: _Cache | files.NoBooks = files.open_books(
+                self._values_folder, lambda folder: _Cache(str(folder), **settings), self._say
+            )
+        except TROUBLE as error:
+            self._values = files.NoBooks(error)
         self._books = files.identity(self._values_folder)
 
 
 def default_store() -> Store:
     """Open this process's store: `PALIMPSEST_STORE`, or in the user's cache folder.
 
-    `PALIMPSEST_STORE_BYTES` sets its size limit; below it are the precomputed results, see
-    `precomputed.default_precomputed`. Asked again, it is the same object.
-
-    Raises:
-        StoreError: If the folder cannot be used, or the limit is not a number of bytes.
+    `PALIMPSEST_STORE_BYTES` sets its size limit, and nothing is stored where that is not a number
+    of bytes; below it are the precomputed results, see `precomputed.default_precomputed`. Asked
+    again, it is the same object.
     """
-    folder = files.store_folder()
-    size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
-    precomputed = default_precomputed()
-    which = (os.getpid(), folder, size_limit, precomputed.path if precomputed else None)
+    folder, precomputed = files.store_folder(), default_precomputed()
+    refusal = None
+    try:
+        size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
+    except StoreError as error:
+        size_limit, refusal = SIZE_LIMIT, StoreError(f"Results are shown but not kept: {error}")
+    which = (
+        os.getpid(),
+        folder,
+        str(refusal) if refusal else size_limit,
+        precomputed.path if precomputed else None,
+    )
     with _OPENING:
         if which not in _OPEN:
-            _OPEN[which] = Store(folder, size_limit, precomputed)
+            _OPEN[which] = Store(folder, size_limit, precomputed, refusal)
         return _OPEN[which]
 
 
 def current_store() -> Store:
-    """Return the store of the current run; the default store outside `using`.
-
-    Raises:
-        StoreError: As `default_store`.
-    """
+    """Return the store of the current run; the default store outside `using`."""
     return _CURRENT.get() or default_store()
 
 

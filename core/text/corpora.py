@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -157,7 +158,7 @@ def corpus_problem(ref: str) -> str | None:
         return "Files of the server cannot be read on a shared instance: upload the text instead."
     return (
         None
-        if Path(ref).expanduser().is_file()
+        if os.path.isfile(os.path.expanduser(ref))  # noqa: PTH111, PTH113
         else f"There is no file {ref[:100]}: check the path, or upload it."
     )
 

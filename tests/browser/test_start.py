@@ -78,3 +78,21 @@ def test_an_instance_on_every_interface_is_shared(chromium: BrowserContext, tmp_
         expect(page.get_by_text("Shared mode")).to_be_visible()
         expect(page.get_by_test_id("stAlert").first).to_be_visible()
         page.close()
+
+
+def test_an_instance_whose_store_is_replaced_shows_its_pages_and_begins_a_new_one(
+    chromium: BrowserContext, tmp_path: Path
+) -> None:
+    with serve(tmp_path) as address:
+        page = chromium.new_page()
+        page.goto(address)
+        expect(page.get_by_text("Store: ")).to_be_visible()
+        shutil.rmtree(tmp_path / "store")
+        (tmp_path / "store").write_text("something else")
+        page.goto(f"{address}/rsa")
+        expect(page.locator("h1")).to_be_visible()
+        expect(page.get_by_text("Results are shown but not kept")).to_be_visible()
+        (tmp_path / "store").unlink()
+        page.goto(f"{address}/rsa")
+        expect(page.get_by_text("Store: ")).to_be_visible()
+        page.close()

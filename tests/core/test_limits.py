@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import pytest
 
+from core.errors import ModelError
 from core.limits import LOCAL, MODE, SHARED, current_limits, share_beyond_loopback
 
 
@@ -66,3 +67,21 @@ def test_shared_allows_less_of_everything_and_a_bert_base() -> None:
         if field.name != "shared":
             assert 0 < getattr(SHARED, field.name) < getattr(LOCAL, field.name)
     assert 110_000_000 < SHARED.max_parameters < 335_000_000  # BERT-base, not BERT-large
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [
+        ("/srv/hub/models--a--b/config.json is damaged.", "config.json is damaged."),
+        ("It is not there ([Errno 2] no file: '/srv/hub/x')", "It is not there ([Errno 2] no file: 'x')"),
+        ("Ask https://huggingface.co/a/b, or read docs/a/b.md or hub:a/b.", None),
+        ("Write 1/2, and/or zoo:seed-0.", None),
+    ],
+)  # fmt: skip
+def test_errors_on_a_shared_instance_name_no_folder_of_the_server(
+    text: str, shared: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    assert str(ModelError(text)) == (shared or text)
+    monkeypatch.setenv("PALIMPSEST_MODE", "local")
+    assert str(ModelError(text)) == text

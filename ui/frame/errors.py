@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from core.errors import PalimpsestError
+from core.errors import PalimpsestError, explained
 from core.limits import current_limits
 from ui.frame.text import plain
 
@@ -20,18 +20,16 @@ APOLOGY = (
 
 def show_error(error: BaseException) -> None:
     """Show an error at this place of the page: expected ones as a sentence, bugs with a traceback
-    unless shared.
-
-    Raises:
-        BaseException: The error itself, if it is a bug and the app is not in shared mode.
-    """
+    unless shared."""
+    error = explained(error)
     if isinstance(error, PalimpsestError):
         st.error(plain(str(error)), icon=":material/error:")
-    elif current_limits().shared:
-        logging.getLogger(__name__).error("a page failed", exc_info=error)
+        return
+    logging.getLogger(__name__).error("a page failed", exc_info=error)
+    if current_limits().shared:
         st.error(APOLOGY, icon=":material/error:")
     else:
-        raise error
+        st.exception(error)
 
 
 @contextmanager

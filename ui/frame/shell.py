@@ -13,6 +13,7 @@ from streamlit.navigation.page import Page
 
 from core.limits import current_limits
 from core.runs.process.cores import available_cores
+from ui.frame.text import plain
 from ui.frame.theme import page_theme
 
 if TYPE_CHECKING:
@@ -186,10 +187,16 @@ def show_sidebar() -> None:
         st.html(_hover(), unsafe_allow_javascript=True)
     with st.sidebar, st.container(key="facts", gap="xxsmall"):
         st.caption(f":material/memory: {device_name()}")
-        st.caption(
-            f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries",
-            help=_store_help(),
-        )
+        if info.trouble:
+            st.caption(
+                ":material/warning: Results are shown but not kept at the moment.",
+                help=_trouble_help(info.trouble),
+            )
+        else:
+            st.caption(
+                f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries",
+                help=_store_help(info.folder),
+            )
         if current_limits().shared:
             st.caption(":material/group: Shared mode", help=_shared_help())
         else:
@@ -238,12 +245,17 @@ def in_bytes(count: int) -> str:
     return f"{count} B"
 
 
-def _store_help() -> str:
+def _store_help(folder: Path) -> str:
     if current_limits().shared:
         return "Results are stored here, so that everybody can use them again."
-    from core.runs.store import default_store
+    return f"Results are stored here and used again: {folder}"
 
-    return f"Results are stored here and used again: {default_store().info().folder}"
+
+def _trouble_help(trouble: str) -> str:
+    """Say why results are not kept; where the store lies is for the machine's owner alone."""
+    if current_limits().shared:
+        return "The server's store does not answer; as soon as it does, results are kept again."
+    return plain(trouble)
 
 
 def _shared_help() -> str:

@@ -38,6 +38,7 @@ from core.results.export import Result, chart_png, chart_svg, table_csv, table_p
 from core.results.papers.reference import bibtex
 from core.results.report import report_html
 from ui.archive.reports import address_of, keep_report, serves_reports
+from ui.frame.errors import errors_shown
 from ui.frame.naming import in_names, models_in, names_control, names_here
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once
@@ -180,9 +181,12 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
         make: Makes the file's content; its argument `say` takes the progress as a share and in
             words.
     """
-    bar = st.progress(0.0, "Preparing")
-    content = make(say=bar.progress)
+    bar, content = st.progress(0.0, "Preparing"), None
+    with errors_shown():
+        content = make(say=bar.progress)
     bar.empty()
+    if content is None:
+        return
     st.markdown(f"{plain(called)}, {in_bytes(len(content))}")
     st.download_button(
         "Save",
@@ -233,7 +237,8 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
         )
 
     pixels = round(CSS_DPI * INCHES[paper.columns])
-    st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
+    with errors_shown():
+        st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
         for suffix in SUFFIXES:
             called, mime = f"{stem}-{paper.columns}col.{suffix}", MIME[suffix]

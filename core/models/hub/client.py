@@ -33,7 +33,7 @@ from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files.opening import count_parameters
 from core.models.hub.asking import ask, ask_json
-from core.models.hub.cache import trim_downloads
+from core.models.hub.cache import within_limit
 from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
 from core.runs.files import write_beside
 
@@ -53,9 +53,8 @@ def download(name: str, revision: str | None = None) -> Path:
             too large, no weights that may be read, or refused by the loading policy; each says
             which and what to do.
     """
-    folder = _download(name, revision)
-    trim_downloads(cache_folder(), model_folder(name))
-    return folder
+    with within_limit(cache_folder(), model_folder(name)):
+        return _download(name, revision)
 
 
 def _download(name: str, revision: str | None) -> Path:
@@ -234,17 +233,18 @@ def fetch(name: str, commit: str, file: str) -> Path:
     from huggingface_hub import hf_hub_download
 
     where, cache = endpoint(), cache_folder()
-    path = ask(
-        lambda: hf_hub_download(
-            name,
-            file,
-            revision=commit,
-            endpoint=where,
-            cache_dir=cache,
-            token=login(),
-            etag_timeout=TIMEOUT,
+    with within_limit(cache, model_folder(name)):
+        path = ask(
+            lambda: hf_hub_download(
+                name,
+                file,
+                revision=commit,
+                endpoint=where,
+                cache_dir=cache,
+                token=login(),
+                etag_timeout=TIMEOUT,
+            )
         )
-    )
     return Path(path)
 
 

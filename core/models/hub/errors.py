@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import core.models.files.layout as layout
+from core.limits import current_limits
 
 TIMEOUT = 5.0  # seconds to wait for an answer of the Hub
 BUSY = (429, 500, 502, 503, 504)  # states of a Hub that may recover soon
@@ -126,6 +127,8 @@ def explain(
         return (
             f"The server at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or {BOX}."
         )
+    if current_limits().shared:
+        return f"{name} could not be saved on this server: try again later, or {BOX}."
     return (
         f"{name} could not be saved in {cache} ({error}): "
         "free some space or set HF_HOME, and try again."

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import core.models.hub.cache as hub_cache
 import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.hub.asking import ask
@@ -89,7 +88,6 @@ class RangeFile:
             path = hub.fetch(self.repository, self.commit, self.path)
         except failures() as error:
             raise hub.refusal(error, self.repository, self.commit) from error
-        hub_cache.trim_downloads(hub.cache_folder(), hub.model_folder(self.repository))
         with _lock:
             _fetched[self.repository, self.commit, self.path] = path
         return path

@@ -13,6 +13,7 @@ from typing import Any
 
 from core.results.drawing.vega import Chart, settled
 from core.runs.encoding import key_of
+from core.runs.process.drawing import draw
 from core.runs.store import current_store
 
 WIDTH = 640.0  # default width of a figure
@@ -116,23 +117,17 @@ def _key(part: str, spec: str) -> str:
 @lru_cache(maxsize=4)
 def _draw(spec: str) -> str:
     """Draw a specification as SVG; cached, because a sheet of panels is measured before."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(spec))
+    return draw("svg", spec).decode("utf8")
 
 
 def png(spec: dict[str, Any], scale: float = PNG_SCALE, ppi: float = 72.0) -> bytes:
     """Draw a sheet as PNG with `ppi` dots per inch, 72 units per inch."""
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_png(json.dumps(spec), scale=scale, ppi=ppi))
+    return draw("png", json.dumps(spec), scale=scale, ppi=ppi)
 
 
 def pdf(spec: dict[str, Any]) -> bytes:
     """Draw a sheet as PDF: 72 units per inch, with text as text."""
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_pdf(json.dumps(spec)))
+    return draw("pdf", json.dumps(spec))
 
 
 def title_of(spec: dict[str, Any]) -> tuple[str, str]:

@@ -28,9 +28,9 @@ from core.commands.pair import (
     run_pair,
     specs_of,
 )
-from core.commands.pair_page import draw, make_figures, make_page, make_sentences
+from core.commands.pair_page import make_figures, make_page, make_sentences
 from core.models import zoo_models
-from core.results.export import Result
+from core.results.export import Result, draw_figures
 from core.results.names import short_name
 from core.results.numbers import text_of
 from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter
@@ -195,7 +195,9 @@ def test_another_architecture_and_an_adapter_are_said(zoo: Path, tmp_path: Path)
     assert parts[WEIGHTS].result is not None
     assert parts[INTRUDERS].result is not None
     charts = make_figures(list(parts.values()))
-    page = make_page(check, list(parts.values()), charts, draw(charts), "the command").decode()
+    page = make_page(
+        check, list(parts.values()), charts, draw_figures(charts), "the command"
+    ).decode()
     assert "35 of 36" not in page
     assert "17 of 18 matrices are unchanged" in page
 

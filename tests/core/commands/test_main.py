@@ -32,11 +32,11 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     assert "rsa" in capsys.readouterr().err
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+def stand_in(monkeypatch: pytest.MonkeyPatch, error: BaseException, **given: object) -> None:
     def main(arguments: argparse.Namespace) -> int:
         raise error
 
-    module = SimpleNamespace(add_arguments=lambda parser: None, main=main)
+    module = SimpleNamespace(add_arguments=lambda parser: parser.set_defaults(**given), main=main)
     monkeypatch.setitem(cli.COMMANDS, "fails", ("fails", "fails"))
     monkeypatch.setattr(
         cli, "import_module", lambda name: module if name == "fails" else import_module(name)
@@ -59,6 +59,36 @@ def test_an_interrupt_says_that_work_is_kept(monkeypatch, capsys) -> None:
     stand_in(monkeypatch, KeyboardInterrupt())
     assert cli.main(["fails"]) == 130
     assert "kept" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", ["file", "a" * 300])
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(
+    out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    stand_in(monkeypatch, AssertionError("it was begun"), out=tmp_path / out)
+    assert cli.main(["fails"]) == 2
+    assert "Choose another folder with --out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["rsa", "--corpus", "a" * 300 + ".txt"],
+        ["rsa", "--compare", f"path:/tmp/{'a' * 300}/*"],
+        ["swap", "--labelled", "a" * 300],
+        ["sweep", "a" * 300],
+        ["convert", "a" * 300],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*command, "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("palimpsest: ")
+    assert "a" * 60 in said
 
 
 WRITING = """

@@ -7,6 +7,7 @@ import csv
 import errno
 import io
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.errors import DrawingError
+from core.results.bundle import zip_result
+from core.results.drawing import files
 from core.results.drawing.vega import Chart
 from core.results.export import (
+    DrawingWarning,
     Result,
     chart_png,
     chart_svg,
@@ -24,7 +29,7 @@ from core.results.export import (
     table_parquet,
     write_result,
 )
-from core.results.folder import ExportError
+from core.results.folder import ExportError, try_folder, write_folder
 from core.results.papers.citing import cite
 from core.results.report import report_html
 
@@ -126,6 +131,51 @@ def test_write_result_names_the_main_table_and_figure(
         "heatmap.svg",
     ]
     assert all(path.stat().st_size for path in written)
+
+
+def test_where_nothing_can_be_drawn_the_numbers_are_written_and_that_is_said(
+    result: Result, chart: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[set[str]] = []
+
+    def look(form: str, spec: str, **options: float) -> bytes:
+        seen.append({path.name for path in (tmp_path / "out").iterdir()})
+        raise DrawingError("The figures could not be drawn, because there is no engine.")
+
+    monkeypatch.setattr(files, "draw", look)
+    files._draw.cache_clear()
+    with pytest.warns(DrawingWarning, match="there is no engine"):
+        written = write_result(result, {"curves": chart}, tmp_path / "out")
+    names = {path.name for path in written}
+    assert names == {"result.json", "result.safetensors", "table.csv", "yardsticks.csv"}
+    assert seen == [names], "tables are written before figures are drawn"
+    record = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert set(record["files"]) == names - {"result.json"}
+    page = report_html(result, {"curves": chart}).decode()
+    assert "there is no engine" in page
+    assert "not found" in page
+    with zipfile.ZipFile(io.BytesIO(zip_result(result, lambda: {"curves": chart}))) as packed:
+        assert "table.csv" in packed.namelist()
+        assert "there is no engine" in packed.read("left-out.txt").decode()
+
+
+@pytest.mark.parametrize("name", ["new", "old", "deep/new", "a" * 250])
+def test_a_folder_that_can_be_written_is_tried_and_left_as_it_is(name: str, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    try_folder(tmp_path / name)
+    assert sorted(tmp_path.rglob("*")) == before
+    write_folder(tmp_path / name, {"a.csv": b"1"})
+    assert (tmp_path / name / "a.csv").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "a" * 300, "a" * 300 + "/b"])
+def test_a_folder_that_cannot_be_written_is_said(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for write in (try_folder, lambda out: write_folder(out, {"a.csv": b"1"})):
+        with pytest.raises(ExportError, match=r"could not be written to .* Choose another folder"):
+            write(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_new_folder_comes_whole_and_an_old_one_never_tells_of_half_a_result(

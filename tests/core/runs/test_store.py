@@ -417,10 +417,17 @@ def test_another_trouble_is_said_too(store: Store, monkeypatch: pytest.MonkeyPat
         assert not store.put("key", SMALL)
     monkeypatch.setattr(store._values, "volume", refuse)
     monkeypatch.setattr(store._values, "clear", refuse)
-    with pytest.raises(StoreError, match="cannot be read"):
-        store.info()
-    with pytest.raises(StoreError, match="cannot be emptied"):
+    with pytest.warns(StoreWarning, match="does not answer"):
+        assert "does not answer" in store.info().trouble
+    with (
+        pytest.warns(StoreWarning, match="does not answer"),
+        pytest.raises(StoreError, match="cannot be emptied"),
+    ):
         store.clear()
+    monkeypatch.undo()
+    assert "does not answer" in store.info().trouble, "it can be read, but writing was refused"
+    assert store.put("key", SMALL)
+    assert store.info().trouble == ""
 
 
 def test_a_folder_named_full_is_not_a_full_disk(
@@ -448,11 +455,22 @@ def test_a_full_disk_under_another_error_is_a_full_disk(number: int) -> None:
 
 
 @pytest.mark.parametrize("blocked", ["store", "store/values"])
-def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, blocked: str) -> None:
+def test_a_folder_that_cannot_be_made_is_said_and_made_when_it_can(
+    tmp_path: Path, blocked: str
+) -> None:
     (tmp_path / blocked).parent.mkdir(exist_ok=True)
     (tmp_path / blocked).write_text("a file is in the way")
-    with pytest.raises(StoreError, match="PALIMPSEST_STORE"):
-        Store(tmp_path / "store")
+    store = Store(tmp_path / "store")
+    with pytest.warns(StoreWarning, match="PALIMPSEST_STORE"):
+        assert same(store.get_or_compute("key", lambda: SMALL)[0], SMALL)
+    with pytest.warns(StoreWarning, match="PALIMPSEST_STORE"):
+        assert "PALIMPSEST_STORE" in store.info().trouble
+    with pytest.warns(StoreWarning), pytest.raises(StoreError, match="cannot be emptied"):
+        store.clear()
+    (tmp_path / blocked).unlink()
+    assert not store.get_or_compute("key", lambda: SMALL)[1]
+    assert store.info().entries == 1
+    assert store.info().trouble == ""
 
 
 def test_books_that_cannot_be_set_aside_are_a_clear_error(
@@ -467,8 +485,7 @@ def test_books_that_cannot_be_set_aside_are_a_clear_error(
     monkeypatch.setattr(Path, "rename", refuse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(StoreError, match="remove that folder"):
-            Store(tmp_path / "store")
+        assert "Remove that folder" in Store(tmp_path / "store").info().trouble
 
 
 def test_an_interrupted_batch_leaves_no_files(
@@ -887,10 +904,25 @@ def test_the_current_store_is_the_one_in_use_in_this_thread(store: Store) -> Non
 
 
 @pytest.mark.parametrize("text", ["2GB", "-1", "0", "1000"])
-def test_a_senseless_size_is_a_clear_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_senseless_size_nothing_is_kept_and_that_is_said(
+    text: str, private_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE_BYTES", text)
-    with pytest.raises(StoreError, match="number of bytes"):
-        default_store()
+    with pytest.warns(StoreWarning, match="not kept: .* number of bytes"):
+        assert not default_store().put("key", SMALL)
+    with pytest.warns(StoreWarning):
+        assert "number of bytes" in default_store().info().trouble
+    assert not list(private_store.rglob("*.db"))
+    monkeypatch.delenv("PALIMPSEST_STORE_BYTES")
+    assert default_store().put("key", SMALL)
+
+
+def test_a_home_folder_of_nobody_is_a_name_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PALIMPSEST_STORE", "~nobody-of-this-name/store")
+    assert default_store().put("key", SMALL)
 
 
 def test_without_a_name_it_lies_in_the_users_cache_folder(

@@ -3,12 +3,17 @@ and go."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +107,110 @@ def test_a_study_on_a_full_disk_says_its_result_and_leaves_no_half_of_it(
     assert "parse-0" in said.out, "the result is said before anything is written"
     assert "No space left on device" in said.err
     assert sorted(path.name for path in small_disk.iterdir() if path.name != "store") == ["filler"]
+
+
+@contextlib.contextmanager
+def no_root() -> Iterator[Path]:
+    """A folder, and the rights of somebody whom file modes keep out."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        rights = os.geteuid()
+        if not rights:
+            os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            os.seteuid(rights)
+            for place, _, _ in os.walk(folder):
+                Path(place).chmod(0o700)
+
+
+def take_away(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def replace_by_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("something else")
+
+
+def replace_by_empty_database(folder: Path) -> None:
+    shutil.rmtree(folder)
+    (folder / "values").mkdir(parents=True)
+    (folder / "values" / "cache.db").touch()
+
+
+def forbid(folder: Path) -> None:
+    folder.chmod(0)
+
+
+def forbid_writing(folder: Path) -> None:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            Path(place, name).chmod(0o400)
+        Path(place).chmod(0o500)
+
+
+EVENTS = (take_away, replace_by_file, replace_by_empty_database, forbid, forbid_writing)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+@pytest.mark.parametrize("running", [True, False], ids=["running", "at the start"])
+def test_whatever_becomes_of_a_store_every_operation_answers_and_a_new_one_is_begun(
+    event: Callable[[Path], None], running: bool
+) -> None:
+    with no_root() as parent, warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)
+        folder = parent / "store"
+        store = Store(folder)
+        assert store.put("before", VALUE)
+        event(folder)
+        if not running:
+            store = Store(folder)
+        assert np.array_equal(store.get_or_compute("key", lambda: VALUE)[0]["x"], VALUE["x"])
+        assert store.get("before") is None or event is forbid_writing
+        assert "nothing" not in store
+        store.drop(["before"])
+        kept = event in (take_away, replace_by_empty_database)
+        assert (store.info().trouble == "") == kept
+        assert ("key" in store) == kept
+        if folder.is_file():
+            folder.unlink()
+        elif not kept:
+            folder.chmod(0o700)
+            for path in (*folder.rglob("*/"), *folder.rglob("*")):
+                path.chmod(0o700)
+        assert store.put("key", VALUE)
+        assert store.info().trouble == ""
+        assert store.info().entries >= 1
+
+
+def test_threads_that_meet_a_missing_store_at_once_all_keep_their_results(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    together = threading.Barrier(8)
+
+    def put(number: int) -> bool:
+        together.wait()
+        return store.put(f"key {number}", VALUE)
+
+    shutil.rmtree(store.folder)
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(put, range(8)))
+    assert store.info().entries == 8
+
+
+def test_the_commands_say_that_there_is_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
+    (tmp_path / "store").write_text("a file is in the way")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)
+        assert command(["store", "info"]) == 2
+        assert "PALIMPSEST_STORE" in capsys.readouterr().err
+        assert command(["store", "clear"]) == 2
+        assert "cannot be emptied" in capsys.readouterr().err
 
 
 def test_a_clock_that_goes_back_does_not_make_new_results_leave_first(

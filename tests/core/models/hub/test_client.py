@@ -139,7 +139,66 @@ def test_downloads_are_limited_where_strangers_ask_and_nowhere_else(monkeypatch)
     assert LOCAL.max_download_bytes == UNLIMITED > SHARED.max_download_bytes
     monkeypatch.setenv("PALIMPSEST_HUB_BYTES", "a lot")
     with pytest.raises(StoreError, match="PALIMPSEST_HUB_BYTES is 'a lot'"):
-        hub.trim_downloads(Path("none"), Path("none"))
+        hub_cache.within_limit(Path("none"), Path("none")).__enter__()
+
+
+@pytest.fixture
+def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shared instance that keeps a model of `tiny`'s size and no two."""
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    monkeypatch.setattr(hub_cache, "MINIMUM", 1)
+
+
+def bytes_of(folder: Path) -> int:
+    return sum(
+        path.lstat().st_size
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    )
+
+
+@pytest.mark.parametrize("way", ["cut short", "refused"])
+@pytest.mark.usefixtures("cramped")
+def test_what_failed_leaves_first_and_no_model_that_came_whole(
+    server, tiny, monkeypatch, way: str
+) -> None:
+    server.add("someone/whole", tiny)
+    whole = download("someone/whole").parents[1]
+    limit = bytes_of(whole) * 3 // 2
+    monkeypatch.setenv("PALIMPSEST_HUB_BYTES", str(limit))
+    files = files_of(tiny)
+    index = json.dumps({"weight_map": {"a": "first.safetensors", "b": "second.safetensors"}})
+    weights = files.pop("model.safetensors")
+    files |= {"model.safetensors.index.json": index.encode(), "first.safetensors": weights}
+    if way == "refused":
+        settings = json.loads(files["tokenizer_config.json"])
+        settings["auto_map"] = {"AutoTokenizer": ["tokenization_evil.Evil", None]}
+        files |= {
+            "second.safetensors": b"",
+            "tokenizer_config.json": json.dumps(settings).encode(),
+        }
+    server.add("someone/failing", files)
+    with pytest.raises(ModelError, match="lacks a file" if way == "cut short" else "own code"):
+        download("someone/failing")
+    assert any("first.safetensors" in path for path in server.requests)
+    assert whole.is_dir()
+    assert bytes_of(hub.cache_folder()) <= limit
+
+
+def test_a_model_that_is_being_fetched_stays_while_another_fails(
+    server, tiny, monkeypatch, cramped
+) -> None:
+    server.add("someone/tiny", tiny)
+    folder = download("someone/tiny").parents[1]
+    monkeypatch.setenv("PALIMPSEST_HUB_BYTES", "1")
+    with hub_cache.within_limit(hub.cache_folder(), folder):
+        with pytest.raises(ModelError):
+            download("someone/unknown")
+        assert folder.is_dir()
+    assert folder.is_dir()
+    with pytest.raises(ModelError):
+        download("someone/unknown")
+    assert not folder.exists()
 
 
 def test_shards_are_fetched_by_their_index(server, tiny) -> None:
@@ -395,6 +454,10 @@ def test_a_cache_that_cannot_be_written(server, tiny, tmp_path, monkeypatch) -> 
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(ModelError, match=r"could not be saved in .*free some space or set HF_HOME"):
         download("someone/tiny")
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    with pytest.raises(ModelError, match="could not be saved on this server") as refusal:
+        download("someone/tiny")
+    assert tmp_path.name not in str(refusal.value)
 
 
 def test_hf_home_holds_the_cache_where_nothing_else_is_said(

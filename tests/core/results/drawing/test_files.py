@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-import vl_convert
 
 from core.results.drawing import files
 from core.results.drawing.context import PAGE
@@ -21,13 +20,13 @@ def panels(end: float) -> Chart:
 
 def test_a_stored_drawing_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    draw = vl_convert.vegalite_to_svg
+    draw = files.draw
 
-    def counted(spec: str) -> str:
+    def counted(form: str, spec: str) -> bytes:
         drawn.append(spec)
-        return str(draw(spec))
+        return draw(form, spec)
 
-    monkeypatch.setattr(vl_convert, "vegalite_to_svg", counted)
+    monkeypatch.setattr(files, "draw", counted)
     files._draw.cache_clear()
     first = chart_svg(panels(1.0))
     times = len(drawn)

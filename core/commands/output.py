@@ -1,0 +1,75 @@
+"""Standard streams of a command that are closed, full, or a pipe that nobody reads any more."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from core.errors import PalimpsestError, PalimpsestWarning
+
+
+class OutputError(PalimpsestError):
+    """Standard output cannot be written."""
+
+
+class Stream:
+    """A standard stream that ends no command with a traceback.
+
+    Args:
+        stream: Where the text goes.
+        strict: Whether a failure is an `OutputError`; otherwise what cannot be written is lost.
+    """
+
+    def __init__(self, stream: TextIO, strict: bool) -> None:
+        self._stream, self._strict = stream, strict
+
+    def write(self, text: str) -> int:
+        """Write a text; return its length."""
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            self._fail(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._fail(error)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _fail(self, error: OSError) -> None:
+        with suppress(OSError), Path(os.devnull).open("w", encoding="utf8") as nothing:
+            os.dup2(nothing.fileno(), self._stream.fileno())  # it is flushed again at the end
+        if self._strict and not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                f"Standard output could not be written ({error.strerror}); files that the command "
+                "writes are complete."
+            )
+
+
+def prepare_streams() -> None:
+    """Let this process write to all streams, and show warnings to users as notes."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed: the next file to be opened would get its number
+            setattr(sys, name, _nothing(mode))
+    sys.stdout, sys.stderr = Stream(sys.stdout, True), Stream(sys.stderr, False)  # type: ignore[assignment]
+    if not sys.warnoptions:  # else somebody wants Python's own
+        warnings.showwarning = note_warning
+
+
+def _nothing(mode: str) -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf8")
+
+
+def note_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Print a warning for users as a note; those of libraries advise programmers."""
+    if issubclass(category, PalimpsestWarning):
+        print(f"note: {message}", file=sys.stderr)

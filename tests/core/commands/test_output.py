@@ -1,0 +1,79 @@
+"""A command whose output is closed, full, or a pipe that nobody reads: its files are whole, and it
+ends without a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from core.commands.output import note_warning
+from core.errors import PalimpsestWarning
+from tests import ROOT
+
+COMMAND = f"{sys.executable} -m core"
+RUN = "rsa --sentences 20 --words 40 --draws 20 --no-references --compare zoo:parse-0"
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell's redirections")
+
+
+def run(line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("redirection", "status"), [("> /dev/full", 2), (">&-", 0), ("2>&-", 0), ("2> /dev/full", 0)]
+)
+def test_files_are_written_whatever_becomes_of_the_output(
+    redirection: str, status: int, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    ended = run(f"{COMMAND} {RUN} --out {out} {redirection}")
+    assert ended.returncode == status, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "Exception" not in ended.stderr
+    assert {"result.json", "table.csv", "figure.svg"} <= {path.name for path in out.iterdir()}
+    if redirection.startswith("2"):
+        assert "parse-0" in ended.stdout
+        assert f"Written: {out}" in ended.stdout
+    if redirection == "> /dev/full":
+        assert "Standard output could not be written" in ended.stderr
+
+
+def test_a_list_that_nobody_reads_to_its_end_ends_in_silence() -> None:
+    ended = run(f"{COMMAND} zoo list | true")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_list_that_finds_no_room_is_an_error() -> None:
+    ended = run(f"{COMMAND} zoo list > /dev/full")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("palimpsest: Standard output could not be written (No space")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_warnings_are_notes_without_lines_of_source_and_libraries_keep_theirs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", note_warning)
+        warnings.warn("The disk is full.", PalimpsestWarning, stacklevel=1)
+        warnings.warn("Set n_init to silence this.", FutureWarning, stacklevel=1)
+    assert capsys.readouterr().err == "note: The disk is full.\n"
+
+
+def test_who_asks_for_pythons_warnings_gets_them() -> None:
+    line = "from core.commands.output import prepare_streams; import warnings; prepare_streams(); "
+    ended = run(f"{sys.executable} -W always -c \"{line} warnings.warn('advice')\"")
+    assert "UserWarning: advice" in ended.stderr
