@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any
 
+from core.commands.verifying import find_problems
 from core.errors import ModelError
-from core.models.verifying import find_problems
 from core.models.zoo import read_adapters, read_manifest, zoo_folder
 from core.text.shipping import ship_demo
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
+from core.commands.verifying import find_problems
 from core.models import describe
 from core.models.files.adapters import read_adapter
-from core.models.verifying import find_problems
 from core.models.weights.sources import identify
 from core.models.zoo import read_manifest
 from core.weights.clusters.members import find_members

@@ -17,6 +17,7 @@ from torch import nn
 from transformers import AutoTokenizer
 
 from core.commands.main import main
+from core.commands.verifying import find_problems
 from core.errors import ModelError, RecipeError
 from core.models import describe, load_model, locate
 from core.models.files.adapters import read_adapter
@@ -24,7 +25,6 @@ from core.models.files.merging import LATE, MERGED, merge, merged_folder
 from core.models.loading.adapters import load_adapted
 from core.models.loading.task_models import describe_head, load_task
 from core.models.patterns import matching_refs
-from core.models.verifying import find_problems
 from core.models.weights.sources import identify
 from core.models.zoo import read_adapters, read_manifest
 from core.weights.clusters.members import EVERY, find_members

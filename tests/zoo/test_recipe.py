@@ -18,7 +18,7 @@ from types import ModuleType
 
 import pytest
 
-from core.models.verifying import find_problems
+from core.commands.verifying import find_problems
 from core.models.zoo import read_adapters, read_manifest
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
