@@ -29,7 +29,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.rsa.divergence.tables.correlate": ("rank correlation over words",),
     "core.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.rsa.layers.runs._pool": ("t over runs and sentences",),
-    "core.rsa.measures.scoring._band": (
+    "core.rsa.measures.scoring.sentence_band": (
         *("rsa, band over sentences", "cka, band over sentences", "knn, band over sentences"),
         *("cka-debiased, band over sentences", "cosine, band over sentences"),
         *("cca, band over sentences", "svcca, band over sentences", "pwcca, band over sentences"),

@@ -178,16 +178,9 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
         parts.append(STANDARDISED)
     if spec.drop_influential:
         parts.append(influence_in_words(spec.drop_influential))
-    if measure.draws is not None:
-        parts.append(
-            f"Bands are 95 % percentile intervals of {spec.draws:,} bootstrap draws over "
-            f"sentences; pairs of an item "
-            "with its own copy are dropped."
-        )
-        if spec.measure == "rsa" and spec.comparison != "pearson":
-            parts.append(RANKS)
-    else:
-        parts.append(jackknife_in_words(sentences))
+    parts.append(jackknife_in_words(sentences))
+    if spec.measure == "rsa" and spec.comparison != "pearson":
+        parts.append(RANKS)
     if measure.of_size:
         parts.append(same_size(measure.label, items))
     if spec.pool_runs and len(runs_of(spec.base, models)) < len(models):
@@ -219,11 +212,10 @@ def influence_in_words(percent: float) -> str:
 
 
 def jackknife_in_words(sentences: int) -> str:
-    """Say how bands are made of a measure that is biased by resampling."""
+    """Say how bands are made."""
     return (
-        f"Bands are 95 % intervals from a jackknife that leaves out one of "
-        f"{min(JACKKNIFE_GROUPS, sentences)} groups "
-        "of sentences at a time, because drawing with replacement biases this measure upward."
+        f"Bands are 95 % t-intervals from a jackknife that leaves out one of "
+        f"{min(JACKKNIFE_GROUPS, sentences)} groups of sentences at a time."
     )
 
 

@@ -1,9 +1,10 @@
 """A similarity with its band over sentences and its chance level.
 
-A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs
-of sentences (RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do
-not, or where resampling biases the measure (canonical correlations, Procrustes, neighbours). Chance
-level comes from shuffling whole sentences (`nulls`).
+A band is a delete-a-group jackknife over sentences with Student's t. A bootstrap repeats whole
+sentences, so that its draws do not lie around the estimate: an item's own copy is its nearest
+neighbour in every space, canonical correlations grow as different items get fewer, and the pairs
+within a sentence, which are alike in models that read context, count once for each pair of copies.
+Chance level comes from shuffling whole sentences (`nulls`).
 
 Reference:
     Gröger, Wen & Brbić 2026, Revisiting the Platonic Representation Hypothesis (calibrated scores).
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike
 from core.rsa.measures.kernels import FloatArray
 from core.rsa.measures.nulls import pair_sentences
 from core.rsa.measures.registry import Measure, Options, get_measure
-from core.statistics import interval, jackknife_interval, sentence_counts, sentence_labels
+from core.statistics import interval, jackknife_interval, sentence_labels
 
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
@@ -51,7 +52,6 @@ def score(
     rng: np.random.Generator,
     measure: str = "rsa",
     options: Options | None = None,
-    draws: int = 500,
 ) -> Score:
     """Compute the similarity of two spaces with its band over sentences and its chance level.
 
@@ -62,8 +62,6 @@ def score(
         rng: Source of randomness, for the band and the chance level.
         measure: One of `MEASURES`.
         options: Kernel and comparison, for RSA.
-        draws: Bootstrap draws; measures with a jackknife leave out one of at most 50 groups of
-            sentences at a time.
 
     Returns:
         The score. The band is NaN with fewer than two sentences; everything is NaN for a constant
@@ -76,7 +74,7 @@ def score(
     Example:
         >>> x = np.random.default_rng(0).normal(size=(60, 4))
         >>> y = x + 0.2 * np.random.default_rng(1).normal(size=(60, 4))
-        >>> scored = score(x, y, np.arange(60) // 3, np.random.default_rng(2), draws=200)
+        >>> scored = score(x, y, np.arange(60) // 3, np.random.default_rng(2))
         >>> bool(scored.low < scored.similarity < scored.high)
         True
         >>> bool(scored.null_high < scored.low)
@@ -87,7 +85,7 @@ def score(
     similarity = chosen.similarity(x, y)
     if np.isnan(similarity):
         return Score(*[float("nan")] * 5)
-    low, high = _band(chosen, x, y, sentence, rng, draws, similarity)
+    low, high = sentence_band(chosen, x, y, sentence, rng, similarity)
     items, dimensions = np.shape(x)
     kept, orders = pair_sentences(sentence, null_draws(chosen, items, dimensions, settings), rng)
     null_low, null_high = interval(chosen.null_of(np.asarray(x)[kept], np.asarray(y)[kept], orders))
@@ -137,24 +135,30 @@ def null_draws(measure: Measure, items: int, dimensions: int, options: Options) 
     return int(np.clip(NULL_WORK / (10.0 * cost), LEAST_NULL_DRAWS, NULL_DRAWS))
 
 
-def _band(
+def sentence_band(
     measure: Measure,
     x: ArrayLike,
     y: ArrayLike,
     sentence: ArrayLike,
     rng: np.random.Generator,
-    draws: int,
     similarity: float,
 ) -> tuple[float, float]:
-    """Compute the 95 % band over sentences, by bootstrap or jackknife, clipped to the measure's
-    range."""
-    _, sentences = sentence_labels(sentence)
-    if sentences < 2:
+    """Compute the 95 % band over sentences of a similarity.
+
+    Args:
+        measure: With its options.
+        x, y, sentence: As for `score`.
+        rng: Assigns sentences to the groups that are left out.
+        similarity: Of x and y, by the measure.
+
+    Returns:
+        Lower and upper end, which enclose the similarity and, but for rounding, do not leave the
+        measure's range; NaN with fewer than two sentences.
+    """
+    if sentence_labels(sentence)[1] < 2:
         return float("nan"), float("nan")
-    if measure.draws is not None:
-        low, high = interval(measure.draws(x, y, sentence, sentence_counts(sentences, draws, rng)))
-        return float(low), float(high)
-    below, above = jackknife_interval(
-        similarity, measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
-    )
-    return max(below, measure.lowest), min(above, 1.0)
+    replicates = measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
+    below, above = jackknife_interval(similarity, replicates)
+    # A similarity may lie outside the range by rounding.
+    lowest, highest = min(measure.lowest, similarity), max(1.0, similarity)
+    return max(below, lowest), min(above, highest)

@@ -109,7 +109,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
             **more,
         )
 
-    how = {"how": Settings(spec.measure), "share": 1.0, "draws": spec.draws}
+    how = {"how": Settings(spec.measure), "share": 1.0}
     steps = [ref for ref in spec.checkpoints if ref in content and ref not in unusable]
     others = [ref for ref in spec.others if ref in content]
     return [

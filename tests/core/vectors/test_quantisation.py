@@ -13,7 +13,7 @@ from core.runs.store import Store, using
 from tests.core import quantised
 from tests.core.tiny_models import save_tiny
 
-RSA = {"sentences": 20, "words": 40, "draws": 20, "references": False}
+RSA = {"sentences": 20, "words": 40, "references": False}
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def _in_the_box(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _spec(**changes: Any) -> RsaSpec:
-    given = {"base": "zoo:bert-base", "compare": ("zoo:bert-tuned",), "words": 100, "draws": 50}
+    given = {"base": "zoo:bert-base", "compare": ("zoo:bert-tuned",), "words": 100}
     return RsaSpec(**{**given, "references": False, **changes})
 
 

@@ -45,7 +45,7 @@ def test_a_peak_is_clear_only_above_every_other_band() -> None:
 
 def test_a_run_comes_nearer_to_its_own_end() -> None:
     spec = TrainingSpec(
-        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100, draws=20
+        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100
     )
     result = STUDY.run(spec)
     assert few_sentences(20) in result.notices
