@@ -59,7 +59,9 @@ UNBANDED: Mapping[str, str] = {
     "core.alignment.rotation.text._unevenness": "percentiles of singular values",
     "core.alignment.seeds.charts._boxes": "boxes of pairs",
     "core.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
+    "core.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
     "core.statistics.interval": "the percentile interval itself",
+    "core.statistics.jackknife_interval": "the jackknife's interval itself",
 }  # quantiles that are no band
 LABELS: Mapping[str, str] = {
     "probe margin over a baseline": "margin of a probe over a baseline of one row | 97 %",

@@ -141,7 +141,9 @@ def jackknife_sentences(
 
 
 def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Compute the percentile interval of bootstrap or null draws.
+    """Compute the percentile interval of draws, such as those of a null.
+
+    The band of an estimate is made by `bootstrap_interval`, which holds the estimate.
 
     Args:
         draws: Statistic of each draw along `axis`; draws that are NaN are left out.
@@ -167,6 +169,31 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
     tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
     low, high = np.nanquantile(np.where(np.expand_dims(empty, axis), 0.0, array), tails, axis=axis)
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+
+
+def bootstrap_interval(
+    point: ArrayLike, draws: ArrayLike, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the percentile interval of an estimate's bootstrap draws, as wide as it takes to hold
+    the estimate.
+
+    Args:
+        point: The estimate.
+        draws: Statistic of each draw, shape (draw, ...); draws that are NaN are left out.
+        level: Share of the draws inside, between 0 and 1.
+
+    Returns:
+        Lower and upper end, in the estimate's shape; NaN where every draw is NaN.
+
+    Raises:
+        ShapeError: If the level is not between 0 and 1, or there are no draws.
+
+    Example:
+        >>> tuple(round(float(end), 2) for end in bootstrap_interval(2.0, np.arange(101.0), 0.9))
+        (2.0, 95.0)
+    """
+    low, high = interval(draws, level)
+    return np.minimum(low, point), np.maximum(high, point)
 
 
 def jackknife_interval(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from core.rsa.layers.spec import ITEMS, RsaSpec
 from core.rsa.measures.kernels import KERNELS
 from core.rsa.measures.rdm import COMPARISONS
 from core.rsa.measures.registry import MEASURES
-from core.rsa.measures.scoring import JACKKNIFE_GROUPS
+from core.rsa.measures.scoring import JACKKNIFE_GROUPS, saturated
 from core.runs.store import Value
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
     notices = [notice for value in values.values() for notice in value["notices"]]
     label = MEASURES[spec.measure].label
     scored = {role: value for role, value in values.items() if "low" in value}
+    notices += saturation_notices(label, scored.values())
     for value in scored.values():
-        items, width = int(value["items"]), int(value["d_model"])
+        items = int(value["items"])
         chance = float(np.nanmax(np.append(value["null_high"], -1.0)))
-        if MEASURES[spec.measure].canonical and items <= width:
-            notices.append(too_few_items(label, items, width))
-        elif chance > HIGH_CHANCE:
+        if chance > HIGH_CHANCE and not saturated(chance):
             notices.append(high_chance(label, chance))
         if MEASURES[spec.measure].of_size:
             notices.append(same_size(label, items))
@@ -61,12 +60,27 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
     return list(dict.fromkeys(notices))
 
 
+def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
+    """Say that numbers mean nothing where chance level reaches 1.
+
+    Args:
+        label: Of the measure.
+        values: Outputs of `tasks.compare_models`.
+    """
+    notices = [
+        too_few_items(label, int(value["items"]), int(value["d_model"]))
+        for value in values
+        if saturated(value["null_high"]).any()
+    ]
+    return list(dict.fromkeys(notices))
+
+
 def too_few_items(label: str, items: int, width: int) -> str:
-    """Say that a canonical measure is near 1 whatever the spaces are."""
+    """Say that a measure is near 1 whatever the spaces are."""
     return (
-        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is close "
-        f"to 1 for any two "
-        "spaces, so these numbers mean nothing. Sample more words, or choose RSA or debiased CKA."
+        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is 1 for "
+        "any two spaces, so these numbers mean nothing. Sample more words, or choose RSA or "
+        "debiased CKA."
     )
 
 

@@ -28,7 +28,8 @@ from core.rsa.measures.preparing import centred, check_pair
 from core.statistics import jackknife_sentences, projection_weights
 
 SVCCA_VARIANCE = 0.99
-DEGENERATE = 1e-6  # a whitening factor below this: the remaining items no longer span the space
+RANK = 1e-12  # of the largest singular value: smaller ones are rounding
+DEGENERATE = 1e-4  # a whitening factor below this: the remaining items no longer span the space
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,10 @@ def canonical_jackknife(
         total_a, total_b = a.sum(axis=0), b.sum(axis=0)
         root_a, root_b = _root(a, total_a, len(kept)), _root(b, total_b, len(kept))
         if root_a is None or root_b is None:
+            again = "cca" if form == "svcca" else form  # its subspace is chosen already
             replicates.append(
                 canonical(
-                    first.basis[kept] @ first.neurons, second.basis[kept] * second.scale, form
+                    first.basis[kept] @ first.neurons, second.basis[kept] * second.scale, again
                 )
             )
             continue
@@ -164,7 +166,7 @@ def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
 def _space(x: FloatArray) -> Space:
     """Compute a basis of the centred space's directions."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
-    floor = max(x.shape) * np.finfo(np.float64).eps * float(scale[0])
+    floor = RANK * float(scale[0])
     rank = int(np.count_nonzero(scale > floor))
     return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
 

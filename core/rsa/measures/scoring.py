@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from core.rsa.measures.kernels import FloatArray
 from core.rsa.measures.nulls import pair_sentences
@@ -27,6 +27,7 @@ from core.statistics import interval, jackknife_interval, sentence_labels
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
 LEAST_NULL_DRAWS = 20
+SATURATED = 1e-6  # chance level that is closer to 1 leaves no room to tell anything apart
 SCORED = ("similarity", "low", "high", "null_high")  # columns that a calibrated score is made of
 CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high")
 # multiplications for a null: 100 draws at n = 1,000, d = 128; fewer draws where each costs more
@@ -102,19 +103,32 @@ def calibrate(
         null_high: Upper ends of their chance levels, the same shape.
 
     Returns:
-        `calibrated`, `calibrated_low` and `calibrated_high`; NaN where chance reaches 1. The bands
-        take the chance level as known.
+        `calibrated`, `calibrated_low` and `calibrated_high`; NaN where chance reaches 1
+        (`saturated`). The bands take the chance level as known.
 
     Example:
         >>> {name: round(float(value), 2) for name, value in calibrate(0.7, 0.6, 0.8, 0.4).items()}
         {'calibrated': 0.5, 'calibrated_low': 0.33, 'calibrated_high': 0.67}
     """
     chance = np.asarray(null_high, dtype=np.float64)
-    room = np.where(chance < 1.0, 1.0 - chance, np.nan)
+    room = np.where(saturated(chance), np.nan, 1.0 - chance)
     return {
         name: np.asarray((np.asarray(values, dtype=np.float64) - chance) / room)
         for name, values in zip(CALIBRATED, (similarity, low, high), strict=True)
     }
+
+
+def saturated(null_high: ArrayLike) -> NDArray[np.bool_]:
+    """Whether chance level reaches 1, so that unrelated spaces score as high as equal ones.
+
+    Args:
+        null_high: Upper ends of chance levels, any shape; NaN is not.
+
+    Example:
+        >>> saturated([0.4, 1.0 - 1e-12, np.nan]).tolist()
+        [False, True, False]
+    """
+    return np.asarray(null_high, dtype=np.float64) >= 1.0 - SATURATED
 
 
 def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:

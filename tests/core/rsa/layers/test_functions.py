@@ -149,7 +149,7 @@ def _table(**models: list[tuple[float, float, float]]) -> pd.DataFrame:
         for name, curve in models.items()
         for layer, (low, value, high) in enumerate(curve)
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(null_high=0.1)
 
 
 def test_layers_whose_bands_overlap_with_the_lowest_are_named_together() -> None:

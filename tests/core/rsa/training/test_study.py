@@ -36,6 +36,7 @@ def test_a_peak_is_clear_only_above_every_other_band() -> None:
                 "similarity": [0.9, 0.8],
                 "low": [low, 0.7],
                 "high": [0.95, 0.85],
+                "null_high": 0.1,
             }
         )
 
