@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.rsa.layers.runs import pooled_band
 from core.rsa.measures.nulls import pair_sentences
 from core.rsa.measures.registry import compare, get_measure
 from core.rsa.measures.scoring import sentence_band
-from core.rsa.truth.areas import area, area_band
+from core.rsa.truth.areas import area, area_band, area_replicates, lows_together
 from core.statistics import interval, jackknife_interval, t_interval
 
 REPLICATES = 200
@@ -136,19 +137,22 @@ def model_bands() -> Iterator[tuple[str, str, float]]:
 def pooled_bands() -> Iterator[tuple[str, str, float]]:
     """Coverage of a pooled curve's band: few runs, each with an error over the sentences that all
     share."""
-    for runs in RUNS:
-        rng = np.random.default_rng(2)
-        held = 0
-        for _ in range(REPLICATES):
-            values = rng.standard_normal() + rng.standard_normal(runs)
-            low, high = t_interval(
-                values.mean(), [values.var(ddof=1) / runs, 1.0], [runs - 1, 30.0]
-            )
-            held += bool(low <= 0.0 <= high)
-        yield "t over runs and sentences", f"{runs} models", held / REPLICATES
+    width = 1.96
+    for name, apart in (("most", 4.0), ("as much", 1.0), ("least", 0.25)):
+        for runs in RUNS:
+            rng = np.random.default_rng(2)
+            held = 0
+            for _ in range(5 * REPLICATES):
+                values = rng.standard_normal() + apart * rng.standard_normal(runs)
+                low, high = pooled_band(values, values - width, values + width)
+                held += low <= 0.0 <= high
+            share = held / (5 * REPLICATES)
+            yield f"pooled runs, runs vary {name}", f"{runs} models", share
 
 
-def planted(tuned: int, inherits: bool, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def planted(
+    tuned: int, inherits: bool, rng: np.random.Generator, strength: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Layers of ten planted models a fine-tune, changed or not, and how much each of them differs.
 
     Fine-tunes moved by different amounts. With `inherits`, a layer also differs by what the layers
@@ -156,7 +160,7 @@ def planted(tuned: int, inherits: bool, rng: np.random.Generator) -> tuple[np.nd
     """
     masks = rng.random((tuned, 5, 7)) < 0.5
     changed = np.stack([masks, ~masks], axis=2).reshape(tuned, 10, 7)
-    size = np.exp(0.6 * rng.standard_normal((tuned, 1, 1)))
+    size = strength * np.exp(0.6 * rng.standard_normal((tuned, 1, 1)))
     moved = changed * size * (1.0 + 0.5 * np.abs(rng.standard_normal((tuned, 1, 7))))
     score = 0.3 * moved + 0.6 * np.cumsum(moved, axis=2) if inherits else moved
     return changed, score + np.linspace(0.0, 2.0, 7) + 0.3 * rng.standard_normal(score.shape)
@@ -164,16 +168,45 @@ def planted(tuned: int, inherits: bool, rng: np.random.Generator) -> tuple[np.nd
 
 def planted_bands() -> Iterator[tuple[str, str, float]]:
     """Coverage of the band of an AUC over fine-tunes and the models planted from them."""
-    for name, inherits in (("states", True), ("outputs", False)):
-        changed, score = planted(2_000, inherits, np.random.default_rng(4))
+    kinds = (
+        ("AUC of states", True, 1.0),
+        ("AUC of outputs", False, 1.0),
+        ("AUC of outputs, almost 1", False, 2.5),
+    )
+    for name, inherits, strength in kinds:
+        changed, score = planted(2_000, inherits, np.random.default_rng(4), strength)
         truth = area(changed.ravel(), score.ravel())
         for tuned in (3, 6, 12):
             rng = np.random.default_rng(5)
             held = 0
             for _ in range(REPLICATES):
-                low, high = area_band(*planted(tuned, inherits, rng), 2, DRAWS, 0)
+                changed, score = planted(tuned, inherits, rng, strength)
+                value = area(changed.ravel(), score.ravel())
+                low, high = area_band(value, area_replicates(changed, score))
                 held += low <= truth <= high
-            yield f"AUC of {name}, planted models", f"{tuned} fine-tunes", held / REPLICATES
+            yield f"{name}, planted models", f"{tuned} fine-tunes", held / REPLICATES
+
+
+def together_above() -> Iterator[tuple[str, str, float]]:
+    """How often the lower ends of nine guessing measures that hold together exceed .5, where the
+    measures are near copies and where they are not: nominally .025."""
+    for name, shared in (("near copies", 0.9), ("unlike measures", 0.0)):
+        for tuned in (3, 6, 12):
+            rng = np.random.default_rng(6)
+            above = 0
+            for number in range(2 * REPLICATES):
+                changed, _ = planted(tuned, False, rng)
+                # A fine-tune's measures rank its changed layers higher or lower by chance.
+                common, own = (
+                    rng.standard_normal((count, *changed.shape))
+                    + rng.standard_normal((count, tuned, 1, 1)) * changed
+                    for count in (1, 9)
+                )
+                scores = np.sqrt(shared) * common + np.sqrt(1.0 - shared) * own
+                values = np.array([area(changed.ravel(), score.ravel()) for score in scores])
+                without = np.array([area_replicates(changed, score) for score in scores])
+                above += bool((lows_together(values, without, number) > 0.5).any())
+            yield f"any of 9 AUCs, {name}", f"{tuned} fine-tunes", above / (2 * REPLICATES)
 
 
 def nulls() -> Iterator[tuple[str, str, float]]:
@@ -219,6 +252,8 @@ def main() -> None:
     show(planted_bands(), mark=True)
     print(f"\n{'independent spaces that share sentences':<50}{'of':<16}{'above':>7}")
     show(nulls(), mark=False)
+    print(f"\n{'nine measures that guess':<50}{'of':<16}{'above':>7}")
+    show(together_above(), mark=False)
 
 
 def show(rows: Iterator[tuple[str, str, float]], mark: bool) -> None:

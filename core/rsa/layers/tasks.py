@@ -135,7 +135,7 @@ def compare_functions(
     return _by_layer(paired, how, seed)
 
 
-@pure("rsa.grid", version=2, guard=as_identified)
+@pure("rsa.grid", version=3, guard=as_identified)
 def compare_layers(
     base: str,
     other: str,

@@ -237,9 +237,8 @@ ONCE = "Each word was drawn once, ignoring upper and lower case."
 STANDARDISED = "Dimensions were standardised over items."
 RANKS = "Ranks are those of the full sample."
 POOLED = (
-    "Runs of one task are pooled into one curve, their mean; its band is a 95 % t-interval whose "
-    "variance is that over "
-    "runs plus that over sentences (Welch's degrees of freedom)."
+    "Runs of one task are pooled into one curve, their mean; its band adds the half-widths of "
+    "the 95 % intervals over runs (Student's t) and over sentences in squares."
 )
 SIZE = (
     "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all "
