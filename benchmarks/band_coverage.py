@@ -34,7 +34,6 @@ from core.probes.trees.comparisons import best_layers, differences, margins
 from core.probes.trees.tables import attachment_row
 from core.rsa.divergence.tables import correlate, mean_band
 from core.rsa.swap.scores import exchange_rows, own_row
-from core.statistics import sentence_counts
 from core.weights.intruders.scales import SCALES, WAYS
 from core.weights.intruders.scaling_tables import scaling_table
 
@@ -271,10 +270,9 @@ def correlation_bands() -> Iterator[Row]:
             common = rng.standard_normal((count, 2))[sentence]
             words = (common + np.sqrt(3) * rng.standard_normal((len(sentence), 2))) / 2
             x, y = words[:, 0], 0.5 * words[:, 0] + np.sqrt(0.75) * words[:, 1]
-            counts = sentence_counts(count, DRAWS, rng)
             if mean:
-                return [_within(mean_band(np.exp(x), sentence, counts), np.exp(0.5))]
-            return [_within(correlate(x, y, sentence, counts)[1:], SPEARMAN)]
+                return [_within(mean_band(np.exp(x), sentence, positive=True), np.exp(0.5))]
+            return [_within(correlate(x, y, sentence)[1:], SPEARMAN)]
 
         return simulate
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from benchmarks import coverage
+
 TABLES = ("coverage.txt", "band_coverage.txt", "seed_bands.txt")
 SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.alignment.seeds.bands._band": (
@@ -28,12 +30,12 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.probes.trees.tables.attachment_row": ("attachment score",),
     "core.rsa.divergence.tables.correlate": ("rank correlation over words",),
     "core.rsa.divergence.tables.mean_band": ("mean divergence",),
-    "core.rsa.layers.runs._pool": ("t over runs and sentences",),
-    "core.rsa.measures.scoring._band": (
-        *("rsa, band over sentences", "cka, band over sentences", "knn, band over sentences"),
-        *("cka-debiased, band over sentences", "cosine, band over sentences"),
-        *("cca, band over sentences", "svcca, band over sentences", "pwcca, band over sentences"),
-        "procrustes, band over sentences",
+    "core.rsa.layers.runs.pooled_band": (
+        *("pooled runs, runs vary most", "pooled runs, runs vary as much"),
+        "pooled runs, runs vary least",
+    ),
+    "core.rsa.measures.scoring.sentence_band": tuple(
+        f"{measure}, {kind}" for kind in coverage.KINDS for measure in coverage.MEASURES
     ),
     "core.rsa.swap.scores.own_row": ("share of texts",),
     "core.rsa.swap.scores.exchange_rows": (
@@ -59,7 +61,10 @@ UNBANDED: Mapping[str, str] = {
     "core.alignment.rotation.text._unevenness": "percentiles of singular values",
     "core.alignment.seeds.charts._boxes": "boxes of pairs",
     "core.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
+    "core.rsa.truth.areas._critical_value": "a t-statistic, of whose test `coverage` counts errors",
+    "core.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
     "core.statistics.interval": "the percentile interval itself",
+    "core.statistics.jackknife_interval": "the jackknife's interval itself",
 }  # quantiles that are no band
 LABELS: Mapping[str, str] = {
     "probe margin over a baseline": "margin of a probe over a baseline of one row | 97 %",

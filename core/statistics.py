@@ -15,7 +15,6 @@ Deviations: none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,12 +94,35 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     )
 
 
+def jackknife_groups(
+    sentence: ArrayLike, groups: int, rng: np.random.Generator
+) -> tuple[IntArray, int]:
+    """Assign sentences at random to `groups` groups whose sizes differ by at most one.
+
+    Returns:
+        The group of each item, from 0, shape (item,), and the number of groups: no more than there
+        are sentences.
+
+    Raises:
+        ShapeError: If fewer than two groups can be formed.
+
+    Example:
+        >>> jackknife_groups([0, 0, 1], 2, np.random.default_rng(0))
+        (array([0, 0, 1]), 2)
+    """
+    labels, sentences = sentence_labels(sentence)
+    groups = min(groups, sentences)
+    if groups < 2:
+        raise ShapeError("A jackknife leaves sentences out, so it needs at least two sentences.")
+    return rng.permutation(np.arange(sentences) % groups)[labels], groups
+
+
 def jackknife_sentences(
     sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> Iterator[IntArray]:
     """Yield item indices with one group of sentences left out at a time (delete-a-group jackknife).
 
-    Sentences are assigned at random to `groups` groups whose sizes differ by at most one.
+    The groups are those of `jackknife_groups`.
 
     Yields:
         Indices of the remaining items, for each group left out.
@@ -113,17 +135,15 @@ def jackknife_sentences(
         ...     np.random.default_rng(0))]
         [3, 4, 3]
     """
-    labels, sentences = sentence_labels(sentence)
-    groups = min(groups, sentences)
-    if groups < 2:
-        raise ShapeError("A jackknife leaves sentences out, so it needs at least two sentences.")
-    group = rng.permutation(np.arange(sentences) % groups)[labels]
-    for number in range(groups):
-        yield np.flatnonzero(group != number)
+    group, number = jackknife_groups(sentence, groups, rng)
+    for left_out in range(number):
+        yield np.flatnonzero(group != left_out)
 
 
 def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Compute the percentile interval of bootstrap or null draws.
+    """Compute the percentile interval of draws, such as those of a null.
+
+    The band of an estimate is made by `bootstrap_interval`, which holds the estimate.
 
     Args:
         draws: Statistic of each draw along `axis`; draws that are NaN are left out.
@@ -151,11 +171,36 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
+def bootstrap_interval(
+    point: ArrayLike, draws: ArrayLike, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the percentile interval of an estimate's bootstrap draws, as wide as it takes to hold
+    the estimate.
+
+    Args:
+        point: The estimate.
+        draws: Statistic of each draw, shape (draw, ...); draws that are NaN are left out.
+        level: Share of the draws inside, between 0 and 1.
+
+    Returns:
+        Lower and upper end, in the estimate's shape; NaN where every draw is NaN.
+
+    Raises:
+        ShapeError: If the level is not between 0 and 1, or there are no draws.
+
+    Example:
+        >>> tuple(round(float(end), 2) for end in bootstrap_interval(2.0, np.arange(101.0), 0.9))
+        (2.0, 95.0)
+    """
+    low, high = interval(draws, level)
+    return np.minimum(low, point), np.maximum(high, point)
+
+
 def jackknife_interval(
     point: float, replicates: ArrayLike, level: float = 0.95
 ) -> tuple[float, float]:
-    """Compute a normal interval around an estimate, with the delete-a-group jackknife's standard
-    error.
+    """Compute an interval around an estimate by Student's t, with the delete-a-group jackknife's
+    standard error and one degree of freedom less than there are groups.
 
     Args:
         point: The statistic computed from all items.
@@ -170,18 +215,14 @@ def jackknife_interval(
 
     Example:
         >>> tuple(round(end, 2) for end in jackknife_interval(2.0, [1.5, 2.0, 2.5]))
-        (0.87, 3.13)
+        (-0.48, 4.48)
     """
-    if not 0.0 < level < 1.0:
-        raise ShapeError(f"The level of an interval lies between 0 and 1, got {level}.")
     values = np.asarray(replicates, dtype=np.float64)
     values = values[np.isfinite(values)]
     if values.size < 2:
         return float("nan"), float("nan")
-    groups = values.size
-    error = float(np.sqrt((groups - 1) / groups * np.sum((values - values.mean()) ** 2)))
-    width = NormalDist().inv_cdf((1.0 + level) / 2.0) * error
-    return point - width, point + width
+    low, high = t_interval(point, [jackknife_variance(values)], [values.size - 1], level)
+    return float(low), float(high)
 
 
 def permutation_p(observed: float, null: ArrayLike) -> float:

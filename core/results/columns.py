@@ -118,6 +118,8 @@ GENERAL: Mapping[str, str] = {
     "bits": "bits to which the other model's matrices were rounded; 0 for no rounding",
     "auc": "area under the ROC curve: probability that a changed layer has a higher score than an "
     "unchanged one",
+    "low_together": "lower end of the AUC, such that the ends of all measures hold together at "
+    "97.5 %",
     "same_depth": "AUC over pairs of layers with the same number, for which depth is no help",
     "truth.changed": "number of changed layers",
     "truth.unchanged": "number of unchanged layers",

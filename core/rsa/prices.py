@@ -30,18 +30,14 @@ PLAIN, SHUFFLED = (
     0.012,
     2.2e-9,
 )  # processor seconds of a measure, whatever the size; of a number in a shuffle
-PAIRS, PRODUCTS, RESAMPLED = (
-    1.2e-10,
-    2.5e-11,
-    5e-10,
-)  # of a pair's dimension; of a multiplication; of a draw's pair
+PAIRS, PRODUCTS = 1.2e-10, 2.5e-11  # of a pair's dimension; of a multiplication
 FACTORED, MATRICES = (
     4e-11,
     {"pearson": 9e-9, "ranks": 1.5e-8},
 )  # canonical: of a multiplication; of a matrix's entry
 SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mean CCA
 SORTED, COSINES = 6e-8, 6.5e-11  # nearest neighbours: of a pair of items; of its dimension
-STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and draw
+STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and group
 WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
 COPIES = 4  # of the vectors of two models
 TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
@@ -59,7 +55,6 @@ def scoring(
     items: float,
     width: int,
     sentences: float,
-    draws: int,
 ) -> float:
     """Estimate the processor seconds of one layer: the similarity, its band and its chance
     level."""
@@ -72,10 +67,10 @@ def scoring(
         return PLAIN + 3 * once  # neighbours are found once for each of estimate, band and null
     seconds = PLAIN + once + SHUFFLED * null * items * width
     if measure == "cosine":
-        return seconds + RESAMPLED * draws * (items + sentences)
-    seconds += PAIRS * items**2 * (width + 50) + RESAMPLED * draws * sentences**2
+        return seconds
+    seconds += PAIRS * items**2 * (width + 50)
     if measure in TABLES:
-        seconds += TABLES[measure] * 8e-9 * draws * items
+        seconds += TABLES[measure] * 8e-9 * min(JACKKNIFE_GROUPS, sentences) * items
     if measure == "rsa" and _whole(kernel, comparison):
         return seconds + MATRICES[_whole(kernel, comparison)] * null * items**2
     return seconds + PRODUCTS * null * items * width * min(items, width)
@@ -90,13 +85,11 @@ def comparing(measure: str, items: float, width: int) -> float:
     return 3 * PRODUCTS * items * width * min(items, width)
 
 
-def holding(
-    measure: str, kernel: str, comparison: str, items: float, sentences: float, draws: int
-) -> float:
+def holding(measure: str, kernel: str, comparison: str, items: float, sentences: float) -> float:
     """Estimate the peak memory of scoring one layer, without the vectors, in bytes."""
-    held = STRIPS * 512 * items * costs.DOUBLE + 3 * draws * sentences * costs.DOUBLE
+    held = STRIPS * 512 * items * costs.DOUBLE
     if measure in TABLES:
-        held += TABLES[measure] * items * draws * costs.DOUBLE
+        held += TABLES[measure] * items * min(JACKKNIFE_GROUPS, sentences) * costs.DOUBLE
     if measure == "rsa" and _whole(kernel, comparison):
         held += WHOLE[_whole(kernel, comparison)] * items**2 * costs.DOUBLE
     return held
@@ -119,9 +112,7 @@ def rsa_price(spec: RsaSpec) -> Price:
         if ref in sizes and spec.base in sizes:
             base, size = sizes[spec.base], sizes[ref]
             width, states = max(base.d_model, size.d_model), base.layers + 1
-            work = scoring(
-                spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws
-            )
+            work = scoring(spec.measure, spec.kernel, spec.comparison, items, width, sentences)
             if spec.drop_influential:
                 work += PAIRS * items**2 * (width + 50)
             part = texts + spec.functions if ref in compared else 1
@@ -134,7 +125,7 @@ def rsa_price(spec: RsaSpec) -> Price:
                 )
     tasks += [costs.vectors(size, sentences * texts) for size in sizes.values()]
     at_once = min(TASKS_AT_ONCE, len(compared) + len(references))
-    held = holding(spec.measure, spec.kernel, spec.comparison, items, sentences, spec.draws)
+    held = holding(spec.measure, spec.kernel, spec.comparison, items, sentences)
     memory = at_once * (
         held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
     ) + costs.resident(sizes, sentences) * (1 + spec.functions)
@@ -153,12 +144,10 @@ def training_price(spec: TrainingSpec) -> Price:
     for ref in refs:
         if ref in sizes and spec.end in sizes:
             end = sizes[spec.end]
-            work = scoring(
-                spec.measure, "cosine", "pearson", items, end.d_model, sentences, spec.draws
-            )
+            work = scoring(spec.measure, "cosine", "pearson", items, end.d_model, sentences)
             # chance level of the best layer: about half of a score
             tasks += [work * (end.layers + 1) * (1.5 if ref in spec.checkpoints else 1.0)]
-    held = holding(spec.measure, "cosine", "pearson", items, sentences, spec.draws)
+    held = holding(spec.measure, "cosine", "pearson", items, sentences)
     at_once = min(TASKS_AT_ONCE, len(refs))
     memory = at_once * (
         held + COPIES * _most_numbers(sizes, items) * costs.SINGLE
@@ -183,7 +172,7 @@ def divergence_price(spec: DivergenceSpec) -> Price:
                 costs.passes(size, sentences, passes)
                 + tokens * predicted
                 + size.layers * (scoring("rsa", "cosine", "pearson", items, size.d_model,
-                                         sentences, spec.draws) + 1e-8 * items**2) / 2
+                                         sentences) + 1e-8 * items**2) / 2
             )  # fmt: skip
     memory = TASKS_AT_ONCE * (2 * costs.resident(sizes, head=True) + LOGITS * costs.SINGLE)
     memory = max(memory, costs.resident(sizes, sentences)) + 4 * 512 * items * costs.DOUBLE

@@ -204,7 +204,7 @@ def test_the_form_folds_when_its_button_is_pressed_and_its_options_hold_the_stud
     expect(run).not_to_be_visible()
     unfold(page)
     page.get_by_text("Options", exact=True).click()
-    expect(page.get_by_role("spinbutton", name="Bootstrap draws")).to_have_value("50")
+    expect(page.get_by_role("spinbutton", name="Words sampled")).to_have_value("100")
     run.click()
     expect(run).not_to_be_visible()
     expect(page.locator(CHART).first).to_be_visible()

@@ -14,7 +14,7 @@ from tests.browser.form import THERE, unfold
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-SMALL = "sentences=40&words=100&draws=50&compare=zoo:parse-0"
+SMALL = "sentences=40&words=100&compare=zoo:parse-0"
 REDRAW_SECONDS = 0.5
 
 

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 HELD = re.compile(r"^cache_memory_bytes\{.*UploadedFileManager.*\} ([\d.]+)$", re.MULTILINE)
 
 
-SMALL = "rsa?sentences=40&words=200&draws=20&references=false"
+SMALL = "rsa?sentences=40&words=200&references=false"
 NAME = "mine.txt"
 TEXT = b"The garden behind the house was quiet, and nobody went there in the evening. " * 40
 READ = re.compile("corpus=upload")

@@ -122,14 +122,14 @@ def test_typing_a_model_adds_that_model_alone(chromium: BrowserContext, fresh: s
 
 def test_the_back_button_leads_back_to_the_study(chromium: BrowserContext, fresh: str) -> None:
     tab = chromium.new_page()
-    tab.goto(f"{fresh}/rsa?draws=50")
+    tab.goto(f"{fresh}/rsa?words=50")
     expect(line(tab)).to_be_visible()
     go(tab, "Home")
     expect(tab).to_have_url(f"{fresh}/")  # what goes back too soon leaves the app
     tab.go_back()
-    expect(tab).to_have_url(f"{fresh}/rsa?draws=50")
+    expect(tab).to_have_url(f"{fresh}/rsa?words=50")
     expect(tab.get_by_role("heading", name="Which layers")).to_be_visible()
     unfold(tab)
     tab.get_by_text("Options", exact=True).click()
-    expect(tab.get_by_role("spinbutton", name="Bootstrap draws")).to_have_value("50")
+    expect(tab.get_by_role("spinbutton", name="Words sampled")).to_have_value("50")
     tab.close()

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+
+import numpy as np
 
 from benchmarks import band_kinds
+from core import statistics
+from core.probes.minimal_pairs.accuracy import wilson_interval
 from tests import ROOT
 
 MAKERS = {
     *("interval", "t_interval", "jackknife_interval", "correlation_interval", "wilson_interval"),
-    *("quantile", "nanquantile", "percentile", "nanpercentile"),
+    *("bootstrap_interval", "quantile", "nanquantile", "percentile", "nanpercentile"),
 }  # functions that give the ends of a band
+AROUND = {
+    *("t_interval", "jackknife_interval", "correlation_interval", "wilson_interval"),
+    "bootstrap_interval",
+}  # those whose band holds the estimate that they are given
 
 
-def functions_with_bands() -> Iterator[str]:
-    """Names of the functions of `core` that call one of MAKERS."""
+def functions_with_bands() -> dict[str, set[str]]:
+    """The functions of `core` that call one of MAKERS, and which."""
+    callers: dict[str, set[str]] = {}
     for file in sorted((ROOT / "core").rglob("*.py")):
         module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
         tree = ast.parse(file.read_text(encoding="utf8"))
@@ -28,7 +36,8 @@ def functions_with_bands() -> Iterator[str]:
                 for each in called
             }
             if names & MAKERS:
-                yield f"{module}.{function.name}"
+                callers[f"{module}.{function.name}"] = names & MAKERS
+    return callers
 
 
 def rows_of_tables() -> dict[str, str]:
@@ -39,8 +48,29 @@ def rows_of_tables() -> dict[str, str]:
 
 def test_every_band_that_core_computes_is_simulated_or_a_range() -> None:
     listed = [*band_kinds.SIMULATED, *band_kinds.RANGES, *band_kinds.UNBANDED]
-    assert sorted(listed) == sorted(set(functions_with_bands()))
+    assert sorted(listed) == sorted(functions_with_bands())
     assert len(listed) == len(set(listed))
+
+
+def test_every_band_of_an_estimate_is_made_by_a_function_that_holds_it() -> None:
+    callers = functions_with_bands()
+    assert [name for name in band_kinds.SIMULATED if callers[name] - AROUND] == []
+
+
+def test_makers_of_bands_hold_the_estimate_whatever_the_draws() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        point, size = float(rng.normal()), int(rng.integers(2, 40))
+        away = rng.normal(rng.normal(), 10 ** rng.uniform(-12, 1), size)
+        ends = [
+            statistics.bootstrap_interval(point, away),
+            statistics.jackknife_interval(point, away),
+            statistics.t_interval(point, [away.var(), 1e-30], [size - 1, 1]),
+        ]
+        share = int(rng.integers(0, size + 1))
+        accuracy = wilson_interval(share, size)
+        assert all(low <= point <= high for low, high in ends)
+        assert accuracy[0] <= share / size <= accuracy[1]
 
 
 def test_every_simulated_band_has_its_rows_in_a_committed_table() -> None:

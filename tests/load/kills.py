@@ -29,7 +29,7 @@ ATTEMPTS = 4  # runs for each kill that is wanted: some end before their moment
 MOMENTS = (0.1, 0.6)  # of an undisturbed run's work: a busy machine may be quicker the next time
 LOOK = 0.01  # seconds between two looks whether a run computes
 STUDIES: dict[str, tuple[str, ...]] = {
-    "rsa": (*SMALL, "--words", "200", "--draws", "50"),
+    "rsa": (*SMALL, "--words", "200"),
     "tokens": (),
     "swap": (
         *SMALL,
@@ -42,10 +42,10 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "--draws",
         "20",
     ),
-    "divergence": (*SMALL, "--words", "200", "--draws", "20"),
+    "divergence": (*SMALL, "--words", "200"),
     "truth": SMALL,
     "audit": (),
-    "training": (*SMALL, "--words", "200", "--draws", "20"),
+    "training": (*SMALL, "--words", "200"),
     "probe": (
         "--sentences",
         "120",

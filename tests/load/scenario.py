@@ -27,7 +27,6 @@ from tests.load.tab import Tab, TabError, run_alone
 STUDY = {
     "sentences": 40,
     "words": 100,
-    "draws": 50,
     "references": "false",
     "compare": "zoo:parse-0",
 }
@@ -100,7 +99,7 @@ def run_class(folder: Path, sessions: int, trained: Mapping[str, object] = TRAIN
     report.errors += [
         f"in the log: {line}" for log in logs for line in log.splitlines() if "Error" in line
     ]
-    asked = {name: STUDY[name] for name in ("sentences", "words", "draws")}
+    asked = {name: STUDY[name] for name in ("sentences", "words")}
     for record in (json.loads(line) for line in LINE.findall(logs[0])):
         same = (
             asked.items() <= record["spec"].items() and not {"seed", "grid"} & record["spec"].keys()

@@ -14,7 +14,7 @@ from tests.load.tab import Tab, run_alone
 WAITING = 6
 KINDS = ("CSV", "Parquet", "SVG", "PNG")
 BEGINNINGS = {"CSV": b"model,", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG"}
-READY = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "references": "false"}
+READY = {"sentences": 20, "words": 40, "compare": "zoo:parse-0", "references": "false"}
 # starts without being asked for, however slow the machine; outlasts the downloads
 LONG = {"models": ["zoo:seed-0", "zoo:seed-1"], "sentences": 450}
 

@@ -17,7 +17,7 @@ PROMISED = 0.2  # seconds
 ATTEMPTS = (
     3  # a machine with other work on it may be late once; a server that is held is late each time
 )
-SMALL = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "references": "false"}
+SMALL = {"sentences": 20, "words": 40, "compare": "zoo:parse-0", "references": "false"}
 
 
 @pytest.mark.slow

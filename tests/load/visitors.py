@@ -69,7 +69,7 @@ BAD_LINKS: tuple[Mapping[str, object], ...] = (
     {"seed": "9" * 40},
 )
 HUGE: tuple[Mapping[str, object], ...] = (
-    {"measure": "cka", "draws": 10_000, "words": 20_000, "sentences": 1_000},
+    {"measure": "cka", "words": 20_000, "sentences": 1_000},
     {"kernel": "euclidean", "words": 20_000, "sentences": 1_000},
 )
 Act = Callable[["Visitor"], Awaitable[None]]

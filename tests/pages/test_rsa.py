@@ -59,9 +59,7 @@ def test_the_line_above_the_figure_says_how_many_sentences_were_read(tmp_path) -
 def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line() -> None:
     app = open_page(PAGE, **SMALL)
     assert not app.exception
-    spec = RsaSpec(
-        "zoo:seed-0", ("zoo:parse-0",), words=40, sentences=20, draws=20, references=False
-    )
+    spec = RsaSpec("zoo:seed-0", ("zoo:parse-0",), words=40, sentences=20, references=False)
     expected = STUDY.run(spec).table
     shown = app.dataframe[0].value
     assert shown["similarity"].tolist() == pytest.approx(expected["similarity"].tolist(), abs=1e-6)
@@ -87,7 +85,6 @@ def test_what_the_link_asks_for_reaches_the_numbers(link: dict, options: dict) -
         "compare": ("zoo:parse-0",),
         "words": 40,
         "sentences": 20,
-        "draws": 20,
         "references": False,
     }
     plain = STUDY.run(RsaSpec("zoo:seed-0", **settings)).table["similarity"].tolist()
@@ -211,6 +208,7 @@ def test_a_measure_that_is_mostly_null_says_so() -> None:
     app = open_page(PAGE, **SMALL, measure="cca")
     assert not app.exception
     assert too_few_items("mean CCA", 40, describe("zoo:seed-0").d_model) in unescaped(app)
+    assert "unrelated spaces score 1" in unescaped(app)
 
 
 def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(

@@ -50,7 +50,7 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.statistics import interval, sentence_counts
+from core.statistics import bootstrap_interval, sentence_counts
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.labelled import Labelled, read_labelled
@@ -292,8 +292,10 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
     text)."""
     import pandas as pd
 
-    low, high = interval(counts @ correct.T.astype(np.float64) / correct.shape[1])
-    return pd.DataFrame({"accuracy": correct.mean(1), "low": low, "high": high})
+    accuracy = correct.mean(1)
+    drawn = counts @ correct.T.astype(np.float64) / correct.shape[1]
+    low, high = bootstrap_interval(accuracy, drawn)
+    return pd.DataFrame({"accuracy": accuracy, "low": low, "high": high})
 
 
 STUDY = Study(

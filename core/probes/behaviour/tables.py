@@ -22,7 +22,7 @@ from core.probes.minimal_pairs.accuracy import (
     wilson_interval,
 )
 from core.results.drawing.training import with_progress
-from core.statistics import interval, sentence_counts
+from core.statistics import bootstrap_interval, sentence_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,8 @@ def _margins(
             100 * float(np.mean([side[member].mean() for member in members]))
             for side in (mine, theirs)
         )
-        low, high = interval(np.mean([resampled[member] for member in members], axis=0))
+        drawn = np.mean([resampled[member] for member in members], axis=0)
+        low, high = bootstrap_interval(value - against, drawn)
         rows.append((model, kind, METRIC, rival, against, value - against, float(low), float(high)))
     return rows
 

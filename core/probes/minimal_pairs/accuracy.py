@@ -50,7 +50,8 @@ def wilson_interval(hits: float, count: int, level: float = 0.95) -> tuple[float
     share, spread = hits / count, z * z / count
     middle = (share + spread / 2) / (1 + spread)
     width = z / (1 + spread) * sqrt(share * (1 - share) / count + spread / (4 * count))
-    return max(0.0, middle - width), min(1.0, middle + width)
+    # A share of 0 or 1 is an end of its own interval, which rounding must not leave.
+    return max(0.0, min(middle - width, share)), min(1.0, max(middle + width, share))
 
 
 def rank_correlation(left: Floats, right: Floats) -> float:

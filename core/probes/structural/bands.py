@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from core.statistics import interval, sentence_counts
+from core.statistics import bootstrap_interval, sentence_counts
 
 LEVEL = 0.95  # of a band
 FEWEST = 2  # degrees of freedom behind an error of the mean over probes
@@ -128,7 +128,7 @@ def summary(
             continue
         resampled = resampled + sign * group.resampled.mean(axis=2)
         resampled = resampled + _probe_error(measured, len(sample.weights), rng)
-    ends = [interval(resampled + sum(chosen), level) for chosen in product(*pairs)]
+    ends = [bootstrap_interval(value, resampled + sum(chosen), level) for chosen in product(*pairs)]
     low, high = (np.stack(sides) for sides in zip(*ends, strict=True))
     bounds = terms[0][1].bounds if len(terms) == 1 else UNBOUNDED
     return {

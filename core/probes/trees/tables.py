@@ -17,7 +17,7 @@ import numpy as np
 from core.probes.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.probes.structural.bands import Group, Sample, spread, summary
 from core.probes.structural.scores import Gold, SentenceScores, ratio, score
-from core.statistics import interval
+from core.statistics import bootstrap_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,13 +205,14 @@ def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
     import pandas as pd
 
     attached, words = np.asarray(parser["attached"]), np.asarray(parser["words"])
-    low, high = interval(ratio(attached, words, sample.weights))
+    score = ratio(attached, words)
+    low, high = bootstrap_interval(score, ratio(attached, words, sample.weights))
     row = (
         PARSED,
         None,
         "heads",
         HEADS_METRIC,
-        100 * float(ratio(attached, words)),
+        100 * float(score),
         100 * float(low),
         100 * float(high),
     )

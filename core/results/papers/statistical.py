@@ -23,10 +23,6 @@ PAPERS = (
         "Residuals and Influence in Regression", "Chapman & Hall",
     ),
     Reference(
-        "davison1997", 1997, BOOK, ("Davison, Anthony C.", "Hinkley, David V."),
-        "Bootstrap Methods and Their Application", "Cambridge University Press",
-    ),
-    Reference(
         "efron1993", 1993, BOOK, ("Efron, Bradley", "Tibshirani, Robert J."),
         "An Introduction to the Bootstrap", "Chapman & Hall",
     ),
@@ -46,6 +42,11 @@ PAPERS = (
         "hoerl1970", 1970, ARTICLE, ("Hoerl, Arthur E.", "Kennard, Robert W."),
         "Ridge Regression: Biased Estimation for Nonorthogonal Problems",
         "Technometrics", doi="10.1080/00401706.1970.10488634",
+    ),
+    Reference(
+        "hothorn2008", 2008, ARTICLE, ("Hothorn, Torsten", "Bretz, Frank", "Westfall, Peter"),
+        "Simultaneous Inference in General Parametric Models", "Biometrical Journal",
+        doi="10.1002/bimj.200810425",
     ),
     Reference(
         "hotelling1936", 1936, ARTICLE, ("Hotelling, Harold",),

@@ -47,5 +47,4 @@ class DivergenceSpec(options.Spec):
         "Words whose states are compared beside the predictions; more words give narrower bands."
     )
     sinks: str = options.sinks()
-    draws: int = options.draws()
-    seed: int = options.seed("Seed of the sample and the bootstrap.")
+    seed: int = options.seed("Seed of the sample and of the bands of states.")

@@ -113,7 +113,6 @@ def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
             items=items,
             how=Settings("rsa"),
             share=1.0,
-            draws=spec.draws,
             seed=spec.seed,
             **pair,
         )
@@ -142,14 +141,10 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
     rows: dict[str, list[dict[str, Any]]] = {"divergence": [], "states": [], "coloured": []}
     for ref, part in parts.items():
         predictions = values["predictions", ref]
-        rows["divergence"] += tables.divergence_rows(
-            ref, part, predictions, groups, spec.draws, spec.seed
-        )
+        rows["divergence"] += tables.divergence_rows(ref, part, predictions, groups)
         if ("changes", ref) in values:
             similarity, changes = values.get(("states", ref)), values["changes", ref]
-            rows["states"] += tables.state_rows(
-                ref, part, similarity, changes, predictions, groups, spec.draws, spec.seed
-            )
+            rows["states"] += tables.state_rows(ref, part, similarity, changes, predictions, groups)
         if part == COMPARED:
             rows["coloured"] += tables.shown_rows(ref, predictions, corpus.words)
     made: dict[str, pd.DataFrame] = {
@@ -219,8 +214,6 @@ def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> l
             baseline,
             outputs.values["predictions", ref],
             outputs.values["predictions", baseline],
-            spec.draws,
-            spec.seed,
         )
         for ref, part in parts.items()
         if part == COMPARED

@@ -3,6 +3,7 @@ where states do."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from core.rsa.divergence.reading import COLUMNS, NAMED
-from core.statistics import average_ranks, interval, sentence_counts, sum_by_group
+from core.statistics import average_ranks, jackknife_interval, sentence_labels, sum_by_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,9 +76,7 @@ def frequency(times: int) -> str:
     return next((name for most, name in FREQUENCIES if times <= most), OFTEN)
 
 
-def divergence_rows(
-    model: str, part: str, value: Value, groups: Groups, draws: int, seed: int
-) -> list[dict[str, Any]]:
+def divergence_rows(model: str, part: str, value: Value, groups: Groups) -> list[dict[str, Any]]:
     """Average a model's divergence over all words and over each group, with bands over sentences.
 
     Args:
@@ -85,11 +84,7 @@ def divergence_rows(
         part: "compared" or "baseline".
         value: Of `tasks.compare_predictions`.
         groups: Of the words.
-        draws: Bootstrap draws.
-        seed: Of the bootstrap; the same draws for each model.
     """
-    labels, sentence = np.unique(value["sentence"], return_inverse=True)
-    counts = sentence_counts(len(labels), draws, np.random.default_rng(seed))
     places = _places(value)
     rows = []
     for by, names in (
@@ -102,7 +97,8 @@ def divergence_rows(
             inside = np.flatnonzero(of_word == name)
             if not name or (by != ALL and len(inside) < LEAST):
                 continue
-            low, high = mean_band(value["js"][inside], sentence[inside], counts)
+            low, high = mean_band(value["js"][inside], value["sentence"][inside], positive=True)
+            high = min(high, 1.0)  # at most one bit
             chance = value["chance"][inside]
             chance = chance[~np.isnan(chance)]  # a word alone in its batch has none
             means = {column: float(np.mean(value[column][inside])) for column in COLUMNS}
@@ -118,30 +114,31 @@ def divergence_rows(
 
 
 def mean_band(
-    values: Float[ndarray, " word"],
-    sentence: Int[ndarray, " word"],
-    counts: Int[ndarray, "draw sentence"],
+    values: Float[ndarray, " word"], sentence: Int[ndarray, " word"], *, positive: bool = False
 ) -> tuple[float, float]:
-    """Compute the 95 % interval of a mean over words, resampling sentences.
+    """Compute the 95 % interval of a mean over words, leaving out one sentence at a time.
 
     Args:
         values: One number a word.
-        sentence: Sentence of each word, from 0.
-        counts: How often each draw holds each sentence.
+        sentence: Sentence of each word.
+        positive: Whether the mean is that of a skewed quantity above 0, whose logarithm's interval
+            is computed.
 
     Returns:
         Lower and upper end; NaN where all words are of one sentence.
     """
-    sums = counts @ sum_by_group(values, sentence, counts.shape[1])
-    sizes = counts @ np.bincount(sentence, minlength=counts.shape[1])
-    means = np.divide(sums, sizes, out=np.full(len(sums), np.nan), where=sizes > 0)
-    low, high = interval(_varied(means, sentence))
-    return float(low), float(high)
+    labels, sentences = sentence_labels(sentence)
+    if sentences < 2:
+        return float("nan"), float("nan")
+    mean = float(values.mean())
+    means = (values.sum() - np.bincount(labels, values)) / (len(values) - np.bincount(labels))
+    if not positive or means.min() <= 0:
+        return jackknife_interval(mean, means)
+    low, high = jackknife_interval(math.log(mean), np.log(means))
+    return min(math.exp(low), mean), max(math.exp(high), mean)
 
 
-def gap_row(
-    model: str, other: str, value: Value, baseline: Value, draws: int, seed: int
-) -> dict[str, Any] | None:
+def gap_row(model: str, other: str, value: Value, baseline: Value) -> dict[str, Any] | None:
     """Compare a model's divergence with a baseline's on the words that both have; None without
     any.
 
@@ -153,9 +150,7 @@ def gap_row(
     if not shared:
         return None
     differences = np.array([mine[place] - theirs[place] for place in shared])
-    labels, sentence = np.unique([place[0] for place in shared], return_inverse=True)
-    counts = sentence_counts(len(labels), draws, np.random.default_rng(seed))
-    low, high = mean_band(differences, sentence, counts)
+    low, high = mean_band(differences, np.array([place[0] for place in shared]))
     return {
         "model": model,
         "other": other,
@@ -172,8 +167,6 @@ def state_rows(
     changes: Value,
     predictions: Value,
     groups: Groups,
-    draws: int,
-    seed: int,
 ) -> list[dict[str, Any]]:
     """Say of every layer how similar the states are, and whether they differ where the predictions
     do.
@@ -184,7 +177,6 @@ def state_rows(
         changes: Of `tasks.compare_states`.
         predictions: Of `tasks.compare_predictions`.
         groups: Of the words.
-        draws, seed: Of the bootstrap.
     """
     js, places = _by_place(predictions), _places(changes)
     kept = np.array([number for number, place in enumerate(places) if place in js], dtype=np.int64)
@@ -194,13 +186,12 @@ def state_rows(
         [f"{groups.tags.get(place, '')} {groups.counts[place]}" for place in shared],
         return_inverse=True,
     )[1]
-    labels, sentence = np.unique([place[0] for place in shared], return_inverse=True)
-    counts = sentence_counts(len(labels), draws, np.random.default_rng(seed))
+    sentence = np.array([place[0] for place in shared], dtype=np.int64)
     rows = []
     for layer, change in enumerate(changes["change"][:, kept]):
         row: dict[str, Any] = {"model": model, "part": part, "layer": layer}
         for name, alike in (("correlation", None), ("within", cells)):
-            value, low, high = correlate(output, change, sentence, counts, alike)
+            value, low, high = correlate(output, change, sentence, alike)
             row |= {name: value, f"{name}_low": low, f"{name}_high": high}
         for name in ("similarity", "low", "high", "null_low", "null_high"):
             row[name] = np.nan if similarity is None else float(similarity[name][layer])
@@ -212,17 +203,15 @@ def correlate(
     x: Float[ndarray, " word"],
     y: Float[ndarray, " word"],
     sentence: Int[ndarray, " word"],
-    counts: Int[ndarray, "draw sentence"],
     cells: Int[ndarray, " word"] | None = None,
 ) -> tuple[float, float, float]:
-    """Compute Spearman's correlation and its 95 % interval, resampling sentences.
+    """Compute Spearman's correlation and its 95 % interval, leaving out one sentence at a time.
 
-    Ranks are those of the full sample, in the draws, too.
+    Ranks are those of the full sample, without a sentence, too.
 
     Args:
         x, y: One number a word.
-        sentence: Sentence of each word, from 0.
-        counts: How often each draw holds each sentence.
+        sentence: Sentence of each word.
         cells: Ranks are compared within these groups of words; None compares all words.
 
     Returns:
@@ -235,24 +224,18 @@ def correlate(
         sizes = np.bincount(cells)
         ranks = [column - (np.bincount(cells, column) / sizes)[cells] for column in ranks]
     first, second = (column - column.mean() for column in ranks)
+    labels, sentences = sentence_labels(sentence)
     moments = sum_by_group(
         np.stack([np.ones_like(first), first, second, first**2, second**2, first * second]),
-        sentence,
-        counts.shape[1],
+        labels,
+        sentences,
     )
-    value = _from_moments(moments.sum(1))
-    draws = _from_moments(moments @ counts.T)
+    total = moments.sum(axis=1)
+    value = float(_from_moments(total))
     if not np.isfinite(value):
         return (float("nan"),) * 3
-    low, high = interval(_varied(draws, sentence))
-    return float(value), float(low), float(high)
-
-
-def _varied(
-    draws: Float[ndarray, " draw"], sentence: Int[ndarray, " word"]
-) -> Float[ndarray, " draw"]:
-    """Bootstrap draws; NaN where all words are of one sentence, of which every draw is alike."""
-    return draws if len(np.unique(sentence)) > 1 else np.full(len(draws), np.nan)
+    low, high = jackknife_interval(value, _from_moments(total[:, None] - moments))
+    return value, max(low, -1.0), min(high, 1.0)
 
 
 def _from_moments(moments: Float[ndarray, "6 ..."]) -> Float[ndarray, ...]:

@@ -5,6 +5,8 @@ A layer differs when its whole band lies more than THRESHOLD of the way from 1 (
 chance level (the upper end of the null, sentences shuffled): for RSA, whose null is near 0, when
 the band lies below .90; for mean CCA with a null of .40, when it lies below .94. The rule is the
 same for every measure, every number of items and dimensions, and with or without reference models.
+Where chance level reaches 1, as that of CCA does when items are not more than dimensions, equal and
+unrelated spaces score alike: nothing is said of a model with such a layer.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from core.results.differences import banded_differences
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words
 from core.results.statements import Statement
+from core.rsa.measures.scoring import saturated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +29,7 @@ THRESHOLD = 0.10
 UNCHANGED = 1e-6  # a similarity closer to 1 is that of equal outputs
 COMPARED = "compared"  # the layers that could be measured
 UNMEASURED = "no layer can be measured"
+SATURATED = "chance level reaches 1"
 DIFFERS = "differs"
 NO_DIFFERENCE = "no detectable difference"
 MAY_DIFFER = "may differ"  # the threshold lies inside the bands of these layers
@@ -48,8 +52,10 @@ def differing_layers(rows: pd.DataFrame) -> list[int]:
 
     Args:
         rows: Rows of the study's table for one model. A layer without a band (one sentence, a
-            layer that does not vary) never counts as different.
+            layer that does not vary) never counts as different, and none does where chance level
+            reaches 1.
     """
+    rows = measured(rows)
     return sorted(int(layer) for layer in rows.loc[rows["high"] < _threshold(rows), "layer"])
 
 
@@ -59,9 +65,21 @@ def uncertain_layers(rows: pd.DataFrame) -> list[int]:
     Args:
         rows: Rows of the study's table for one model.
     """
+    rows = measured(rows)
     threshold = _threshold(rows)
     inside = (rows["low"] < threshold) & (rows["high"] >= threshold)
     return sorted(int(layer) for layer in rows.loc[inside, "layer"])
+
+
+def measured(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the layers of which something can be said: those with a similarity, of models whose
+    chance level is below 1 in every layer.
+
+    Args:
+        rows: Rows with `model`, `similarity` and `null_high`.
+    """
+    full = rows.loc[saturated(rows["null_high"].astype(float)), "model"]
+    return rows[rows["similarity"].notna() & ~rows["model"].isin(full)]
 
 
 def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
@@ -84,10 +102,10 @@ def statements_of(
     for model in dict.fromkeys(table["model"]):
         rows = table[table["model"] == model].sort_values("layer")
         statements += _of_model(str(model), rows, base)
-    measured = table[table["similarity"].notna()]
-    if measured.empty or references.empty:
+    left = measured(table)
+    if left.empty or references.empty:
         return tuple(statements)
-    layer = int(measured.loc[measured["similarity"].idxmin(), "layer"])
+    layer = int(left.loc[left["similarity"].idxmin(), "layer"])
     there = references[(references["layer"] == layer) & references["similarity"].notna()]
     seeds = there[~there["model"].str.startswith("random:")]
     for _, row in seeds.iterrows():
@@ -99,14 +117,15 @@ def statements_of(
 
 def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
     """State which layers of one model differ, where most, and how far its weights moved."""
-    measured = rows[rows["similarity"].notna()]
-    if measured.empty:
-        return [Statement(model, UNMEASURED, baseline=base)]
+    left = measured(rows)
+    if left.empty:
+        verdict = SATURATED if rows["similarity"].notna().any() else UNMEASURED
+        return [Statement(model, verdict, baseline=base)]
     differing, uncertain = tuple(differing_layers(rows)), tuple(uncertain_layers(rows))
-    least = measured.loc[measured["similarity"].idxmin()]
+    least = left.loc[left["similarity"].idxmin()]
     level = AT_CHANCE if least["low"] <= least["null_high"] else LOWEST
     statements = [
-        Statement(model, COMPARED, layers=tuple(measured["layer"].astype(int)), baseline=base),
+        Statement(model, COMPARED, layers=tuple(left["layer"].astype(int)), baseline=base),
         Statement(model, DIFFERS if differing else NO_DIFFERENCE, layers=differing, baseline=base),
         Statement(model, level, estimate_of(least, "similarity"), (int(least["layer"]),), base),
     ]
@@ -141,7 +160,7 @@ def function_statements(table: pd.DataFrame, base: str) -> tuple[Statement, ...]
     """
     statements = []
     for model in dict.fromkeys(table["model"]):
-        rows = table[(table["model"] == model) & table["similarity"].notna()]
+        rows = measured(table[table["model"] == model])
         if rows.empty or rows["similarity"].min() > 1.0 - UNCHANGED:
             continue
         least = rows.loc[rows["similarity"].idxmin()]
@@ -203,13 +222,13 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
     """Subtract the first text's similarity from the second's, with bands that hold together.
 
     Args:
-        table: corpus (two of them), model, layer, similarity, low, high.
+        table: corpus (two of them), model, layer, similarity, low, high, null_high.
 
     Returns:
         model, layer, difference, low, high; layers that both texts could measure.
     """
     first, second = dict.fromkeys(table["corpus"])
-    here, away = (table[table["corpus"] == corpus] for corpus in (first, second))
+    here, away = (measured(table[table["corpus"] == corpus]) for corpus in (first, second))
     return banded_differences(here, away, ("model", "layer"), "similarity")
 
 

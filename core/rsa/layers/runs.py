@@ -4,11 +4,13 @@ curve.
 A pattern (`zoo:parse-*`) names fine-tunes of the base; included models that were trained from
 another base or with other settings are left out of it with a notice. Models whose references differ
 only in their last number are runs of one task, unless the number is a step of training or a setting
-such as an adapter's rank. Their curve is the mean, with a t-interval whose variance has two
-sources: the runs, and the sentences that all of them share. Their chance level is the widest of the
-runs'.
+such as an adapter's rank. Their curve is the mean, with a band of two sources: the runs, and the
+sentences that all of them share. Their chance level is the widest of the runs'.
 
-Reference: none. Deviations: none.
+Reference:
+    Zou & Donner 2008, Construction of confidence limits about effect measures (half-widths of
+    independent sources are added in squares).
+Deviations: none.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import SpecError
 from core.models import parse_ref, zoo_folder, zoo_models
@@ -36,10 +39,6 @@ if TYPE_CHECKING:
 COMPARED = "compared"  # role of the models of a study in its first stage
 NUMBERED = re.compile(r"[-_]\d+$")
 SETTING = re.compile(r"(?:epochs?|lora|rank)[-_]\d+$", re.IGNORECASE)  # a number that is no run's
-SENTENCE_DEGREES = (
-    30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
-)
-NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
 
 
 @dataclass(frozen=True)
@@ -190,18 +189,13 @@ def _pool(name: str, layer: Any, part: pd.DataFrame, lowest: float) -> dict[str,
     """Pool one layer of the runs of one task."""
     values = part["similarity"].to_numpy(dtype=float)
     point = float(values.mean())
-    over_runs = float(values.var(ddof=1)) / len(values)
-    errors = (part["high"] - part["low"]).to_numpy(dtype=float) / NORMAL_WIDTH
-    over_sentences = float(
-        (errors**2).mean()
-    )  # the runs read the same sentences: their errors go together
-    low, high = t_interval(point, [over_runs, over_sentences], [len(values) - 1, SENTENCE_DEGREES])
+    low, high = pooled_band(values, *(part[end].to_numpy(dtype=float) for end in ("low", "high")))
     return {
         "model": name,
         "layer": layer,
         "similarity": point,
-        "low": max(float(low), lowest),
-        "high": min(float(high), 1.0),
+        "low": max(low, min(lowest, point)),  # a similarity may leave the range by rounding
+        "high": min(high, max(1.0, point)),
         "null_low": part["null_low"].min(),
         "null_high": part["null_high"].max(),
         "relative_change": part["relative_change"].mean(),
@@ -209,6 +203,26 @@ def _pool(name: str, layer: Any, part: pd.DataFrame, lowest: float) -> dict[str,
         "scaled": part["scaled"].mean(),
         "runs": len(values),
     }
+
+
+def pooled_band(
+    values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Compute the 95 % interval of the mean of two or more runs, over runs and sentences.
+
+    With few runs, Student's t with Welch's degrees of freedom would cover as little as 88 % where
+    runs vary more than sentences.
+
+    Args:
+        values, low, high: Similarity of each run with its band over the sentences that all of them
+            share, (run,).
+    """
+    mean = float(values.mean())
+    over_runs, _ = t_interval(mean, [values.var(ddof=1) / len(values)], [len(values) - 1])
+    # A band's shorter side may be cut off at the end of the measure's range.
+    over_sentences = np.maximum(values - low, high - values)
+    half = float(np.sqrt((mean - over_runs) ** 2 + (over_sentences**2).mean()))
+    return mean - half, mean + half
 
 
 def _other_settings(entry: Mapping[str, Any]) -> bool:

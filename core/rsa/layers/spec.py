@@ -140,8 +140,7 @@ class RsaSpec(Spec):
         help="Genres of the second text; without a second text, these genres of the first text.",
         shown=False,
     )
-    draws: int = options.draws()
-    seed: int = options.seed("Seed of the sample, the bootstrap and the chance level.")
+    seed: int = options.seed("Seed of the sample, the bands and the chance level.")
 
     def check(self) -> None:
         if self.one_per_word and self.items != "words":

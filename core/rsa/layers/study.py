@@ -109,7 +109,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     def task(part: str, model: str) -> Task:
         functions: dict[str, Any] = {"grid": compare_layers, PART: compare_functions}
         function = functions.get(part, compare_models)
-        more: dict[str, Any] = {} if part == "grid" else {"draws": spec.draws, "seed": spec.seed}
+        more: dict[str, Any] = {} if part == "grid" else {"seed": spec.seed}
         return Task.of(
             model if part == "model" else f"{part}: {model}",
             function,

@@ -72,7 +72,7 @@ class Trimmed(Settings):
         return without_influential(x, y, self.drop_influential, self.kernel, self.comparison)
 
 
-@pure("rsa.compare", version=3, guard=as_identified)
+@pure("rsa.compare", version=4, guard=as_identified)
 def compare_models(
     base: str,
     other: str,
@@ -81,7 +81,6 @@ def compare_models(
     items: Items,
     how: Settings,
     share: float,
-    draws: int,
     seed: int,
     sinks: str = "",
 ) -> Value:
@@ -95,8 +94,8 @@ def compare_models(
         items: Whose vectors are compared.
         how: How.
         share: Below 1, the other's weights lie at this share of the way from the base's to its own.
-        draws: Bootstrap draws.
-        seed: Seed of the bootstrap and the chance level; every layer uses the same draws.
+        seed: Seed of the band's groups of sentences and of the chance level, which are the same for
+            every layer.
         sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
 
     Returns:
@@ -108,10 +107,10 @@ def compare_models(
         ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
     """
     paired = extract_pair(base, other, items, share=share, sinks=sinks)
-    return _by_layer(paired, how, draws, seed)
+    return _by_layer(paired, how, seed)
 
 
-@pure("rsa.functions", guard=as_identified)
+@pure("rsa.functions", version=2, guard=as_identified)
 def compare_functions(
     base: str,
     other: str,
@@ -120,7 +119,6 @@ def compare_functions(
     items: Items,
     how: Settings,
     share: float,
-    draws: int,
     seed: int,
     sinks: str = "",
 ) -> Value:
@@ -134,10 +132,10 @@ def compare_functions(
         ModelError: If the other's layers cannot read the base's states.
     """
     paired = extract_pair(base, other, items, share=share, functions=True, sinks=sinks)
-    return _by_layer(paired, how, draws, seed)
+    return _by_layer(paired, how, seed)
 
 
-@pure("rsa.grid", version=2, guard=as_identified)
+@pure("rsa.grid", version=3, guard=as_identified)
 def compare_layers(
     base: str,
     other: str,
@@ -170,8 +168,8 @@ def compare_layers(
     }
 
 
-def _by_layer(paired: Paired, how: Settings, draws: int, seed: int) -> Value:
-    """Score every layer of a pair; every layer uses the same draws."""
+def _by_layer(paired: Paired, how: Settings, seed: int) -> Value:
+    """Score every layer of a pair, with the same groups and shuffles."""
     columns: dict[str, list[float]] = {
         name: [] for name in ("similarity", "low", "high", "null_low", "null_high")
     }
@@ -181,9 +179,7 @@ def _by_layer(paired: Paired, how: Settings, draws: int, seed: int) -> Value:
         x, y = how.prepared(paired.base[layer], paired.compared[layer])
         kept = how.kept(x, y)
         rng = np.random.default_rng(seed)
-        result = score(
-            x[kept], y[kept], paired.sentence[kept], rng, how.measure, how.options, draws
-        )
+        result = score(x[kept], y[kept], paired.sentence[kept], rng, how.measure, how.options)
         for name, values in columns.items():
             values.append(getattr(result, name))
     return {

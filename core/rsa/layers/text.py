@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from core.rsa.layers.spec import ITEMS, RsaSpec
 from core.rsa.measures.kernels import KERNELS
 from core.rsa.measures.rdm import COMPARISONS
 from core.rsa.measures.registry import MEASURES
-from core.rsa.measures.scoring import JACKKNIFE_GROUPS
+from core.rsa.measures.scoring import JACKKNIFE_GROUPS, saturated
 from core.runs.store import Value
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
     notices = [notice for value in values.values() for notice in value["notices"]]
     label = MEASURES[spec.measure].label
     scored = {role: value for role, value in values.items() if "low" in value}
+    notices += saturation_notices(label, scored.values())
     for value in scored.values():
-        items, width = int(value["items"]), int(value["d_model"])
+        items = int(value["items"])
         chance = float(np.nanmax(np.append(value["null_high"], -1.0)))
-        if MEASURES[spec.measure].canonical and items <= width:
-            notices.append(too_few_items(label, items, width))
-        elif chance > HIGH_CHANCE:
+        if chance > HIGH_CHANCE and not saturated(chance):
             notices.append(high_chance(label, chance))
         if MEASURES[spec.measure].of_size:
             notices.append(same_size(label, items))
@@ -61,12 +60,27 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
     return list(dict.fromkeys(notices))
 
 
+def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
+    """Say that numbers mean nothing where chance level reaches 1.
+
+    Args:
+        label: Of the measure.
+        values: Outputs of `tasks.compare_models`.
+    """
+    notices = [
+        too_few_items(label, int(value["items"]), int(value["d_model"]))
+        for value in values
+        if saturated(value["null_high"]).any()
+    ]
+    return list(dict.fromkeys(notices))
+
+
 def too_few_items(label: str, items: int, width: int) -> str:
-    """Say that a canonical measure is near 1 whatever the spaces are."""
+    """Say that a measure is near 1 whatever the spaces are."""
     return (
-        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is close "
-        f"to 1 for any two "
-        "spaces, so these numbers mean nothing. Sample more words, or choose RSA or debiased CKA."
+        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is 1 for "
+        "any two spaces, so these numbers mean nothing. Sample more words, or choose RSA or "
+        "debiased CKA."
     )
 
 
@@ -178,16 +192,9 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
         parts.append(STANDARDISED)
     if spec.drop_influential:
         parts.append(influence_in_words(spec.drop_influential))
-    if measure.draws is not None:
-        parts.append(
-            f"Bands are 95 % percentile intervals of {spec.draws:,} bootstrap draws over "
-            f"sentences; pairs of an item "
-            "with its own copy are dropped."
-        )
-        if spec.measure == "rsa" and spec.comparison != "pearson":
-            parts.append(RANKS)
-    else:
-        parts.append(jackknife_in_words(sentences))
+    parts.append(jackknife_in_words(sentences))
+    if spec.measure == "rsa" and spec.comparison != "pearson":
+        parts.append(RANKS)
     if measure.of_size:
         parts.append(same_size(measure.label, items))
     if spec.pool_runs and len(runs_of(spec.base, models)) < len(models):
@@ -219,11 +226,10 @@ def influence_in_words(percent: float) -> str:
 
 
 def jackknife_in_words(sentences: int) -> str:
-    """Say how bands are made of a measure that is biased by resampling."""
+    """Say how bands are made."""
     return (
-        f"Bands are 95 % intervals from a jackknife that leaves out one of "
-        f"{min(JACKKNIFE_GROUPS, sentences)} groups "
-        "of sentences at a time, because drawing with replacement biases this measure upward."
+        f"Bands are 95 % t-intervals from a jackknife that leaves out one of "
+        f"{min(JACKKNIFE_GROUPS, sentences)} groups of sentences at a time."
     )
 
 
@@ -231,9 +237,8 @@ ONCE = "Each word was drawn once, ignoring upper and lower case."
 STANDARDISED = "Dimensions were standardised over items."
 RANKS = "Ranks are those of the full sample."
 POOLED = (
-    "Runs of one task are pooled into one curve, their mean; its band is a 95 % t-interval whose "
-    "variance is that over "
-    "runs plus that over sentences (Welch's degrees of freedom)."
+    "Runs of one task are pooled into one curve, their mean; its band adds the half-widths of "
+    "the 95 % intervals over runs (Student's t) and over sentences in squares."
 )
 SIZE = (
     "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all "

@@ -21,12 +21,14 @@ from core.rsa.layers.differences import (
     REFERENCE,
     RUNS,
     SAME_LAYER,
+    SATURATED,
     SCALED,
     SECOND_RUN,
     TEXTS_ALIKE,
     UNMEASURED,
     WEIGHT_CHANGE,
     grid_statements,
+    measured,
     place_in_words,
     statements_of,
     text_differences,
@@ -58,6 +60,9 @@ def grid_sentence(result: Result) -> str:
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
+    # A grid has no chance levels of its own; those of the layers themselves stand for it.
+    without = set(result.table["model"]) - set(measured(result.table)["model"])
+    grid = grid[~grid["model"].isin(without)]
     statements = grid_statements(grid, str(result.spec["base"]))
     same = [short_name(each.subject) for each in statements if each.verdict == SAME_LAYER]
     moved = [each for each in statements if each.verdict == OTHER_LAYER]
@@ -200,17 +205,26 @@ def _facts(statements: Iterable[Statement]) -> Facts:
 
 
 def _names(facts: Facts) -> dict[str, str]:
-    return short_names(tuple(dict.fromkeys((*facts.get(COMPARED, ()), *facts.get(UNMEASURED, ())))))
+    verdicts = (COMPARED, UNMEASURED, SATURATED)
+    return short_names(
+        tuple(dict.fromkeys(name for each in verdicts for name in facts.get(each, ())))
+    )
 
 
 def _unmeasured(facts: Facts) -> str:
     """Name the models of which no layer could be measured; "" without any."""
-    names = _names(facts)
-    shown = [names[model] for model in facts.get(UNMEASURED, ())]
-    if not shown:
-        return ""
-    verb = "has" if len(shown) == 1 else "have"
-    return f"{listed(shown)} {verb} no layer that can be compared with the base."
+    names, parts = _names(facts), []
+    for verdict, reason in (
+        (UNMEASURED, ""),
+        (SATURATED, " by this measure, because unrelated spaces score 1, too"),
+    ):
+        shown = [names[model] for model in facts.get(verdict, ())]
+        if shown:
+            verb = "has" if len(shown) == 1 else "have"
+            parts.append(
+                f"{listed(shown)} {verb} no layer that can be compared with the base{reason}."
+            )
+    return " ".join(parts)
 
 
 def _finding(facts: Facts) -> str:

@@ -11,8 +11,7 @@ References:
     for).
 Deviations: PWCCA's weights are the paper's, sums of |<canonical variable, neuron of X>| over X's
 neurons (centred columns), so that a rotation of X changes it a little, unlike the other measures
-here; the correlations are weighted only over the smaller of the two ranks. The jackknife keeps the
-SVCCA subspace of all items.
+here; the correlations are weighted only over the smaller of the two ranks.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ from core.rsa.measures.preparing import centred, check_pair
 from core.statistics import jackknife_sentences, projection_weights
 
 SVCCA_VARIANCE = 0.99
-DEGENERATE = 1e-6  # a whitening factor below this: the remaining items no longer span the space
+RANK = 1e-12  # of the largest singular value: smaller ones are rounding
+DEGENERATE = 1e-4  # a whitening factor below this: the remaining items no longer span the space
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def canonical_jackknife(
         ...     "cca").round(2).tolist()
         [1.0, 1.0, 1.0]
     """
-    first, second = _spaces(x, y, form)
+    first, second = (_space(space) for space in check_pair(x, y))
     if not first.scale.size or not second.scale.size:
         return np.full(groups, np.nan)
     cross = first.basis.T @ second.basis
@@ -142,7 +142,16 @@ def canonical_jackknife(
         left[kept] = False
         a, b = first.basis[left], second.basis[left]
         total_a, total_b = a.sum(axis=0), b.sum(axis=0)
-        root_a, root_b = _root(a, total_a, len(kept)), _root(b, total_b, len(kept))
+        inner = cross - a.T @ b - np.outer(total_a, total_b) / len(kept)
+        covariance_a, covariance_b = (
+            _covariance(a, total_a, len(kept)),
+            _covariance(b, total_b, len(kept)),
+        )
+        if form == "svcca":
+            mine, theirs = _whitener(covariance_a, first), _whitener(covariance_b, second)
+            replicates.append(_summarise(mine.T @ inner @ theirs, first.neurons, form))
+            continue
+        root_a, root_b = _root(covariance_a), _root(covariance_b)
         if root_a is None or root_b is None:
             replicates.append(
                 canonical(
@@ -150,7 +159,6 @@ def canonical_jackknife(
                 )
             )
             continue
-        inner = cross - a.T @ b - np.outer(total_a, total_b) / len(kept)
         whitened = np.linalg.solve(root_b, np.linalg.solve(root_a, inner).T).T
         replicates.append(_summarise(whitened, root_a.T @ first.neurons, form))
     return np.array(replicates)
@@ -164,7 +172,7 @@ def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
 def _space(x: FloatArray) -> Space:
     """Compute a basis of the centred space's directions."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
-    floor = max(x.shape) * np.finfo(np.float64).eps * float(scale[0])
+    floor = RANK * float(scale[0])
     rank = int(np.count_nonzero(scale > floor))
     return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
 
@@ -173,9 +181,14 @@ def _leading(space: Space, form: str) -> Space:
     """Keep what a form compares: for SVCCA, the first directions that hold its variance."""
     if form != "svcca" or not space.scale.size:
         return space
-    held = np.cumsum(space.scale**2)
-    rank = int(np.searchsorted(held, SVCCA_VARIANCE * held[-1] * (1.0 - 1e-12))) + 1
+    rank = _holding(space.scale**2)
     return Space(space.basis[:, :rank], space.scale[:rank], space.neurons[:rank])
+
+
+def _holding(variances: FloatArray) -> int:
+    """Count the first directions that hold SVCCA's share of the variance; largest first."""
+    held = np.cumsum(variances)
+    return int(np.searchsorted(held, SVCCA_VARIANCE * held[-1] * (1.0 - 1e-12))) + 1
 
 
 def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
@@ -189,12 +202,28 @@ def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
     return float(np.average(np.minimum(correlations, 1.0), weights=weights))
 
 
-def _root(left_out: FloatArray, total: FloatArray, kept: int) -> FloatArray | None:
-    """Factor the kept items' covariance in the basis of all (Cholesky); None where they no longer
-    span it."""
-    covariance = np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / kept
+def _covariance(left_out: FloatArray, total: FloatArray, kept: int) -> FloatArray:
+    """Compute the kept items' scatter in the basis of all, centred; `total` sums the others'."""
+    scatter: FloatArray = (
+        np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / kept
+    )
+    return scatter
+
+
+def _root(covariance: FloatArray) -> FloatArray | None:
+    """Factor a covariance (Cholesky); None where the items no longer span the basis."""
     try:
         root: FloatArray = np.linalg.cholesky(covariance).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return None
     return root if np.diag(root).min() > DEGENERATE else None
+
+
+def _whitener(covariance: FloatArray, space: Space) -> FloatArray:
+    """Map the basis to orthonormal variables: the directions that hold SVCCA's variance of the kept
+    items, (rank, direction)."""
+    held, axes = np.linalg.eigh(space.scale[:, None] * covariance * space.scale)
+    held, axes = held[::-1], axes[:, ::-1]
+    leading = _holding(held)
+    whitener: FloatArray = space.scale[:, None] * axes[:, :leading] / np.sqrt(held[:leading])
+    return whitener

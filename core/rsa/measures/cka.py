@@ -9,9 +9,7 @@ References:
     CKA). Song et al. 2012, JMLR, Feature Selection via Dependence Maximization, eq. 5 (unbiased
     HSIC). Nguyen, Raghu & Kornblith 2021, ICLR (debiased CKA, here on all items at once and not
     averaged over minibatches).
-Deviations: under the bootstrap, pairs and larger tuples that hold an item and its own copy are
-dropped, so resampling does not push the biased form up. The debiased form is then the U-statistic
-over tuples of different items.
+Deviations: none.
 """
 
 from __future__ import annotations
@@ -19,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.rsa.measures.kernels import FloatArray, IntArray, Strip, product_totals
+from core.rsa.measures.kernels import FloatArray, IntArray, Strip, pair_totals
 from core.rsa.measures.preparing import centred, check_pair, product_norm
-from core.statistics import sentence_labels
+from core.statistics import jackknife_groups, sum_by_group
 
 
 def linear_cka(x: ArrayLike, y: ArrayLike) -> float:
@@ -89,37 +87,62 @@ def cka_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, debiased: bool)
     return np.array([_ratio(hsic(first, second[order], True), *norms) for order in permutations])
 
 
-def cka_draws(
-    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, debiased: bool
+def cka_jackknife(
+    x: ArrayLike,
+    y: ArrayLike,
+    sentence: ArrayLike,
+    groups: int,
+    rng: np.random.Generator,
+    debiased: bool,
 ) -> FloatArray:
-    """Compute CKA of every bootstrap draw, from one pass over the pairs.
+    """Compute CKA with each group of sentences left out, from one pass over the pairs.
 
     Args:
         x: Vectors, shape (item, d_model).
         y: Vectors of the same items, shape (item, another d_model).
         sentence: Sentence of each item, shape (item,).
-        counts: How often each draw holds each sentence, shape (draw, sentence).
+        groups: Number of groups, at most.
+        rng: Assigns sentences to groups.
         debiased: Which form.
 
     Returns:
-        CKA of each draw, shape (draw,).
+        CKA without each group, shape (group,).
 
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
-        >>> counts = np.array([[1, 1, 1, 1], [2, 1, 1, 0]])
-        >>> cka_draws(x, -x, np.arange(4), counts, False).round(2).tolist()
+        >>> cka_jackknife(x, -x, np.arange(4), 2, np.random.default_rng(0),
+        ...     False).round(2).tolist()
         [1.0, 1.0]
     """
     first, second = _centred(*check_pair(x, y, least=4))
-    labels, _ = sentence_labels(sentence)
-    order = np.argsort(labels, kind="stable")
-    first, second, labels = first[order], second[order], labels[order]
-    sizes = np.bincount(labels).astype(np.int64)
-    weights = np.asarray(counts, dtype=np.float64)
-    hsic = _unbiased_draws if debiased else _biased_draws
+    group, number = jackknife_groups(sentence, groups, rng)
+    order = np.argsort(group, kind="stable")
+    spaces, group = (first[order], second[order]), group[order]
+    sizes, held = np.bincount(group).astype(np.int64), 1.0 - np.eye(number)
+    totals = pair_totals(*map(_strips, spaces), sizes, held, products_only=True)
+    stays, items = held[:, group].T, held @ sizes
+    squares = [np.einsum("id,id->i", space, space)[:, None] for space in spaces]
+    rows = [  # sums of an item's kernel values with all items that stay
+        space @ (held @ sum_by_group(space, group, number, axis=0)).T for space in spaces
+    ]
+    if debiased:
+        rows = [row - square for row, square in zip(rows, squares, strict=True)]
+    grand = [(stays * row).sum(axis=0) for row in rows]
+
+    def hsic(a: int, b: int, total: FloatArray) -> FloatArray:
+        shared = (stays * rows[a] * rows[b]).sum(axis=0)
+        if debiased:
+            whole = grand[a] * grand[b] / ((items - 1.0) * (items - 2.0))
+            return np.asarray(total + whole - 2.0 * shared / (items - 2.0))
+        diagonal = (stays * squares[a] * squares[b]).sum(axis=0)
+        whole = grand[a] * grand[b] / items**2
+        return np.asarray(total + diagonal + whole - 2.0 * shared / items)
+
     with np.errstate(invalid="ignore", divide="ignore"):
-        cross, own_x, own_y = hsic(first, second, labels, sizes, weights)
-        return np.where((own_x > 0) & (own_y > 0), cross / np.sqrt(own_x * own_y), np.nan)
+        own_x, own_y = hsic(0, 0, totals.kk), hsic(1, 1, totals.ll)
+        ratio = hsic(0, 1, totals.kl) / np.sqrt(own_x * own_y)
+    enough = items > 3 if debiased else items > 1
+    return np.where(enough & (own_x > 0) & (own_y > 0), ratio, np.nan)
 
 
 def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -154,75 +177,3 @@ def _unbiased(x: FloatArray, y: FloatArray, single: bool | None = None) -> float
 def _strips(x: FloatArray) -> Strip:
     """Make strips of the linear kernel."""
     return lambda start, stop: x[start:stop] @ x[start:].T
-
-
-def _weighted_rows(
-    x: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray
-) -> FloatArray:
-    """Sum w_j k_ij over j, i included, for every item and draw, shape (item, draw)."""
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    sums = np.add.reduceat(x, starts, axis=0)
-    return x @ (counts @ sums).T
-
-
-def _biased_draws(
-    x: FloatArray, y: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray
-) -> list[FloatArray]:
-    """Compute HSIC(K, L), HSIC(K, K) and HSIC(L, L) of every draw, each of shape (draw,)."""
-    totals = product_totals(_strips(x), _strips(y), sizes, counts, [(1, 1)])[0]
-    rows = {
-        "k": _weighted_rows(x, labels, sizes, counts),
-        "l": _weighted_rows(y, labels, sizes, counts),
-    }
-    diagonal = {
-        "k": np.einsum("id,id->i", x, x)[:, None],
-        "l": np.einsum("id,id->i", y, y)[:, None],
-    }
-    weight = counts[:, labels].T
-    size = counts @ sizes
-    grand = {name: np.einsum("id,id->d", weight, rows[name]) for name in rows}
-    # Kernel value of an item with itself after centring on the draw's own mean.
-    centred = {
-        name: diagonal[name] - 2.0 * rows[name] / size + grand[name] / size**2 for name in rows
-    }
-    values = []
-    for left, right, total in (("k", "l", totals.kl), ("k", "k", totals.kk), ("l", "l", totals.ll)):
-        everything = total + np.sum(weight**2 * diagonal[left] * diagonal[right], axis=0)
-        middle = np.sum(weight * rows[left] * rows[right], axis=0)
-        hsic = everything - 2.0 * middle / size + grand[left] * grand[right] / size**2
-        copies = np.sum(weight * (weight - 1.0) * centred[left] * centred[right], axis=0)
-        values.append(hsic - copies)
-    return values
-
-
-def _unbiased_draws(
-    x: FloatArray, y: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray
-) -> list[FloatArray]:
-    """Compute weighted U-statistics of HSIC over tuples of different items, each of shape (draw,).
-
-    Sums over tuples of distinct indices follow from sums over all tuples by inclusion and
-    exclusion. Under unequal weights this estimate moves a little (by about 1 / n) with the origin;
-    the origin is the mean of all items.
-    """
-    first, second = _strips(x), _strips(y)
-    pairs, mixed, squares = product_totals(first, second, sizes, counts, [(1, 1), (1, 2), (2, 2)])
-    weight = counts[:, labels].T
-    rows = {}
-    for name, array in (("k", x), ("l", y)):
-        rows[name] = (
-            _weighted_rows(array, labels, sizes, counts)
-            - weight * np.einsum("id,id->i", array, array)[:, None]
-        )
-    grand = {name: np.einsum("id,id->d", weight, rows[name]) for name in rows}
-    p1, p2, p3, p4 = ((counts**power) @ sizes for power in (1, 2, 3, 4))
-    count2 = p1**2 - p2
-    count3 = p1**3 - 3.0 * p1 * p2 + 2.0 * p3
-    count4 = p1**4 - 6.0 * p1**2 * p2 + 3.0 * p2**2 + 8.0 * p1 * p3 - 6.0 * p4
-    values = []
-    for left, right, name in (("k", "l", "kl"), ("k", "k", "kk"), ("l", "l", "ll")):
-        product = rows[left] * rows[right]
-        triples = np.sum(weight * product, axis=0) - getattr(mixed, name)
-        shared = np.sum(weight**2 * product, axis=0)
-        quadruples = grand[left] * grand[right] - 4.0 * shared + 2.0 * getattr(squares, name)
-        values.append(getattr(pairs, name) / count2 - 2.0 * triples / count3 + quadruples / count4)
-    return values

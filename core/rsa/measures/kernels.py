@@ -1,14 +1,13 @@
-"""Kernels over items, in blocks, and their totals over pairs of sentences.
+"""Kernels over items, in blocks, and their totals over pairs of groups of items.
 
 A similarity matrix over n items is never needed whole: a measure needs sums over its pairs.
 `pair_totals` takes the matrices of two spaces a strip of rows at a time, adds every strip up to one
-number for each pair of sentences, and weighs those by how often a bootstrap draw holds the two
-sentences. One pass serves every draw.
+number for each pair of groups of items, and adds up those of the groups that a subset holds. One
+pass serves every subset, such as all but one group.
 
-A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item
-carry no information (their similarity is 1 in every space) and are dropped; pairs of different
-items count once for each pair of copies, so c_s * c_t times for items from sentences s and t, and
-c_s * c_s times within a sentence.
+Subsets hold an item once or not at all. A bootstrap, which repeats whole sentences, would count the
+pairs within a sentence once for each pair of its copies; where words of one sentence are alike, as
+in models that read context, its draws lie far above the estimate.
 
 References:
     Kriegeskorte et al. 2008, Frontiers in Systems Neuroscience (similarity matrices, upper
@@ -18,7 +17,7 @@ Deviations: none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -47,7 +46,7 @@ QUANTITIES = ("k", "l", "kl", "kk", "ll")
 
 @dataclass(frozen=True)
 class PairTotals:
-    """Weighted sums over ordered pairs of different items, one value a draw, each of shape (draw,).
+    """Sums over ordered pairs of different items of a subset, each of shape (subset,).
 
     `k` and `l` stand for the two matrices, each minus a constant (`shift`) that keeps the sums well
     conditioned. A sum that was not asked for is 0.
@@ -176,20 +175,26 @@ def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
     return matrix
 
 
-def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray) -> PairTotals:
-    """Sum w_i * w_j times k, l, kl, kk and ll over ordered pairs of different items i, j, for every
-    draw.
+def pair_totals(
+    first: Strip,
+    second: Strip,
+    sizes: IntArray,
+    held: FloatArray,
+    *,
+    products_only: bool = False,
+) -> PairTotals:
+    """Sum k, l, kl, kk and ll over ordered pairs of different items, for every subset of groups.
 
     Args:
-        first: Strips of the first matrix (symmetric), items of one sentence next to each other.
+        first: Strips of the first matrix (symmetric), items of one group next to each other.
         second: Strips of the second.
-        sizes: Items of each sentence, in order, shape (sentence,).
-        counts: How often each draw holds each sentence (w of all its items), shape (draw,
-            sentence).
+        sizes: Items of each group, in order, shape (group,).
+        held: 1 for each group that a subset holds, else 0, shape (subset, group).
+        products_only: Whether to leave out the sums of k and l, and to subtract nothing.
 
     Returns:
-        Totals of shape (draw,), of matrices minus a constant each, which does not affect a Pearson
-        correlation.
+        Totals of shape (subset,), of matrices minus a constant each, which does not affect a
+        Pearson correlation.
 
     Example:
         >>> matrix = strips(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), "cosine")
@@ -198,44 +203,12 @@ def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray
         [-1.11]
     """
     sample = min(int(sizes.sum()), BLOCK // 2)
-    shift = float(first(0, sample).mean()), float(second(0, sample).mean())
-    return _totals(first, second, sizes, counts, [(1, 1)], QUANTITIES, shift)[0]
-
-
-def product_totals(
-    first: Strip,
-    second: Strip,
-    sizes: IntArray,
-    counts: FloatArray,
-    powers: Sequence[tuple[int, int]],
-) -> list[PairTotals]:
-    """Sum as `pair_totals`, weighted by w_i**p * w_j**q for several p and q in one pass.
-
-    No constant is subtracted, and there are no sums of k and l.
-
-    Example:
-        >>> matrix, sizes = strips(np.array([[1.0, 0.0], [2.0, 1.0]]), "cosine"), np.array([1, 1])
-        >>> totals = product_totals(matrix, matrix, sizes, np.array([[1.0, 3.0]]), [(1, 1), (2, 1)])
-        >>> [total.kk.round(2).tolist() for total in totals]
-        [[4.8], [9.6]]
-    """
-    return _totals(first, second, sizes, counts, powers, QUANTITIES[2:], (0.0, 0.0))
-
-
-def _totals(
-    first: Strip,
-    second: Strip,
-    sizes: IntArray,
-    counts: FloatArray,
-    powers: Sequence[tuple[int, int]],
-    quantities: Sequence[str],
-    shift: tuple[float, float],
-) -> list[PairTotals]:
-    """Add up strip by strip: items to sentences, sentences to draws."""
+    shift = (0.0, 0.0)
+    if not products_only:
+        shift = float(first(0, sample).mean()), float(second(0, sample).mean())
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    raised = {power: counts.astype(np.float64) ** power for pair in powers for power in pair}
-    totals = np.zeros((len(powers), len(QUANTITIES), len(counts)))
-    for begin, end in _sentence_blocks(sizes):
+    totals = {name: np.zeros(len(held)) for name in QUANTITIES}
+    for begin, end in _group_blocks(sizes):
         k, l = first(starts[begin], starts[end]), second(starts[begin], starts[end])  # noqa: E741
         k -= shift[0]
         l -= shift[1]  # noqa: E741
@@ -243,20 +216,16 @@ def _totals(
         np.fill_diagonal(l, 0.0)
         rows, columns = starts[begin:end] - starts[begin], starts[begin:-1] - starts[begin]
         factors = {"k": (k,), "l": (l,), "kl": (k, l), "kk": (k, k), "ll": (l, l)}
-        for name in quantities:
-            sums = _sum_by_sentence(
+        for name in QUANTITIES[2:] if products_only else QUANTITIES:
+            sums = _sum_by_group(
                 np.multiply(*pair) if len(pair := factors[name]) == 2 else pair[0], rows, columns
             )
-            for number, (p, q) in enumerate(powers):
-                share = _quadratic(sums, raised[p], raised[q], begin, end, p == q)
-                totals[number, QUANTITIES.index(name)] += share
-    return [
-        PairTotals(**dict(zip(QUANTITIES, values, strict=True)), shift=shift) for values in totals
-    ]
+            totals[name] += _quadratic(sums, held, begin, end)
+    return PairTotals(**totals, shift=shift)
 
 
-def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
-    """Cut the sentences into blocks of about BLOCK items each."""
+def _group_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
+    """Cut the groups into blocks of about BLOCK items each."""
     begin, held = 0, 0
     for number, size in enumerate(sizes):
         if held and held + size > BLOCK:
@@ -266,9 +235,9 @@ def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
     yield begin, len(sizes)
 
 
-def _sum_by_sentence(product: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Sum over the items of each pair of sentences, shape (sentence in the strip, sentence from the
-    strip on)."""
+def _sum_by_group(product: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Sum over the items of each pair of groups, shape (group in the strip, group from the strip
+    on)."""
     if columns.size < product.shape[1]:
         product = np.add.reduceat(product, columns, axis=1)
     if rows.size < product.shape[0]:
@@ -276,15 +245,11 @@ def _sum_by_sentence(product: FloatArray, rows: IntArray, columns: IntArray) -> 
     return product
 
 
-def _quadratic(
-    sums: FloatArray, left: FloatArray, right: FloatArray, begin: int, end: int, symmetric: bool
-) -> FloatArray:
-    """Sum left_s right_t sums_st over this strip's ordered pairs of sentences, shape (draw,)."""
+def _quadratic(sums: FloatArray, held: FloatArray, begin: int, end: int) -> FloatArray:
+    """Sum over this strip's ordered pairs of groups that a subset holds, shape (subset,)."""
     width = end - begin
-    forward = left[:, begin:end] @ sums
-    within = np.einsum("ds,ds->d", forward[:, :width], right[:, begin:end])
-    beyond = np.einsum("ds,ds->d", forward[:, width:], right[:, end:])
-    if symmetric:
-        return cast("FloatArray", within + 2.0 * beyond)
-    backward = right[:, begin:end] @ sums[:, width:]
-    return cast("FloatArray", within + beyond + np.einsum("ds,ds->d", backward, left[:, end:]))
+    forward = held[:, begin:end] @ sums
+    within = np.einsum("ds,ds->d", forward[:, :width], held[:, begin:end])
+    return cast(
+        "FloatArray", within + 2.0 * np.einsum("ds,ds->d", forward[:, width:], held[:, end:])
+    )

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from core.errors import ShapeError
 from core.rsa.measures.kernels import FloatArray, IntArray, gram_rows
 from core.rsa.measures.preparing import centred, check_pair
-from core.statistics import jackknife_sentences, sentence_labels
+from core.statistics import jackknife_groups, jackknife_sentences
 
 
 def mean_cosine(x: ArrayLike, y: ArrayLike) -> float:
@@ -45,28 +45,21 @@ def mean_cosine(x: ArrayLike, y: ArrayLike) -> float:
     return float(_cosines(x, y).mean())
 
 
-def mean_cosine_draws(
-    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike
+def mean_cosine_jackknife(
+    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Compute the mean cosine of every bootstrap draw, shape (draw,).
-
-    Args:
-        x: Vectors, shape (item, d_model).
-        y: Vectors of the same items, shape (item, d_model).
-        sentence: Sentence of each item, shape (item,).
-        counts: How often each draw holds each sentence, shape (draw, sentence).
+    """Compute the mean cosine with each group of sentences left out, shape (group,).
 
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
-        >>> y = x * np.array([1.0, -1.0])
-        >>> mean_cosine_draws(x, y, np.arange(4), np.array([[1, 1, 1, 1], [4, 0, 0,
-        ...     0]])).round(2).tolist()
-        [-0.05, 1.0]
+        >>> mean_cosine_jackknife(x, -x, np.arange(4), 2,
+        ...     np.random.default_rng(0)).round(2).tolist()
+        [-1.0, -1.0]
     """
-    labels, _ = sentence_labels(sentence)
-    sums = np.bincount(labels, weights=_cosines(x, y))
-    weights = np.asarray(counts, dtype=np.float64)
-    return (weights @ sums) / (weights @ np.bincount(labels))
+    cosines = _cosines(x, y)
+    group, _ = jackknife_groups(sentence, groups, rng)
+    left_out = np.bincount(group, cosines)
+    return np.asarray((cosines.sum() - left_out) / (len(cosines) - np.bincount(group)))
 
 
 def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:

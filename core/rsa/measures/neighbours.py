@@ -4,21 +4,26 @@ A similarity of whole geometries such as RSA is dominated by large differences b
 share of common neighbours only asks for the closest ones. Its chance level is k / (n - 1) for n
 items, so it falls as items are added, unlike RSA.
 
-Neighbours are those of highest cosine. Each space's are found once, in blocks of rows: the null
-renumbers them, and the jackknife keeps as many more of them as a group of items can take away.
+Neighbours are those of highest cosine. Items that are equally close (a repeated word has one vector
+in layer 0) and of which only some have room among the k share that room equally: ten equally close
+items for five places count one half each. Two spaces have in common the smaller of an item's two
+counts, so that equal spaces score 1, and the order of the items has no effect. Each space's
+neighbours are found once, in blocks of rows: the null renumbers them, and the jackknife keeps as
+many more of them as a group of items can take away.
 
 Reference:
     Huh et al. 2024, ICML, The Platonic Representation Hypothesis (mutual nearest-neighbor metric).
-Deviations: vectors are compared as they are, without truncating outliers first. Neighbours that are
-equally close (a repeated word has one vector in layer 0) are taken in the order of the items, the
-same in both spaces, so that equal spaces score 1.
+Deviations: vectors are not truncated at outliers first; ties are fractional.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.errors import ShapeError
 from core.rsa.measures.kernels import BLOCK, FloatArray, IntArray, gram_rows
 from core.rsa.measures.preparing import centred, check_pair
 from core.statistics import jackknife_sentences
@@ -26,6 +31,7 @@ from core.statistics import jackknife_sentences
 NEIGHBOURS = 10  # k of the paper
 TIED = 1e-11  # cosines that differ by less, which is by rounding, count as equal
 LEAST = NEIGHBOURS + 2  # items; with one fewer, all are neighbours of all
+MOST_TIED = 30_000_000  # neighbours of a space that are held: 500 MB
 
 
 def mutual_neighbours(x: ArrayLike, y: ArrayLike) -> float:
@@ -39,8 +45,8 @@ def mutual_neighbours(x: ArrayLike, y: ArrayLike) -> float:
         A share in [0, 1]; NaN where all vectors of one space have one direction.
 
     Raises:
-        ShapeError: If the shapes do not fit, a value is not finite, or there are fewer than 12
-            items.
+        ShapeError: If the shapes do not fit, a value is not finite, there are fewer than 12 items,
+            or so many are equally close that they cannot be held.
 
     Example:
         >>> angles = np.linspace(0.0, 3.0, 31)
@@ -54,7 +60,8 @@ def mutual_neighbours(x: ArrayLike, y: ArrayLike) -> float:
     near_x, near_y = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
     if near_x is None or near_y is None:
         return float("nan")
-    return _overlap(near_x, near_y)
+    everything = np.ones(len(first), dtype=bool)
+    return _overlap(near_x.shares(everything), near_y.shares(everything))
 
 
 def mutual_neighbours_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
@@ -75,7 +82,11 @@ def mutual_neighbours_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -
     near_x, near_y = _nearest(first, NEIGHBOURS), _nearest(second, NEIGHBOURS)
     if near_x is None or near_y is None:
         return np.full(len(permutations), np.nan)
-    return np.array([_overlap(near_x, np.argsort(order)[near_y[order]]) for order in permutations])
+    everything = np.ones(len(first), dtype=bool)
+    shares_x, shares_y = near_x.shares(everything), near_y.shares(everything)
+    return np.array(
+        [_overlap(shares_x, shares_y.renumbered(np.argsort(order))) for order in permutations]
+    )
 
 
 def mutual_neighbours_jackknife(
@@ -105,48 +116,94 @@ def mutual_neighbours_jackknife(
             continue
         stays = np.zeros(len(first), dtype=bool)
         stays[kept] = True
-        replicates.append(_overlap(_first_of(near_x[kept], stays), _first_of(near_y[kept], stays)))
+        replicates.append(_overlap(near_x.shares(stays), near_y.shares(stays)))
     return np.array(replicates)
 
 
-def _nearest(vectors: FloatArray, count: int) -> IntArray | None:
-    """List the items closest to each, closest first, shape (item, neighbour); None where all
-    vectors have one direction.
+@dataclass(frozen=True)
+class _Shares:
+    """Which items are an item's k nearest, and with what share of a place each.
 
-    Cosines become whole numbers with the item's own number as their last digits, so that no two are
-    equal and the choice does not depend on how a block was multiplied.
+    Attributes:
+        item, neighbour: (pair,).
+        share: 1, or less for items that are equally close, (pair,).
+        items: How many items there are, with those that are left out.
     """
+
+    item: IntArray
+    neighbour: IntArray
+    share: FloatArray
+    items: int
+
+    def renumbered(self, numbers: IntArray) -> _Shares:
+        """Give each item another number, (item,)."""
+        return _Shares(numbers[self.item], numbers[self.neighbour], self.share, self.items)
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The items closest to each, closest first, with all that are as close as the last of them.
+
+    Attributes:
+        item, neighbour: (pair,), by item.
+        level: The higher the farther, equal for equally close neighbours, (pair,).
+        items: How many items there are.
+    """
+
+    item: IntArray
+    neighbour: IntArray
+    level: IntArray
+    items: int
+
+    def shares(self, stays: NDArray[np.bool_]) -> _Shares:
+        """Choose each item's k nearest among those that stay, (item,)."""
+        there = stays[self.item] & stays[self.neighbour]
+        item, neighbour, level = self.item[there], self.neighbour[there], self.level[there]
+        starts = np.searchsorted(item, np.arange(self.items))
+        last = np.zeros(self.items, dtype=np.int64)
+        last[stays] = level[starts[stays] + NEIGHBOURS - 1]
+        closer, tied = level < last[item], level == last[item]
+        room = NEIGHBOURS - np.bincount(item[closer], minlength=self.items)
+        part = room / np.maximum(np.bincount(item[tied], minlength=self.items), 1)
+        share = np.where(closer, 1.0, part[item])
+        near = closer | tied
+        return _Shares(item[near], neighbour[near], share[near], self.items)
+
+
+def _nearest(vectors: FloatArray, count: int) -> _Nearest | None:
+    """List the items closest to each; None where all vectors have one direction."""
     rows = gram_rows(vectors, "cosine")
     assert rows is not None
     if not centred(rows).any():
         return None
     items = len(rows)
     count = min(count, items - 1)
-    nearest = np.empty((items, count), dtype=np.int64)
+    parts: list[tuple[IntArray, IntArray, IntArray]] = []
+    pairs = 0
     for start in range(0, items, BLOCK):
-        block = rows[start : start + BLOCK] @ rows.T
-        places = np.rint(block / -TIED).astype(np.int64) * items + np.arange(items)
-        itself = np.arange(len(block))
-        places[itself, start + itself] = np.iinfo(np.int64).max
-        closest = np.argpartition(places, count - 1, axis=1)[:, :count]
-        order = np.argsort(np.take_along_axis(places, closest, axis=1), axis=1)
-        nearest[start : start + BLOCK] = np.take_along_axis(closest, order, axis=1)
-    return nearest
+        # Whole numbers, so that cosines that differ by rounding are equal.
+        levels = np.rint(rows[start : start + BLOCK] @ rows.T / -TIED).astype(np.int64)
+        itself = np.arange(len(levels))
+        levels[itself, start + itself] = np.iinfo(np.int64).max
+        last = np.partition(levels, count - 1, axis=1)[:, count - 1]
+        item, neighbour = np.nonzero(levels <= last[:, None])
+        pairs += len(item)
+        if pairs > MOST_TIED:
+            raise ShapeError(
+                f"The nearest neighbours of {items:,} items cannot be told apart, because too many "
+                "of them are equally close: use fewer items, each word once, or another measure."
+            )
+        level = levels[item, neighbour]
+        order = np.lexsort((level, item))
+        parts.append((item[order] + start, neighbour[order], level[order]))
+    return _Nearest(*(np.concatenate(columns) for columns in zip(*parts, strict=True)), items)
 
 
-def _first_of(nearest: IntArray, stays: NDArray[np.bool_]) -> IntArray:
-    """Take each item's first neighbours among those that stay, shape (item, k)."""
-    there = stays[nearest]
-    taken = there & (np.cumsum(there, axis=1) <= NEIGHBOURS)
-    return nearest[taken].reshape(len(nearest), NEIGHBOURS)
-
-
-def _overlap(first: IntArray, second: IntArray) -> float:
-    """Compute the share of neighbours in common; both of shape (item, k)."""
-    common = sum(
-        np.count_nonzero(
-            first[start : start + BLOCK, :, None] == second[start : start + BLOCK, None, :]
-        )
-        for start in range(0, len(first), BLOCK)
-    )
-    return float(common / first.size)
+def _overlap(first: _Shares, second: _Shares) -> float:
+    """Compute the share of neighbours in common, of the items that stay."""
+    pairs = [shares.item * shares.items + shares.neighbour for shares in (first, second)]
+    order = np.argsort(pairs[0])
+    pairs[0], mine = pairs[0][order], first.share[order]
+    at = np.minimum(np.searchsorted(*pairs), len(mine) - 1)
+    common = np.where(pairs[0][at] == pairs[1], np.minimum(mine[at], second.share), 0.0)
+    return float(common.sum() / second.share.sum())

@@ -8,8 +8,8 @@ References:
     Pearson). Kriegeskorte et al. 2008. Schütt et al. 2023, eLife (rho-a).
 Deviations: for cosine and correlation kernels the correlation is computed in feature space (sums
 over pairs of inner products are norms of d x d matrices), which is exact and needs no matrix over
-items. The bootstrap of rank comparisons keeps the ranks of the full sample: an approximation, since
-resampling changes ranks a little.
+items. The jackknife of rank comparisons keeps the ranks of the full sample: an approximation, since
+leaving items out changes ranks a little.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from core.rsa.measures.kernels import (
     upper_triangle,
 )
 from core.rsa.measures.preparing import SingleArray, check_pair, product_norm
-from core.statistics import average_ranks, sentence_labels
+from core.statistics import average_ranks, jackknife_groups
 
 COMPARISONS = {
     "pearson": "Pearson correlation of the upper triangles",
@@ -81,38 +81,43 @@ def rsa(x: ArrayLike, y: ArrayLike, kernel: str = "cosine", comparison: str = "p
         variances = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
         return _gram_correlation(gram_x, gram_y, variances)
     sizes = np.ones(len(first), dtype=np.int64)
-    return float(_resampled(first, second, sizes, np.ones((1, len(first))), kernel, comparison)[0])
+    return float(_of_subsets(first, second, sizes, np.ones((1, len(first))), kernel, comparison)[0])
 
 
-def rsa_draws(
-    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, kernel: str, comparison: str
+def rsa_jackknife(
+    x: ArrayLike,
+    y: ArrayLike,
+    sentence: ArrayLike,
+    groups: int,
+    rng: np.random.Generator,
+    kernel: str,
+    comparison: str,
 ) -> FloatArray:
-    """Compute RSA of every bootstrap draw, from one pass over the pairs.
+    """Compute RSA with each group of sentences left out, from one pass over the pairs.
 
     Args:
         x: Vectors, shape (item, d_model).
         y: Vectors of the same items, shape (item, another d_model).
         sentence: Sentence of each item, shape (item,).
-        counts: How often each draw holds each sentence, shape (draw, sentence).
+        groups: Number of groups, at most.
+        rng: Assigns sentences to groups.
         kernel: One of `KERNELS`.
         comparison: One of `COMPARISONS`; ranks are those of the full sample.
 
     Returns:
-        RSA of each draw, shape (draw,); pairs of an item with a copy of itself are dropped.
+        RSA without each group, shape (group,).
 
     Example:
-        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
-        >>> counts = np.array([[1, 1, 1, 1], [2, 1, 1, 0]])
-        >>> rsa_draws(x, -x, np.arange(4), counts, "cosine", "pearson").round(2).tolist()
-        [1.0, 1.0]
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0], [1.0, 1.0]])
+        >>> rsa_jackknife(x, -x, np.arange(5), 2, np.random.default_rng(0), "cosine",
+        ...     "pearson").round(2).tolist()
+        [nan, 1.0]
     """
     first, second = check_pair(x, y)
-    labels, _ = sentence_labels(sentence)
-    order = np.argsort(labels, kind="stable")
-    sizes = np.bincount(labels).astype(np.int64)
-    return _resampled(
-        first[order], second[order], sizes, np.asarray(counts, dtype=np.float64), kernel, comparison
-    )
+    group, number = jackknife_groups(sentence, groups, rng)
+    order = np.argsort(group, kind="stable")
+    sizes, held = np.bincount(group).astype(np.int64), 1.0 - np.eye(number)
+    return _of_subsets(first[order], second[order], sizes, held, kernel, comparison)
 
 
 def rsa_null(
@@ -178,12 +183,13 @@ def paired_strips(
     return matrix_strips(k), matrix_strips(l)
 
 
-def _resampled(
-    x: FloatArray, y: FloatArray, sizes: IntArray, counts: FloatArray, kernel: str, comparison: str
+def _of_subsets(
+    x: FloatArray, y: FloatArray, sizes: IntArray, held: FloatArray, kernel: str, comparison: str
 ) -> FloatArray:
-    """Compute RSA under sentence weights, items of a sentence next to each other, shape (draw,)."""
-    totals = pair_totals(*paired_strips(x, y, kernel, comparison), sizes, counts)
-    pairs = (counts @ sizes) ** 2 - (counts**2) @ sizes
+    """Compute RSA of subsets of groups, items of a group next to each other, shape (subset,)."""
+    totals = pair_totals(*paired_strips(x, y, kernel, comparison), sizes, held)
+    items = held @ sizes
+    pairs = items * (items - 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_k, mean_l = totals.k / pairs, totals.l / pairs
         covariance = totals.kl / pairs - mean_k * mean_l

@@ -41,8 +41,6 @@ class Measure:
         references: Its papers, by key of `core.results.papers.reference`; none for common practice.
         null: (x, y, permutations (draw, item)) -> similarities of x with each reordered y, (draw,);
             by default the similarity itself, once per permutation.
-        draws: (x, y, sentence, counts (draw, sentence)) -> bootstrap draws, (draw,); None for a
-            jackknife.
         jackknife: (x, y, sentence, groups, rng) -> replicates, (group,); by default the similarity
             itself, once per group of sentences left out.
         tuned: Options -> the measure with these options; None if it has none.
@@ -60,7 +58,6 @@ class Measure:
     formula: str
     references: tuple[str, ...] = ()
     null: Callable[[ArrayLike, ArrayLike, IntArray], FloatArray] | None = None
-    draws: Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], FloatArray] | None = None
     jackknife: (
         Callable[[ArrayLike, ArrayLike, ArrayLike, int, np.random.Generator], FloatArray] | None
     ) = None
@@ -95,8 +92,8 @@ def _rsa(options: Options) -> Measure:
         label="RSA",
         similarity=lambda x, y: rdm.rsa(x, y, kernel, comparison),
         null=lambda x, y, permutations: rdm.rsa_null(x, y, permutations, kernel, comparison),
-        draws=lambda x, y, sentence, counts: rdm.rsa_draws(
-            x, y, sentence, counts, kernel, comparison
+        jackknife=lambda x, y, sentence, groups, rng: rdm.rsa_jackknife(
+            x, y, sentence, groups, rng, kernel, comparison
         ),
         tuned=_rsa,
         formula=(
@@ -114,7 +111,9 @@ def _cka(
         label=label,
         similarity=cka.debiased_cka if debiased else cka.linear_cka,
         null=lambda x, y, permutations: cka.cka_null(x, y, permutations, debiased),
-        draws=lambda x, y, sentence, counts: cka.cka_draws(x, y, sentence, counts, debiased),
+        jackknife=lambda x, y, sentence, groups, rng: cka.cka_jackknife(
+            x, y, sentence, groups, rng, debiased
+        ),
         formula=formula,
         references=references,
         lowest=lowest,
@@ -163,7 +162,7 @@ _ALL = (
         label="mean cosine",
         similarity=matching.mean_cosine,
         null=matching.mean_cosine_null,
-        draws=matching.mean_cosine_draws,
+        jackknife=matching.mean_cosine_jackknife,
         formula="mean over items of cos(x_i, y_i)",
         coordinates=True,
     ),

@@ -1,9 +1,10 @@
 """A similarity with its band over sentences and its chance level.
 
-A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs
-of sentences (RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do
-not, or where resampling biases the measure (canonical correlations, Procrustes, neighbours). Chance
-level comes from shuffling whole sentences (`nulls`).
+A band is a delete-a-group jackknife over sentences with Student's t. A bootstrap repeats whole
+sentences, so that its draws do not lie around the estimate: an item's own copy is its nearest
+neighbour in every space, canonical correlations grow as different items get fewer, and the pairs
+within a sentence, which are alike in models that read context, count once for each pair of copies.
+Chance level comes from shuffling whole sentences (`nulls`).
 
 Reference:
     Gröger, Wen & Brbić 2026, Revisiting the Platonic Representation Hypothesis (calibrated scores).
@@ -16,16 +17,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from core.rsa.measures.kernels import FloatArray
 from core.rsa.measures.nulls import pair_sentences
 from core.rsa.measures.registry import Measure, Options, get_measure
-from core.statistics import interval, jackknife_interval, sentence_counts, sentence_labels
+from core.statistics import interval, jackknife_interval, sentence_labels
 
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
 LEAST_NULL_DRAWS = 20
+SATURATED = 1e-6  # chance level that is closer to 1 leaves no room to tell anything apart
 SCORED = ("similarity", "low", "high", "null_high")  # columns that a calibrated score is made of
 CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high")
 # multiplications for a null: 100 draws at n = 1,000, d = 128; fewer draws where each costs more
@@ -51,7 +53,6 @@ def score(
     rng: np.random.Generator,
     measure: str = "rsa",
     options: Options | None = None,
-    draws: int = 500,
 ) -> Score:
     """Compute the similarity of two spaces with its band over sentences and its chance level.
 
@@ -62,8 +63,6 @@ def score(
         rng: Source of randomness, for the band and the chance level.
         measure: One of `MEASURES`.
         options: Kernel and comparison, for RSA.
-        draws: Bootstrap draws; measures with a jackknife leave out one of at most 50 groups of
-            sentences at a time.
 
     Returns:
         The score. The band is NaN with fewer than two sentences; everything is NaN for a constant
@@ -76,7 +75,7 @@ def score(
     Example:
         >>> x = np.random.default_rng(0).normal(size=(60, 4))
         >>> y = x + 0.2 * np.random.default_rng(1).normal(size=(60, 4))
-        >>> scored = score(x, y, np.arange(60) // 3, np.random.default_rng(2), draws=200)
+        >>> scored = score(x, y, np.arange(60) // 3, np.random.default_rng(2))
         >>> bool(scored.low < scored.similarity < scored.high)
         True
         >>> bool(scored.null_high < scored.low)
@@ -87,7 +86,7 @@ def score(
     similarity = chosen.similarity(x, y)
     if np.isnan(similarity):
         return Score(*[float("nan")] * 5)
-    low, high = _band(chosen, x, y, sentence, rng, draws, similarity)
+    low, high = sentence_band(chosen, x, y, sentence, rng, similarity)
     items, dimensions = np.shape(x)
     kept, orders = pair_sentences(sentence, null_draws(chosen, items, dimensions, settings), rng)
     null_low, null_high = interval(chosen.null_of(np.asarray(x)[kept], np.asarray(y)[kept], orders))
@@ -104,19 +103,32 @@ def calibrate(
         null_high: Upper ends of their chance levels, the same shape.
 
     Returns:
-        `calibrated`, `calibrated_low` and `calibrated_high`; NaN where chance reaches 1. The bands
-        take the chance level as known.
+        `calibrated`, `calibrated_low` and `calibrated_high`; NaN where chance reaches 1
+        (`saturated`). The bands take the chance level as known.
 
     Example:
         >>> {name: round(float(value), 2) for name, value in calibrate(0.7, 0.6, 0.8, 0.4).items()}
         {'calibrated': 0.5, 'calibrated_low': 0.33, 'calibrated_high': 0.67}
     """
     chance = np.asarray(null_high, dtype=np.float64)
-    room = np.where(chance < 1.0, 1.0 - chance, np.nan)
+    room = np.where(saturated(chance), np.nan, 1.0 - chance)
     return {
         name: np.asarray((np.asarray(values, dtype=np.float64) - chance) / room)
         for name, values in zip(CALIBRATED, (similarity, low, high), strict=True)
     }
+
+
+def saturated(null_high: ArrayLike) -> NDArray[np.bool_]:
+    """Whether chance level reaches 1, so that unrelated spaces score as high as equal ones.
+
+    Args:
+        null_high: Upper ends of chance levels, any shape; NaN is not.
+
+    Example:
+        >>> saturated([0.4, 1.0 - 1e-12, np.nan]).tolist()
+        [False, True, False]
+    """
+    return np.asarray(null_high, dtype=np.float64) >= 1.0 - SATURATED
 
 
 def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:
@@ -137,24 +149,30 @@ def null_draws(measure: Measure, items: int, dimensions: int, options: Options) 
     return int(np.clip(NULL_WORK / (10.0 * cost), LEAST_NULL_DRAWS, NULL_DRAWS))
 
 
-def _band(
+def sentence_band(
     measure: Measure,
     x: ArrayLike,
     y: ArrayLike,
     sentence: ArrayLike,
     rng: np.random.Generator,
-    draws: int,
     similarity: float,
 ) -> tuple[float, float]:
-    """Compute the 95 % band over sentences, by bootstrap or jackknife, clipped to the measure's
-    range."""
-    _, sentences = sentence_labels(sentence)
-    if sentences < 2:
+    """Compute the 95 % band over sentences of a similarity.
+
+    Args:
+        measure: With its options.
+        x, y, sentence: As for `score`.
+        rng: Assigns sentences to the groups that are left out.
+        similarity: Of x and y, by the measure.
+
+    Returns:
+        Lower and upper end, which enclose the similarity and, but for rounding, do not leave the
+        measure's range; NaN with fewer than two sentences.
+    """
+    if sentence_labels(sentence)[1] < 2:
         return float("nan"), float("nan")
-    if measure.draws is not None:
-        low, high = interval(measure.draws(x, y, sentence, sentence_counts(sentences, draws, rng)))
-        return float(low), float(high)
-    below, above = jackknife_interval(
-        similarity, measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
-    )
-    return max(below, measure.lowest), min(above, 1.0)
+    replicates = measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
+    below, above = jackknife_interval(similarity, replicates)
+    # A similarity may lie outside the range by rounding.
+    lowest, highest = min(measure.lowest, similarity), max(1.0, similarity)
+    return max(below, lowest), min(above, highest)

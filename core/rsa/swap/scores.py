@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.runs.store import Value
-from core.statistics import interval, sentence_counts, t_interval
+from core.statistics import bootstrap_interval, sentence_counts, t_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
     """Score an unmodified model: model, score, low, high, sentences, items."""
     counts, total = _counts(value, draws, seed)
     score, drawn = _scores(value["own"][None], total, counts)
-    low, high = interval(drawn)
+    low, high = bootstrap_interval(score, drawn)
     return {
         "model": ref,
         "score": float(score[0]),
@@ -72,7 +72,9 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
         score, drawn = _scores(value[way.replace(" ", "/")], total, counts)
         loss = unmodified - score
-        frame = _frame(ref, way, score, interval(drawn), loss, interval(own_drawn - drawn))
+        band = bootstrap_interval(score, drawn)
+        loss_band = bootstrap_interval(loss, own_drawn - drawn)
+        frame = _frame(ref, way, score, band, loss, loss_band)
         if way in noise:
             mean, mean_drawn, variance, degrees = noise[way]
             edges = t_interval(

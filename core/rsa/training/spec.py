@@ -48,8 +48,7 @@ class TrainingSpec(options.Spec):
         "Words sampled from all sentences; more words give narrower bands."
     )
     sinks: str = options.sinks()
-    draws: int = options.draws()
-    seed: int = options.seed("Seed of the sample and the bootstrap.")
+    seed: int = options.seed("Seed of the sample, the bands and the chance level.")
 
     @property
     def checkpoints(self) -> tuple[str, ...]:

@@ -26,8 +26,10 @@ from core.results.export import Result, provenance
 from core.results.notices import sentence_notices
 from core.results.papers.citing import cite
 from core.rsa import TRAINING
+from core.rsa.layers.differences import measured
 from core.rsa.layers.tables import with_calibrated
 from core.rsa.layers.tasks import Settings, compare_models
+from core.rsa.layers.text import saturation_notices
 from core.rsa.measures.registry import MEASURES
 from core.rsa.measures.scoring import CALIBRATED, SCORED, calibrate
 from core.rsa.prices import training_price
@@ -109,7 +111,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
             **more,
         )
 
-    how = {"how": Settings(spec.measure), "share": 1.0, "draws": spec.draws}
+    how = {"how": Settings(spec.measure), "share": 1.0}
     steps = [ref for ref in spec.checkpoints if ref in content and ref not in unusable]
     others = [ref for ref in spec.others if ref in content]
     return [
@@ -177,6 +179,10 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
             *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
             *notices_of_steps(spec.steps, spec.end, spec.at_most),
             *progress_notices(training),
+            *saturation_notices(
+                MEASURES[spec.measure].label,
+                [value for role, value in outputs.values.items() if role[0] != NULL],
+            ),
         ),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.end, *used), corpus),
@@ -197,7 +203,7 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for _, mine in training.dropna(subset=["similarity"]).groupby("model", sort=False):
+    for _, mine in measured(training).groupby("model", sort=False):
         best = mine.loc[mine["similarity"].idxmax()]
         rest = mine[mine["layer"] != best["layer"]]
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())

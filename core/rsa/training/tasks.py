@@ -14,7 +14,7 @@ from core.statistics import interval
 from core.vectors.pairs import Items, extract_pair
 
 
-@pure("rsa.training.null", guard=as_identified)
+@pure("rsa.training.null", version=2, guard=as_identified)
 def shuffle_layers(
     base: str, other: str, base_identity: str, other_identity: str, items: Items, measure: str,
     seed: int, sinks: str = "",

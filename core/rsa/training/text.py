@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
+from core.rsa.layers.differences import measured
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Stateme
         end: Reference of the final model.
     """
     table = tables["training"]
-    if table.empty:
+    top = table[table["layer"] == table["layer"].max()]
+    if measured(top).empty:
         return ()
     models = list(dict.fromkeys(table["model"]))
     top = int(table["layer"].max())

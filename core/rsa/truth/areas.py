@@ -1,25 +1,31 @@
-"""Areas under the ROC curve over the layers of several models, with bands over fine-tunes and
-masks.
+"""Areas under the ROC curve over the layers of several models, with bands over fine-tunes.
 
-A model's layers stand or fall together, and so do the planted models of one fine-tune. A draw of
-the bootstrap therefore takes fine-tunes with replacement and, within each, units of its planted
-models: pairs of a choice of layers and its complement, in which every layer is changed once.
+A model's layers stand or fall together, and so do the planted models of one fine-tune: fine-tunes
+are what is independent, so one of them is left out at a time, with all its planted models.
 
-Reference:
-    Davison & Hinkley 1997, Bootstrap Methods and Their Application, ch. 3.8 (two-stage bootstrap).
-Deviations: the interval is Student's t over fine-tunes with the draws' standard deviation, because
-percentiles of so few fine-tunes are too narrow; `benchmarks.coverage` simulates both.
+References:
+    Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 11 (jackknife). Hothorn, Bretz &
+    Westfall 2008, Simultaneous inference in general parametric models (the maximum of correlated
+    t-statistics).
+Deviations: the scale is the logit of the AUC, and an AUC nearer to 0 or 1 than END counts as that
+near; the correlations of the t-statistics are those of the replicates. `benchmarks.coverage`
+simulates both.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from core.statistics import average_ranks, t_interval
+from core.statistics import average_ranks, jackknife_interval, jackknife_variance
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+END = 1e-4  # the nearest to 0 or 1 that an AUC is taken for where a band is computed
+LARGE = 700.0  # whose exponential is finite
+SIMULATED = 20_000  # draws of the largest t-statistic
 
 
 def area(changed: BoolArray, score: FloatArray) -> float:
@@ -56,84 +62,71 @@ def area_at_equal_depth(changed: BoolArray, score: FloatArray) -> float:
     return float(np.average(areas, weights=weights)) if weights else float("nan")
 
 
-def area_draws(
-    changed: BoolArray, score: FloatArray, unit: NDArray[np.int64], counts: NDArray[np.int64]
-) -> FloatArray:
-    """Compute the AUC of every bootstrap draw, from one count of the pairs between units, (draw,).
-
-    Args:
-        changed, score: As for `area`, (model, layer).
-        unit: Unit of each model that is drawn as a whole, from 0, (model,).
-        counts: How often each draw has each unit, (draw, unit).
-
-    Returns:
-        AUCs; NaN for a draw without changed or without unchanged layers.
-    """
-    units = np.repeat(unit, score.shape[1])
-    truth, values, number = changed.ravel(), score.ravel(), counts.shape[1]
-    unchanged, owner = values[~truth], units[~truth]
-    above = np.zeros((number, number))  # pairs of a changed layer of one unit above one of another
-    for each in range(number):
-        mine = np.sort(values[truth & (units == each)])
-        lower, upper = (np.searchsorted(mine, unchanged, side) for side in ("left", "right"))
-        above[each] = np.bincount(owner, len(mine) - 0.5 * (lower + upper), minlength=number)
-    weights = counts.astype(np.float64)
-    pairs = (weights @ np.bincount(units[truth], minlength=number)) * (
-        weights @ np.bincount(owner, minlength=number)
-    )
-    total = np.einsum("du,uv,dv->d", weights, above, weights, optimize=True)
-    return np.asarray(np.divide(total, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))
-
-
-def draw_units(tuned: int, units: int, draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw fine-tunes with replacement and units within each draw of one, (draw, fine-tune * unit).
-
-    Args:
-        tuned: Number of fine-tunes.
-        units: Units of each fine-tune.
-        draws: Number of draws.
-        rng: Source of randomness.
-    """
-    chosen = rng.integers(0, tuned, (draws, tuned))
-    within = rng.multinomial(units, np.full(units, 1.0 / units), size=(draws, tuned))
-    counts = np.zeros((draws, tuned, units), dtype=np.int64)
-    np.add.at(counts, (np.arange(draws)[:, None], chosen), within)
-    return counts.reshape(draws, tuned * units)
-
-
-def area_band(
-    changed: BoolArray, score: FloatArray, paired: int, draws: int, seed: int
-) -> tuple[float, float]:
-    """Compute the 95 % interval of the AUC over all layers, over fine-tunes and planted models.
+def area_replicates(changed: BoolArray, score: FloatArray) -> FloatArray:
+    """Compute the logit of the AUC over all layers without each fine-tune, (fine-tune,).
 
     Args:
         changed, score: (fine-tune, planted model, layer).
-        paired: How many planted models in a row are one unit.
-        draws: Number of bootstrap draws.
-        seed: Seed of the draws.
-
-    Returns:
-        Its ends, within 0 and 1.
     """
-    tuned, plants, layers = score.shape
-    units = -(-plants // paired)
-    unit = (np.arange(tuned)[:, None] * units + np.arange(plants) // paired).ravel()
-    counts = draw_units(tuned, units, draws, np.random.default_rng(seed))
-    truth, values = changed.reshape(-1, layers), score.reshape(-1, layers)
-    spread = np.nanvar(area_draws(truth, values, unit, counts), ddof=1)
-    low, high = t_interval(area(truth.ravel(), values.ravel()), [spread], [tuned - 1])
-    return max(float(low), 0.0), min(float(high), 1.0)
+    return np.array(
+        [
+            logit(area(np.delete(changed, out, 0).ravel(), np.delete(score, out, 0).ravel()))
+            for out in range(len(score))
+        ]
+    )
 
 
-def corrected_low(value: float, low: float, tuned: int, tests: int) -> float:
-    """Widen the lower half of a band for as many measures as are read together (Bonferroni).
+def area_band(value: float, replicates: FloatArray) -> tuple[float, float]:
+    """Compute the 95 % interval of an AUC over fine-tunes.
 
     Args:
-        value, low: An AUC and the lower end of its band.
-        tuned: Number of fine-tunes that the band is over.
-        tests: Number of measures.
-    """
-    from scipy.special import stdtrit
+        value: The AUC.
+        replicates: Of `area_replicates`.
 
-    wider = stdtrit(tuned - 1, 1.0 - 0.025 / tests) / stdtrit(tuned - 1, 0.975)
-    return float(value - wider * (value - low))
+    Returns:
+        Its ends, which enclose the AUC; NaN with fewer than two fine-tunes.
+    """
+    low, high = (expit(end) for end in jackknife_interval(logit(value), replicates))
+    return min(low, value), max(high, value)  # beyond END, too
+
+
+def lows_together(values: FloatArray, replicates: FloatArray, seed: int) -> FloatArray:
+    """Compute lower ends of AUCs that hold together for several measures, (measure,).
+
+    The measures are not independent, nor copies: the 97.5 % point of the largest of their
+    t-statistics is simulated with the correlations of the replicates, where Bonferroni's correction
+    would count near copies as so many tests.
+
+    Args:
+        values: AUCs, (measure,).
+        replicates: Of `area_replicates`, (measure, fine-tune).
+        seed: Of the simulation.
+    """
+    errors, wide = np.sqrt(jackknife_variance(replicates.T)), _critical_value(replicates, seed)
+    return np.array(
+        [
+            min(expit(logit(value) - wide * error), value)
+            for value, error in zip(values, errors, strict=True)
+        ]
+    )
+
+
+def _critical_value(replicates: FloatArray, seed: int) -> float:
+    """Simulate the 97.5 % point of the largest t-statistic of measures that guess."""
+    tuned, rng = replicates.shape[1], np.random.default_rng(seed)
+    apart = replicates - replicates.mean(axis=1, keepdims=True)
+    norms = np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), np.finfo(float).tiny)
+    normal = rng.standard_normal((SIMULATED, tuned)) @ (apart / norms).T
+    spread = np.sqrt(rng.chisquare(tuned - 1, (SIMULATED, 1)) / (tuned - 1))
+    return float(np.quantile((normal / spread).max(axis=1), 0.975))
+
+
+def logit(value: float) -> float:
+    """Compute the log odds of an AUC, no nearer to 0 or 1 than END."""
+    inside = min(max(value, END), 1.0 - END) if value == value else value
+    return math.log(inside / (1.0 - inside))
+
+
+def expit(value: float) -> float:
+    """Invert `logit`."""
+    return 0.0 if value < -LARGE else 1.0 / (1.0 + math.exp(-value))

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from core import options
 from core.rsa.measures.registry import MEASURES
 
-PAIR = 2  # planted models in a row: a choice of layers and its complement
-
 
 @dataclass(frozen=True)
 class TruthSpec(options.Spec):
@@ -64,7 +62,4 @@ class TruthSpec(options.Spec):
         "Words sampled from all sentences.", default=400, low=50, high=5_000
     )
     sinks: str = options.sinks()
-    draws: int = options.draws(
-        help="How often models are resampled for each band; more draws take longer."
-    )
-    seed: int = options.seed("Seed of the sample, the planted layers and the bootstrap.")
+    seed: int = options.seed("Seed of the sample and the planted layers.")

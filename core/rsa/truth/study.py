@@ -28,15 +28,23 @@ from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.rsa.prices import truth_price
 from core.rsa.truth import PURPOSE
-from core.rsa.truth.areas import area, area_at_equal_depth, area_band
+from core.rsa.truth.areas import (
+    area,
+    area_at_equal_depth,
+    area_band,
+    area_replicates,
+    lows_together,
+)
 from core.rsa.truth.charts import figures
-from core.rsa.truth.spec import PAIR, TruthSpec
+from core.rsa.truth.spec import TruthSpec
 from core.rsa.truth.text import (
     CAVEATS,
     HOW_TO_READ,
+    NEAR_1,
     REASON,
     make_headline,
     make_methods,
+    near_1,
     statements_of,
     too_few_models,
 )
@@ -50,9 +58,12 @@ from core.vectors.sinks import sink_argument
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
+COLUMNS = (
+    *("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "low_together"),
+    "same_depth",
+)
 COUNTS = ("changed", "unchanged", "models", "fine_tunes")
-CITATIONS = ("ding2021", "merchant2020", "davison1997")
+CITATIONS = ("ding2021", "merchant2020", "efron1993", "hothorn2008")
 ROUNDED = (0, 5, 4, 3)  # bits; 0 is not rounded
 PLANTED_BITS = 4
 DEPTH, WEIGHTS = "depth", "weights"
@@ -165,10 +176,8 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
                 for place, name in enumerate(spec.measures)
             }
             scores[WEIGHTS] = np.stack([value["size"][number] for value in values])
-            rows += [
-                _row(spec, name, score[:, None], truth, "state", bits, kind)
-                for name, score in _with_depth(scores).items()
-            ]
+            scores = {name: score[:, None] for name, score in scores.items()}
+            rows += _task_rows(spec, _with_depth(scores), truth, "state", bits, kind)
         return rows
     truth = np.stack([value["changed"] for value in values])
     sizes = np.stack([value["size"] for value in values])
@@ -181,10 +190,7 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
             below = np.concatenate([np.ones_like(similarity[..., :1]), similarity[..., :-1]], -1)
             scores[name] = below - similarity if reading == "drop" else 1 - similarity
         scores[WEIGHTS] = sizes
-        named = _with_depth(scores).items()
-        rows += [
-            _row(spec, name, score, truth, reading, PLANTED_BITS, kind) for name, score in named
-        ]
+        rows += _task_rows(spec, _with_depth(scores), truth, reading, PLANTED_BITS, kind)
     return rows
 
 
@@ -193,43 +199,62 @@ def _with_depth(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.
     return {**scores, DEPTH: np.broadcast_to(np.arange(some.shape[-1], dtype=float), some.shape)}
 
 
-def _row(
+def _task_rows(
     spec: TruthSpec,
-    name: str,
-    score: NDArray[np.float64],
+    scores: Mapping[str, NDArray[np.float64]],
     truth: NDArray[np.bool_],
     reading: str,
     bits: int,
     kind: str,
-) -> dict[str, Any]:
-    """Make the AUC over the layers of all models, with a band where there are enough fine-tunes.
+) -> list[dict[str, Any]]:
+    """Make a row for each measure and baseline of one task: the AUC over the layers of all models,
+    with bands where there are enough fine-tunes.
 
     Args:
-        score, truth: (fine-tune, planted model, layer); a frozen fine-tune is one model.
+        spec: The study.
+        scores: By name, (fine-tune, planted model, layer); a frozen fine-tune is one model.
+        truth: Which layers changed, in the same shape.
+        reading, bits, kind: As in the table.
     """
-    low = high = float("nan")
-    if len(truth) >= FEWEST[kind]:
-        low, high = area_band(truth, score, PAIR, spec.draws, spec.seed)
-    changed, scored = truth.reshape(-1, truth.shape[-1]), score.reshape(-1, score.shape[-1])
-    return {
-        "finder": name,
-        "truth": kind,
-        "reading": reading,
-        "bits": bits,
-        "auc": area(changed.ravel(), scored.ravel()),
-        "low": low,
-        "high": high,
-        "same_depth": area_at_equal_depth(changed, scored),
-        "changed": int(changed.sum()),
-        "unchanged": int((~changed).sum()),
-        "models": len(changed),
-        "fine_tunes": len(truth),
-    }
+    changed = truth.reshape(-1, truth.shape[-1])
+    rows = []
+    for name, score in scores.items():
+        scored = score.reshape(-1, score.shape[-1])
+        rows.append(
+            {
+                "finder": name,
+                "truth": kind,
+                "reading": reading,
+                "bits": bits,
+                "auc": area(changed.ravel(), scored.ravel()),
+                **dict.fromkeys(("low", "high", "low_together"), float("nan")),
+                "same_depth": area_at_equal_depth(changed, scored),
+                "changed": int(changed.sum()),
+                "unchanged": int((~changed).sum()),
+                "models": len(changed),
+                "fine_tunes": len(truth),
+            }
+        )
+    if len(truth) < FEWEST[kind]:
+        return rows
+    replicates = np.array([area_replicates(truth, score) for score in scores.values()])
+    for row, without in zip(rows, replicates, strict=True):
+        row["low"], row["high"] = area_band(row["auc"], without)
+    tested = [number for number, row in enumerate(rows) if row["finder"] in spec.measures]
+    aucs = np.array([rows[number]["auc"] for number in tested])
+    for number, low in zip(tested, lows_together(aucs, replicates[tested], spec.seed), strict=True):
+        rows[number]["low_together"] = float(low)
+    return rows
 
 
 def _notices(table: pd.DataFrame) -> list[str]:
-    without = table[table["low"].isna()]
-    return [too_few_models(kind, FEWEST[kind]) for kind in dict.fromkeys(without["truth"])]
+    without = table["low"].isna()
+    kinds = dict.fromkeys(table.loc[without, "truth"])
+    narrow = int((~without & (table["auc"] > NEAR_1)).sum())
+    return [
+        *(too_few_models(kind, FEWEST[kind]) for kind in kinds),
+        *([near_1(narrow)] if narrow else []),
+    ]
 
 
 STUDY = Study(

@@ -44,7 +44,7 @@ LONGEST = 256  # subwords of a sentence
 States = list[NDArray[np.float64]]
 
 
-@pure("rsa.truth.frozen", version=2, guard=as_identified)
+@pure("rsa.truth.frozen", version=3, guard=as_identified)
 def compare_frozen(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int, sinks: str = "",
@@ -87,7 +87,7 @@ def compare_frozen(
     return value | left_out
 
 
-@pure("rsa.truth.planted", version=3, guard=as_identified)
+@pure("rsa.truth.planted", version=4, guard=as_identified)
 def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int, sinks: str = "",

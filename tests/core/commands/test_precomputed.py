@@ -20,6 +20,7 @@ from core.commands import precomputed
 from core.commands.examples.every import EXAMPLES
 from core.errors import NotStoredError
 from core.results.columns import describe
+from core.results.estimates import BANDED, PREFIXED, estimates_of
 from core.runs.precomputed import FILE, Precomputed, write_precomputed
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
@@ -72,6 +73,19 @@ def test_every_column_of_every_study_is_explained(walked: precomputed.Walk) -> N
 def test_what_the_dictionary_says_is_so(walked: precomputed.Walk) -> None:
     tables = [item for result in walked.results.values() for item in result.tables.items()]
     assert false_statements(tables) == []
+
+
+@needs_precomputed
+def test_every_band_holds_its_estimate(walked: precomputed.Walk) -> None:
+    banded = 0
+    for name, result in walked.results.items():
+        for table in result.tables.values():
+            for column in {*BANDED, *PREFIXED} & set(table):
+                for estimate in estimates_of(table, column):
+                    if estimate.banded:
+                        assert estimate.low <= estimate.value <= estimate.high, (name, column)
+                        banded += 1
+    assert banded > 1_000
 
 
 @pytest.mark.slow

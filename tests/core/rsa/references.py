@@ -105,15 +105,28 @@ def slow_mean_cosine(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def slow_mutual_neighbours(x: np.ndarray, y: np.ndarray, k: int = 10) -> float:
-    shares = []
+    """Shares of the k places by sorting; equally close items share the places that are left."""
+    total = 0.0
     for i in range(len(x)):
-        others = [j for j in range(len(x)) if j != i]
-        near = [
-            set(sorted(others, key=lambda j: -slow_kernel(space[i], space[j], "cosine"))[:k])
-            for space in (x, y)
-        ]
-        shares.append(len(near[0] & near[1]) / k)
-    return float(np.mean(shares))
+        shares = []
+        for space in (x, y):
+            cosines = {
+                j: round(slow_kernel(space[i], space[j], "cosine"), 9)
+                for j in range(len(x))
+                if j != i
+            }
+            last = sorted(cosines.values(), reverse=True)[k - 1]
+            room = k - sum(cosine > last for cosine in cosines.values())
+            tied = sum(cosine == last for cosine in cosines.values())
+            shares.append(
+                {
+                    j: 1.0 if cosine > last else room / tied
+                    for j, cosine in cosines.items()
+                    if cosine >= last
+                }
+            )
+        total += sum(min(share, shares[1].get(j, 0.0)) for j, share in shares[0].items())
+    return total / (k * len(x))
 
 
 REFERENCES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {

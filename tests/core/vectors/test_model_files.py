@@ -24,7 +24,7 @@ from tests.core.hub_server import HubServer
 from tests.core.small_zoo import CONFIG, LAYERS, base_tensors, tuned_tensors, write_model
 from tests.core.tiny_models import save_tiny
 
-RSA = {"sentences": 20, "words": 40, "draws": 20, "references": False}
+RSA = {"sentences": 20, "words": 40, "references": False}
 
 
 @dataclass(frozen=True)

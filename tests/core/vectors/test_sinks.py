@@ -179,7 +179,6 @@ def similarity(models: dict[str, str], **changes: Any) -> Result:
         references=False,
         functions=False,
         one_per_word=True,
-        draws=20,
         **changes,
     )
     result = study.STUDY.run(spec, corpus())
@@ -241,7 +240,7 @@ def test_keys_of_encoders_do_not_know_the_option(models: dict[str, str]) -> None
 
 
 def test_a_study_of_encoders_finds_what_is_stored(models: dict[str, str], tmp_path: Path) -> None:
-    spec = RsaSpec(models["encoder"], (models["encoder"],), references=False, draws=20)
+    spec = RsaSpec(models["encoder"], (models["encoder"],), references=False)
     with using(Store(tmp_path)):
         study.STUDY.run(replace(spec, sinks="keep"), corpus())
         outputs = run(study.plan(spec, read_first(study.prepare(spec, corpus()))))

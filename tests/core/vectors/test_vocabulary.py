@@ -138,7 +138,7 @@ def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> Non
         Sentence((*words[: 3 + number % 3], words[number % 5])) for number in range(40)
     )
     texts = {"demo": Corpus("demo", sentences)}
-    spec = RsaSpec(lacking, (models["bert"],), references=False, words=100, draws=20)
+    spec = RsaSpec(lacking, (models["bert"],), references=False, words=100)
     result = study.STUDY.run(spec, texts)
     share = unknown_share(lacking, [sentence.words for sentence in sentences])
     assert share > MOSTLY
@@ -152,7 +152,7 @@ def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> Non
 
 
 def replace_base(spec: RsaSpec, base: str) -> RsaSpec:
-    return RsaSpec(base, (base,), references=False, words=spec.words, draws=spec.draws)
+    return RsaSpec(base, (base,), references=False, words=spec.words)
 
 
 def test_passages_and_typed_sentences_too(lacking) -> None:
@@ -169,7 +169,7 @@ def test_passages_and_typed_sentences_too(lacking) -> None:
 
 def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path) -> None:
     """The tasks of a study are the same as before; what is stored is found whole."""
-    spec = RsaSpec(models["bert"], (models["bert"],), references=False, words=100, draws=20)
+    spec = RsaSpec(models["bert"], (models["bert"],), references=False, words=100)
     texts = {"demo": Corpus("demo", (Sentence(READ), Sentence(STRANGE)) * 8)}
     with using(Store(tmp_path)):
         study.STUDY.run(spec, texts)

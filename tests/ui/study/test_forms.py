@@ -128,12 +128,12 @@ def test_a_browser_that_was_told_no_value_draws_it_all_the_same() -> None:
 @pytest.mark.usefixtures("small_box")
 def test_a_widget_changes_spec_and_address() -> None:
     app = opened()
-    app.number_input(key="rsa/draws").set_value(50)
+    app.number_input(key="rsa/words").set_value(50)
     app.toggle(key="rsa/references").set_value(False)
     app.multiselect(key="rsa/genres").set_value(["news", "legal"])
     press_run(app)
-    assert (got(app).draws, got(app).references, got(app).genres) == (50, False, ("news", "legal"))
-    assert address(app) == {"draws": ["50"], "references": ["false"], "genres": ["news", "legal"]}
+    assert (got(app).words, got(app).references, got(app).genres) == (50, False, ("news", "legal"))
+    assert address(app) == {"words": ["50"], "references": ["false"], "genres": ["news", "legal"]}
     assert app.session_state.got[1]
 
 
@@ -168,11 +168,11 @@ def test_what_a_link_cannot_ask_for_is_left_out_and_said() -> None:
 
 @pytest.mark.usefixtures("small_box")
 def test_a_mistake_keeps_the_last_study() -> None:
-    app = opened(draws="50")
+    app = opened(words="50")
     app.multiselect(key="rsa/compare").set_value([])
     press_run(app)
     assert "at least 1" in app.error[0].value
-    assert got(app).draws == 50
+    assert got(app).words == 50
     assert got(app).compare == ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0")
 
 
@@ -199,25 +199,25 @@ def two_pages() -> None:
 @pytest.mark.usefixtures("small_box")
 def test_no_page_gets_the_values_of_another() -> None:
     app = AppTest.from_function(two_pages, default_timeout=30)
-    app.query_params.update({"draws": "50"})
+    app.query_params.update({"words": "50"})
     app.run()
-    assert got(app).draws == 50
+    assert got(app).words == 50
     app.session_state["page"] = "two"
     app.query_params.clear()  # the browser leaves a page's address behind
     app.run()
-    assert got(app).draws == 500
+    assert got(app).words == 1_000
     assert dict(app.query_params) == {}
 
 
 @pytest.mark.usefixtures("small_box")
 def test_the_back_button_brings_an_earlier_address_back() -> None:
-    app = opened(draws="50")
-    app.number_input(key="rsa/draws").set_value(60)
+    app = opened(words="50")
+    app.number_input(key="rsa/words").set_value(60)
     press_run(app)
-    assert got(app).draws == 60
-    app.query_params["draws"] = "50"
+    assert got(app).words == 60
+    app.query_params["words"] = "50"
     app.run()
-    assert got(app).draws == 50
+    assert got(app).words == 50
 
 
 def test_what_is_no_value_is_not_in_the_link_whatever_its_length() -> None:

@@ -39,7 +39,7 @@ def test_a_line_counts_tasks_run_and_found(lines: pytest.LogCaptureFixture) -> N
     progress = Progress(
         done=12, total=12, stored=5, fraction=1.0, note="", seconds=4.0, remaining=None
     )
-    log_study("RSA", RsaSpec(draws=50), [progress], outcome="done", seconds=4.219)
+    log_study("RSA", RsaSpec(words=50), [progress], outcome="done", seconds=4.219)
     (record,) = lines.records
     peak = peak_megabytes()
     assert peak is not None
@@ -53,7 +53,7 @@ def test_a_line_counts_tasks_run_and_found(lines: pytest.LogCaptureFixture) -> N
             "run": 7,
             "found": 5,
             "seconds": 4.22,
-            "spec": {"draws": 50},
+            "spec": {"words": 50},
         },
     }
 

@@ -196,7 +196,7 @@ def test_through_training_leaves_out_what_the_audit_finds(tmp_path: Path) -> Non
         shutil.copytree(MODELS / folder, tmp_path / name)
     swapped = tuple(f"path:{tmp_path / name}" for name in ("step-50", "step-800"))
     spec = TrainingSpec(
-        steps=(*swapped, "zoo:seed-0@step-3200"), others=(), sentences=20, words=100, draws=20
+        steps=(*swapped, "zoo:seed-0@step-3200"), others=(), sentences=20, words=100
     )
     result = TRAINING.run(spec)
     assert set(result.table["model"]) == {"zoo:seed-0@step-3200"}

@@ -27,7 +27,7 @@ from core.rsa.divergence.text import CLOSEST, FOLLOWS, GAP, NOTHING, SIMILAR, ma
 from tests.core.rsa.facts import stated, unnamed
 from tests.core.tiny_models import SENTENCES, save_tiny
 
-SMALL = {"sentences": 30, "words": 100, "draws": 20}
+SMALL = {"sentences": 30, "words": 100}
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_the_base_is_not_compared_with_itself() -> None:
     ],
 )
 def test_a_base_among_the_models_is_left_out_with_a_notice(among: dict) -> None:
-    small = {"sentences": 20, "words": 30, "draws": 20}
+    small = {"sentences": 20, "words": 30}
     result = STUDY.run(DivergenceSpec(**among, **small))
     assert base_left_out("zoo:seed-0") in result.notices
     assert set(result.table["model"]) == {"zoo:seed-0@step-200"}
@@ -178,7 +178,7 @@ def test_a_model_whose_predictions_are_not_finite_fails_alone(tmp_path: Path) ->
     base, sound, broken = (f"path:{folder}" for folder in refs)
     text = "\n".join(" ".join(words) for words in SENTENCES)
     spec = DivergenceSpec(
-        base=base, compare=(sound, broken), others=(), corpus="upload:a.txt", words=30, draws=20
+        base=base, compare=(sound, broken), others=(), corpus="upload:a.txt", words=30
     )
     result = STUDY.run(spec, {"upload:a.txt": text.encode()})
     assert set(result.table["model"]) == {sound}

@@ -21,7 +21,7 @@ from core.rsa.divergence.tables import (
     mean_band,
 )
 from core.rsa.divergence.tasks import row_changes
-from core.statistics import interval, sentence_counts
+from core.statistics import jackknife_interval
 
 SENTENCES = tuple(("the", "cat", "sat") for _ in range(25))
 RNG = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def test_words_are_grouped_by_tag_and_by_how_often_they_occur() -> None:
 def test_a_group_s_row_is_the_mean_of_its_words() -> None:
     js = RNG.uniform(size=75)
     groups = Groups.of(SENTENCES, ("DET", "NOUN", "VERB") * 25)
-    rows = divergence_rows("m", "compared", value(js), groups, 50, 0)
+    rows = divergence_rows("m", "compared", value(js), groups)
     by = {(row["by"], row["words"]): row for row in rows}
     assert set(by) == {
         (ALL, ALL),
@@ -67,33 +67,39 @@ def test_a_group_s_row_is_the_mean_of_its_words() -> None:
     assert by[TAGS, "NOUN"]["items"] == 25
     assert by[TAGS, "NOUN"]["low"] < js[1::3].mean() < by[TAGS, "NOUN"]["high"]
     assert by[ALL, ALL]["agreement"] == 5.0
-    few = divergence_rows("m", "compared", value(js[:30]), groups, 50, 0)
+    few = divergence_rows("m", "compared", value(js[:30]), groups)
     assert [row["by"] for row in few] == [ALL, COUNTS], "10 words of a tag are too few"
 
 
 def test_chance_is_of_the_words_that_have_one() -> None:
     made = value(RNG.uniform(size=75))
     made["chance"][:5] = np.nan  # alone in their batches
-    whole = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()), 20, 0)[0]
+    whole = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()))[0]
     assert whole["chance_js"] == 2.0
     made["chance"][:] = np.nan
-    none = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()), 20, 0)[0]
+    none = divergence_rows("m", "compared", made, Groups.of(SENTENCES, ()))[0]
     assert np.isnan(none["chance_js"])
 
 
-def test_a_band_is_that_of_resampled_sentences() -> None:
-    numbers, sentence = RNG.normal(size=12), np.repeat(np.arange(4), 3)
-    counts = sentence_counts(4, 40, np.random.default_rng(1))
-    means = [np.average(numbers, weights=draw[sentence]) for draw in counts]
-    assert mean_band(numbers, sentence, counts) == pytest.approx(np.ravel(interval(means)))
+def test_a_band_is_a_jackknife_over_sentences() -> None:
+    rng = np.random.default_rng(5)
+    numbers, sentence = rng.normal(size=12), np.repeat([3, 5, 6, 9], 3)
+    means = [numbers[sentence != left_out].mean() for left_out in (3, 5, 6, 9)]
+    expected = jackknife_interval(float(numbers.mean()), means)
+    assert mean_band(numbers, sentence) == pytest.approx(expected)
+    rho, low, high = correlate(numbers, numbers**3 + rng.normal(size=12), sentence)
+    assert -1.0 <= low <= rho <= high <= 1.0
+    skewed = np.exp(numbers)
+    low, high = mean_band(skewed, sentence, positive=True)
+    assert 0 < low < skewed.mean() < high
+    assert mean_band(0 * numbers, sentence, positive=True) == (0.0, 0.0)
 
 
 def test_one_sentence_has_no_band() -> None:
-    """Every draw of one sentence is alike, which would make a band of no width."""
     x, y = np.random.default_rng(3).normal(size=(2, 12))
-    sentence, counts = np.full(12, 1), sentence_counts(3, 40, np.random.default_rng(1))
-    assert np.isnan(mean_band(x, sentence, counts)).all()
-    rho, *band = correlate(x, y, sentence, counts)
+    sentence = np.full(12, 1)
+    assert np.isnan(mean_band(x, sentence)).all()
+    rho, *band = correlate(x, y, sentence)
     assert rho == pytest.approx(spearmanr(x, y).statistic)
     assert np.isnan(band).all()
 
@@ -102,27 +108,26 @@ def test_a_gap_is_over_the_words_that_both_have() -> None:
     js = RNG.uniform(size=75)
     mine, theirs = value(js), value(js - 0.25)
     theirs = {name: column[3:] for name, column in theirs.items()}
-    gap = gap_row("m", "n", mine, theirs, 50, 0)
+    gap = gap_row("m", "n", mine, theirs)
     assert gap is not None
     assert [gap["difference"], gap["low"], gap["high"]] == pytest.approx([0.25] * 3)
-    assert gap_row("m", "n", mine, value(js[:0]), 50, 0) is None
+    assert gap_row("m", "n", mine, value(js[:0])) is None
 
 
 def test_the_correlation_is_spearmans_and_within_groups_a_difference_of_groups_is_none() -> None:
     x, y = RNG.normal(size=(2, 60))
     y = y + x
     sentence = np.repeat(np.arange(20), 3)
-    counts = sentence_counts(20, 200, np.random.default_rng(2))
-    rho, low, high = correlate(x, y, sentence, counts)
+    rho, low, high = correlate(x, y, sentence)
     assert rho == pytest.approx(spearmanr(x, y).statistic)
     assert low < rho < high
     cells = np.tile([0, 1, 1], 20)
     apart, noise = 10.0 * cells + RNG.normal(size=60), 10.0 * cells + RNG.normal(size=60)
-    assert correlate(apart, noise, sentence, counts)[0] > 0.6
-    within, low, high = correlate(apart, noise, sentence, counts, cells)
+    assert correlate(apart, noise, sentence)[0] > 0.6
+    within, low, high = correlate(apart, noise, sentence, cells)
     assert low < 0 < high
     assert abs(within) < 0.4
-    assert np.isnan(correlate(x, np.zeros(60), sentence, counts)).all()
+    assert np.isnan(correlate(x, np.zeros(60), sentence)).all()
 
 
 def test_a_words_change_is_that_of_its_similarities_and_ignores_rotations(

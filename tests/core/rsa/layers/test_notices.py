@@ -46,13 +46,14 @@ def test_a_sound_study_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("items", [128, 129])
-def test_only_canonical_measures_need_more_items_than_dimensions(measure: str, items: int) -> None:
-    sized = [text for text in notices(measure, value(items=items)) if "samples of" in text]
-    said = [text for text in notices(measure, value(items=items)) if text not in sized]
+@pytest.mark.parametrize("chance", [1.0, 1.0 - 1e-12, 0.4])
+def test_numbers_mean_nothing_where_chance_level_reaches_1(measure: str, chance: float) -> None:
+    made = notices(measure, value(items=120, null_high=np.array([0.1, chance])))
+    sized = [text for text in made if "samples of" in text]
+    texts = [text for text in made if text not in sized]
     assert len(sized) == MEASURES[measure].of_size
-    assert len(said) == (MEASURES[measure].canonical and items <= 128)
-    assert all("128" in text for text in said)
+    assert len(texts) == (chance > 0.5)
+    assert all(number in text for text in texts for number in ("120", "128"))
 
 
 @pytest.mark.parametrize(

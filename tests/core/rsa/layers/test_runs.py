@@ -152,17 +152,19 @@ def test_where_runs_agree_the_band_is_that_of_their_sentences() -> None:
     """Runs read the same sentences, so more runs take nothing off what the sentences leave open."""
     for count in (2, 3, 9):
         row = pooled([0.5] * count, 0.1)
-        half = 0.1 / stats.norm.ppf(0.975) * stats.t.ppf(0.975, runs.SENTENCE_DEGREES)
-        assert (row["low"], row["high"]) == pytest.approx((0.5 - half, 0.5 + half))
+        assert (row["low"], row["high"]) == pytest.approx((0.4, 0.6))
 
 
-@pytest.mark.slow
-def test_the_pooled_band_covers_what_it_says() -> None:
-    """Runs differ by .03, all of them see one error of .02 over sentences: 95 % of bands hold the
-    truth."""
-    rng, held, studies = np.random.default_rng(0), 0, 400
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("apart", [0.01, 0.02, 0.08])
+def test_the_pooled_band_covers_what_it_says(count: int, apart: float) -> None:
+    """All runs see one error of .02 over sentences, and differ by less, as much and more: 95 % of
+    bands hold the truth, and Welch's degrees of freedom would let 88 % of those of two runs that
+    differ more."""
+    rng, held, studies = np.random.default_rng(0), 0, 1_000
     for _ in range(studies):
-        values = 0.5 + rng.normal(0, 0.02) + rng.normal(0, 0.03, 3)
-        row = pooled(list(values), 0.02 * stats.norm.ppf(0.975))
-        held += row["low"] <= 0.5 <= row["high"]
-    assert 0.92 < held / studies < 0.99
+        values = 0.5 + rng.normal(0, 0.02) + rng.normal(0, apart, count)
+        half = 0.02 * stats.norm.ppf(0.975)
+        low, high = runs.pooled_band(values, values - half, values + half)
+        held += low <= 0.5 <= high
+    assert held / studies > 0.935

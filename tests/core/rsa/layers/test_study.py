@@ -121,7 +121,6 @@ def _run(**changes: object) -> Result:
         "base": "zoo:seed-0",
         "compare": ("zoo:tuned-0",),
         "words": 200,
-        "draws": 50,
         **changes,
     }
     return study.STUDY.run(RsaSpec(**settings), CORPORA)  # type: ignore[arg-type]
@@ -182,7 +181,7 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
 
 
 def test_a_second_run_computes_nothing_and_says_the_same() -> None:
-    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=100, draws=20)
+    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=100)
     ready, again = (read_first(study.prepare(spec, CORPORA)) for _ in range(2))
     first, second = run(study.plan(spec, ready)), run(study.plan(spec, again))
     assert (first.stored, second.stored) == (0, 4)
@@ -209,7 +208,7 @@ def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
 
 
 def test_a_layer_loses_the_words_without_which_rsa_changes_most() -> None:
-    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=200, draws=50)
+    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=200)
     task = study.plan(spec, read_first(study.prepare(spec, CORPORA)))[0]
     paired = extract_pair("zoo:seed-0", "zoo:tuned-0", dict(task.arguments)["items"])
     x, y = paired.base[LAYERS], paired.compared[LAYERS]
@@ -414,7 +413,6 @@ def test_what_the_key_depends_on() -> None:
         {"standardise": True},
         {"drop_rogue": 1},
         {"drop_influential": 1.0},
-        {"draws": 100},
         {"seed": 1},
         {"one_per_word": True},
         {"genres": ("fiction",)},
@@ -554,7 +552,7 @@ def test_one_sentence_many_times_is_one_sentence() -> None:
 
 
 def _run_on(text: tuple[Sentence, ...]) -> Result:
-    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=60, draws=50, references=False)
+    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=60, references=False)
     return study.STUDY.run(spec, {"demo": Corpus("demo", text)})
 
 
@@ -589,7 +587,7 @@ def test_one_occurrence_per_word() -> None:
         ({"items": "nope"}, "items takes one of words, cls, mean"),
         ({"words": 5}, "words takes a whole number from 10 to 20,000, not 5"),
         ({"words": 6000, "comparison": "spearman"}, "words takes a whole number up to 5,000"),
-        ({"draws": 10.5}, "draws takes a whole number"),
+        ({"words": 10.5}, "words takes a whole number"),
         ({"drop_rogue": -1}, "drop_rogue"),
         ({"seed": True}, "seed"),
         ({"sentences": 1}, "sentences"),
@@ -636,8 +634,6 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "zoo:tuned-0",
         "--corpus",
         str(text),
-        "--draws",
-        "20",
     ]
     assert main([*command, "--out", str(tmp_path / "one")]) == 0
     first = capsys.readouterr()
@@ -697,8 +693,6 @@ def test_what_a_flag_asks_for_reaches_the_numbers(
         "--compare",
         "zoo:tuned-0",
         "--no-references",
-        "--draws",
-        "20",
         "--words",
         "100",
     ]
@@ -708,7 +702,6 @@ def test_what_a_flag_asks_for_reaches_the_numbers(
     settings: dict[str, object] = {
         "compare": compare,
         "references": False,
-        "draws": 20,
         "words": 100,
     }
     assert shown == pytest.approx(

@@ -240,7 +240,7 @@ def test_methods_say_what_was_done() -> None:
         "zoo:a",
         "zoo:b",
         items_in_words(spec, 1000, 200),
-        "500",
+        "50 groups",
         "3",
         STANDARDISED,
         NULL,

@@ -54,15 +54,57 @@ def test_the_null_is_the_measure_on_shuffled_items_and_near_its_expectation() ->
     assert float(null.mean()) == pytest.approx(10 / 399, abs=0.003)
 
 
-def test_equal_vectors_are_taken_in_the_same_order_in_both_spaces() -> None:
+def _repeated() -> tuple[np.ndarray, np.ndarray]:
     """Thirty words, each four times: an item's three copies are equally close, and so are those of
     every other word."""
     kinds = np.random.default_rng(3).permutation(np.repeat(np.arange(30), 4))
-    x, y = (space[kinds] for space in _spaces(30))
+    x, y = _spaces(30)
+    return x[kinds], y[kinds]
+
+
+def test_ties_share_the_places_that_are_left() -> None:
+    x, y = _repeated()
+    assert mutual_neighbours(x, y) == pytest.approx(slow_mutual_neighbours(x, y))
     assert mutual_neighbours(x, 7.0 * x) == 1.0
     turned = x @ np.linalg.qr(np.random.default_rng(4).standard_normal((5, 5)))[0]
-    assert mutual_neighbours(x, turned) == 1.0, "rounding does not break ties"
+    assert mutual_neighbours(x, turned) == pytest.approx(1.0), "rounding does not break ties"
     assert 3 / 10 <= mutual_neighbours(x, y) < 1.0, "copies are neighbours in every space"
+
+
+def test_the_order_of_items_has_no_effect_on_ties() -> None:
+    x, y = _repeated()
+    order = np.random.default_rng(5).permutation(120)
+    assert mutual_neighbours(x[order], y[order]) == pytest.approx(mutual_neighbours(x, y))
+    assert mutual_neighbours_null(x, y, order[None]) == pytest.approx(
+        [mutual_neighbours(x, y[order])]
+    )
+
+
+def test_ties_in_the_jackknife() -> None:
+    x, y = _repeated()
+    sentence = np.random.default_rng(6).integers(0, 20, 120)
+    fast = mutual_neighbours_jackknife(x, y, sentence, 6, np.random.default_rng(2))
+    left = jackknife_sentences(sentence, 6, np.random.default_rng(2))
+    assert fast == pytest.approx([slow_mutual_neighbours(x[kept], y[kept]) for kept in left])
+
+
+@pytest.mark.slow
+def test_independent_codes_exceed_chance_as_often_as_they_should() -> None:
+    """One-hot codes of ten kinds, drawn independently: all neighbours are ties."""
+    above = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        x, y = np.eye(10)[rng.integers(0, 10, (2, 200))]
+        null = mutual_neighbours_null(x, y, np.array([rng.permutation(200) for _ in range(100)]))
+        above += mutual_neighbours(x, y) > np.quantile(null, 0.975)
+    assert above / 120 < 0.08
+
+
+def test_too_many_ties_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "MOST_TIED", 1_000)
+    x = np.eye(3)[np.arange(90) % 3]
+    with pytest.raises(ShapeError, match="90 items cannot be told apart"):
+        mutual_neighbours(x, x)
 
 
 def test_refusals() -> None:

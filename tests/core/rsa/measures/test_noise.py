@@ -1,4 +1,4 @@
-"""Bands and nulls: the weighted formulas against explicit resampling, one draw at a time."""
+"""Bands and nulls: the fast formulas against leaving out and shuffling, one draw at a time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from core.rsa.measures import canonical, cka, matching, rdm
 from core.rsa.measures.registry import MEASURES, Options, compare, get_measure
 from core.rsa.measures.scoring import JACKKNIFE_GROUPS, NULL_DRAWS, null_draws, score
-from core.statistics import average_ranks, jackknife_sentences, sentence_counts
-from tests.core.rsa.references import slow_compare, slow_kernel
+from core.statistics import average_ranks, jackknife_sentences
+from tests.core.rsa.references import slow_compare, slow_pairs
 
 SENTENCE = np.array(
     [4, 4, 1, 1, 1, 9, 2, 2, 7, 7, 7, 7]
 )  # out of order: the code must not rely on it
-DRAWS = 6
+GROUPS = 4
 
 
 @pytest.fixture(name="spaces")
@@ -26,55 +26,44 @@ def _spaces() -> tuple[np.ndarray, np.ndarray]:
     return x, x @ rng.standard_normal((4, 5)) + rng.standard_normal((12, 5))
 
 
-def _resamples() -> list[np.ndarray]:
-    """Items of each draw, from the counts that the code is given."""
-    _, labels = np.unique(SENTENCE, return_inverse=True)
-    return [np.repeat(np.arange(12), row[labels]) for row in _counts()]
+def _left() -> list[np.ndarray]:
+    """Items of each replicate, from the groups that the code makes."""
+    return list(jackknife_sentences(SENTENCE, GROUPS, np.random.default_rng(1)))
 
 
-def _counts() -> np.ndarray:
-    return sentence_counts(5, DRAWS, np.random.default_rng(1))
+@pytest.mark.parametrize("name", MEASURES)
+def test_replicates_are_the_measure_without_each_group(name: str) -> None:
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal((90, 4)) + 0.5
+    y = x @ rng.standard_normal((4, 4)) + rng.standard_normal((90, 4))
+    sentence = rng.integers(0, 25, 90)
+    fast = MEASURES[name].replicates(x, y, sentence, 10, np.random.default_rng(1))
+    left = list(jackknife_sentences(sentence, 10, np.random.default_rng(1)))
+    assert fast == pytest.approx([compare(x[kept], y[kept], name) for kept in left], abs=1e-9)
 
 
 @pytest.mark.parametrize("kernel", ["cosine", "correlation", "euclidean"])
-def test_rsa_draws_against_resampling(spaces: tuple[np.ndarray, np.ndarray], kernel: str) -> None:
+def test_rsa_jackknife_against_loops(spaces: tuple[np.ndarray, np.ndarray], kernel: str) -> None:
     x, y = spaces
-    fast = rdm.rsa_draws(x, y, SENTENCE, _counts(), kernel, "pearson")
-    for value, items in zip(fast, _resamples(), strict=True):
-        k, l = [], []  # noqa: E741
-        for i, j in itertools.combinations(items, 2):
-            if i != j:  # an item and its own copy say nothing
-                k.append(slow_kernel(x[i], x[j], kernel))
-                l.append(slow_kernel(y[i], y[j], kernel))
+    rng = np.random.default_rng(1)
+    fast = rdm.rsa_jackknife(x, y, SENTENCE, GROUPS, rng, kernel, "pearson")
+    for value, items in zip(fast, _left(), strict=True):
+        k, l = slow_pairs(x[items], kernel), slow_pairs(y[items], kernel)  # noqa: E741
         assert value == pytest.approx(slow_compare(k, l), abs=1e-9)
 
 
 @pytest.mark.parametrize("comparison", ["spearman", "rho-a"])
-def test_rank_draws_against_resampling_fixed_ranks(
+def test_rank_jackknife_against_fixed_ranks(
     spaces: tuple[np.ndarray, np.ndarray], comparison: str
 ) -> None:
-    x, y = spaces
     pairs = list(itertools.combinations(range(12), 2))
-    ranks_x = dict(
-        zip(
-            pairs, average_ranks([slow_kernel(x[i], x[j], "cosine") for i, j in pairs]), strict=True
-        )
-    )
-    ranks_y = dict(
-        zip(
-            pairs, average_ranks([slow_kernel(y[i], y[j], "cosine") for i, j in pairs]), strict=True
-        )
-    )
-    fast = rdm.rsa_draws(x, y, SENTENCE, _counts(), "cosine", comparison)
-    for value, items in zip(fast, _resamples(), strict=True):
-        drawn = [
-            tuple(sorted(pair))
-            for pair in itertools.combinations(items.tolist(), 2)
-            if pair[0] != pair[1]
-        ]
+    ranks = [dict(zip(pairs, average_ranks(slow_pairs(space)), strict=True)) for space in spaces]
+    rng = np.random.default_rng(1)
+    fast = rdm.rsa_jackknife(*spaces, SENTENCE, GROUPS, rng, "cosine", comparison)
+    for value, items in zip(fast, _left(), strict=True):
         k, l = (  # noqa: E741
-            np.array([ranks_x[pair] for pair in drawn]),
-            np.array([ranks_y[pair] for pair in drawn]),
+            np.array([of[pair] for pair in itertools.combinations(items.tolist(), 2)])
+            for of in ranks
         )
         expected = np.corrcoef(k, l)[0, 1]
         if comparison == "rho-a":
@@ -82,78 +71,24 @@ def test_rank_draws_against_resampling_fixed_ranks(
         assert value == pytest.approx(expected, abs=1e-9)
 
 
-def test_biased_cka_draws_against_resampling(spaces: tuple[np.ndarray, np.ndarray]) -> None:
-    x, y = spaces
-
-    def hsic(a: np.ndarray, b: np.ndarray, items: np.ndarray) -> float:
-        a, b = a[items] - a[items].mean(axis=0), b[items] - b[items].mean(axis=0)
-        k, l = a @ a.T, b @ b.T  # noqa: E741
-        total = 0.0
-        for p, q in itertools.product(range(len(items)), repeat=2):
-            if (
-                p == q or items[p] != items[q]
-            ):  # a copy meets itself, as in the estimate, but no other copy
-                total += k[p, q] * l[p, q]
-        return total
-
-    fast = cka.cka_draws(x, y, SENTENCE, _counts(), debiased=False)
-    for value, items in zip(fast, _resamples(), strict=True):
-        expected = hsic(x, y, items) / np.sqrt(hsic(x, x, items) * hsic(y, y, items))
-        assert value == pytest.approx(expected, abs=1e-9)
+@pytest.mark.parametrize("debiased", [False, True])
+def test_cka_jackknife_of_few_items_and_many_dimensions(debiased: bool) -> None:
+    x, y = np.random.default_rng(11).standard_normal((2, 20, 60))
+    name = "cka-debiased" if debiased else "cka"
+    fast = cka.cka_jackknife(x, y, np.arange(20), 20, np.random.default_rng(1), debiased)
+    left = jackknife_sentences(np.arange(20), 20, np.random.default_rng(1))
+    assert fast == pytest.approx([compare(x[kept], y[kept], name) for kept in left], abs=1e-9)
 
 
-def test_debiased_cka_draws_against_loops_over_tuples(
-    spaces: tuple[np.ndarray, np.ndarray],
-) -> None:
-    """Means of k_ij l_ij, k_ij l_iq and k_ij l_qr over tuples of different items, weighted by
-    copies."""
-    x, y = (space[:7] - space[:7].mean(axis=0) for space in spaces)
-    sentence = np.array([0, 0, 1, 1, 2, 3, 3])
-    counts = np.array([[1, 1, 1, 1], [2, 1, 0, 1], [0, 2, 1, 1], [3, 1, 0, 0]])
-
-    def hsic(k: np.ndarray, l: np.ndarray, w: np.ndarray) -> float:  # noqa: E741
-        def mean(size: int, left: tuple[int, int], right: tuple[int, int]) -> float:
-            total, weight = 0.0, 0.0
-            for index in itertools.permutations(range(7), size):
-                product = float(np.prod(w[list(index)]))
-                weight += product
-                total += (
-                    product
-                    * k[index[left[0]], index[left[1]]]
-                    * l[index[right[0]], index[right[1]]]
-                )
-            return total / weight
-
-        return mean(2, (0, 1), (0, 1)) - 2 * mean(3, (0, 1), (0, 2)) + mean(4, (0, 1), (2, 3))
-
-    fast = cka.cka_draws(x, y, sentence, counts, debiased=True)
-    k, l = x @ x.T, y @ y.T  # noqa: E741
-    assert fast[0] == pytest.approx(compare(x, y, "cka-debiased"))
-    for value, row in zip(fast, counts, strict=True):
-        w = row[sentence].astype(float)
-        own = hsic(k, k, w) * hsic(l, l, w)
-        assert value == pytest.approx(
-            hsic(k, l, w) / np.sqrt(own) if own > 0 else np.nan, abs=1e-9, nan_ok=True
-        )
-
-
-def test_mean_cosine_draws_against_resampling(spaces: tuple[np.ndarray, np.ndarray]) -> None:
-    x, y = spaces[0], spaces[1][:, :4]
-    fast = matching.mean_cosine_draws(x, y, SENTENCE, _counts())
-    for value, items in zip(fast, _resamples(), strict=True):
-        assert value == pytest.approx(
-            np.mean([slow_kernel(x[i], y[i], "cosine") for i in items]), abs=1e-12
-        )
-
-
-@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.draws])
-def test_a_draw_with_every_sentence_once_is_the_estimate(
-    name: str, spaces: tuple[np.ndarray, np.ndarray]
-) -> None:
-    x, y = spaces[0], spaces[1][:, :4]
-    draws = MEASURES[name].draws
-    assert draws is not None
-    assert draws(x, y, SENTENCE, np.ones((1, 5)))[0] == pytest.approx(compare(x, y, name), abs=1e-9)
+@pytest.mark.parametrize("name", MEASURES)
+def test_groups_of_sentences_stay_together(name: str) -> None:
+    """Replicates of three long sentences are those of two of them."""
+    rng = np.random.default_rng(12)
+    x = rng.standard_normal((60, 3))
+    y, sentence = x + rng.standard_normal((60, 3)), np.repeat([5, 2, 9], 20)
+    fast = MEASURES[name].replicates(x, y, sentence, JACKKNIFE_GROUPS, rng)
+    slow = [compare(x[kept], y[kept], name) for kept in (sentence != each for each in (2, 5, 9))]
+    assert sorted(fast) == pytest.approx(sorted(slow), abs=1e-9)
 
 
 @pytest.mark.parametrize("form", ["cca", "pwcca"])
@@ -223,13 +158,11 @@ def test_a_score_lies_in_its_band_and_off_its_null(name: str) -> None:
     sentence = np.repeat(np.arange(60), 5)
     x = rng.standard_normal((300, 8)) * np.linspace(0.5, 2, 8)
     y = x + 0.4 * rng.standard_normal((300, 8))
-    result = score(x, y, sentence, np.random.default_rng(0), name, draws=200)
+    result = score(x, y, sentence, np.random.default_rng(0), name)
     assert result.low < result.similarity < result.high
     assert result.null_low < result.null_high < result.low
-    assert result == score(x, y, sentence, np.random.default_rng(0), name, draws=200), "seeded"
-    shuffled = score(
-        x, y[rng.permutation(300)], sentence, np.random.default_rng(0), name, draws=200
-    )
+    assert result == score(x, y, sentence, np.random.default_rng(0), name), "seeded"
+    shuffled = score(x, y[rng.permutation(300)], sentence, np.random.default_rng(0), name)
     assert shuffled.similarity < result.low
 
 
@@ -251,7 +184,7 @@ def test_bands_hold_the_width_of_fresh_samples(name: str) -> None:
     fresh = np.std([compare(*sample()[:2], name) for _ in range(200)])
     widths = []
     for _ in range(10):
-        result = score(*sample(), rng, name, draws=200)
+        result = score(*sample(), rng, name)
         widths.append((result.high - result.low) / (2 * 1.96))
     assert 0.6 < np.mean(widths) / fresh < 1.7
 

@@ -36,6 +36,7 @@ def test_a_peak_is_clear_only_above_every_other_band() -> None:
                 "similarity": [0.9, 0.8],
                 "low": [low, 0.7],
                 "high": [0.95, 0.85],
+                "null_high": 0.1,
             }
         )
 
@@ -45,7 +46,7 @@ def test_a_peak_is_clear_only_above_every_other_band() -> None:
 
 def test_a_run_comes_nearer_to_its_own_end() -> None:
     spec = TrainingSpec(
-        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100, draws=20
+        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100
     )
     result = STUDY.run(spec)
     assert few_sentences(20) in result.notices

@@ -1,4 +1,4 @@
-"""AUCs over layers: the textbook's number, draws against explicit resampling, the band's units."""
+"""AUCs over layers: the textbook's number, bands over fine-tunes, ends that hold together."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from core.rsa.truth.areas import (
     area,
     area_at_equal_depth,
     area_band,
-    area_draws,
-    corrected_low,
-    draw_units,
+    area_replicates,
+    expit,
+    logit,
+    lows_together,
 )
 
 
@@ -36,47 +37,48 @@ def test_at_equal_depth_depth_says_nothing() -> None:
     assert area_at_equal_depth(truth, np.tile(np.arange(4.0), (6, 1))) == 0.5
 
 
-def test_draws_equal_resampled_models() -> None:
-    drawn = np.random.default_rng(2)
-    truth, score = drawn.random((8, 5)) < 0.5, np.round(drawn.random((8, 5)), 1)  # with ties
-    unit = np.array([0, 0, 1, 1, 2, 2, 3, 3])
-    counts = np.array([[1, 1, 1, 1], [0, 2, 1, 1], [3, 0, 0, 1]])
-    fast = area_draws(truth, score, unit, counts)
-    for value, row in zip(fast, counts, strict=True):
-        picked = np.repeat(np.arange(8), row[unit])
-        assert value == pytest.approx(area(truth[picked].ravel(), score[picked].ravel()))
-    assert np.isnan(area_draws(np.ones((8, 5), dtype=bool), score, unit, counts)).all()
+def tuned(sizes: list[float], seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Alike masks and layers: what differs is how far each fine-tune moved."""
+    drawn = np.random.default_rng(seed)
+    mask = drawn.random((len(sizes), 3, 7)) < 0.5
+    truth = np.stack([mask, ~mask], axis=2).reshape(len(sizes), 6, 7)
+    return truth, truth * np.array(sizes)[:, None, None] + drawn.standard_normal(truth.shape)
 
 
-def test_a_draw_takes_fine_tunes_and_units_within_them() -> None:
-    counts = draw_units(4, 3, 2_000, np.random.default_rng(3)).reshape(-1, 4, 3)
-    assert (counts.sum(axis=(1, 2)) == 12).all()
-    of_tuned = counts.sum(axis=2)
-    assert (of_tuned % 3 == 0).all(), "a fine-tune comes with as many units as it has"
-    # two stages: fine-tunes vary as 4 drawn of 4 do, times 3 units; one stage would give 2.25
-    assert float(of_tuned.var(axis=0).mean()) == pytest.approx(9 * 0.75, rel=0.1)
-    assert float(counts.mean()) == pytest.approx(1.0, rel=0.01)
-    assert (counts[of_tuned > 0] > 1).any(), "units are drawn with replacement"
+def test_a_replicate_leaves_a_fine_tune_out_with_its_planted_models() -> None:
+    truth, score = tuned([0.5, 1.0, 2.0])
+    rest = [area(truth[kept].ravel(), score[kept].ravel()) for kept in ([1, 2], [0, 2], [0, 1])]
+    assert area_replicates(truth, score) == pytest.approx([logit(value) for value in rest])
 
 
 def test_the_band_covers_differences_between_fine_tunes() -> None:
-    """Alike masks and layers: what differs is how far each fine-tune moved."""
-    drawn = np.random.default_rng(4)
-    mask = drawn.random((5, 3, 7)) < 0.5
-    truth = np.stack([mask, ~mask], axis=2).reshape(5, 6, 7)
-    noise = drawn.standard_normal((5, 6, 7))
-    apart = truth * np.array([0.0, 0.5, 1.5, 3.0, 6.0])[:, None, None] + noise
-    alike = truth * 2.0 + noise
-    low, high = area_band(truth, apart, 2, 300, 0)
-    assert low < area(truth.ravel(), apart.ravel()) < high
-    even = area_band(truth, alike, 2, 300, 0)
-    assert high - low > 2 * (even[1] - even[0])
-    assert area_band(truth, apart, 2, 300, 0) == (low, high), "seeded"
-    assert area_band(truth, 9.0 * truth + np.tanh(noise), 2, 300, 0) == (1.0, 1.0)
+    bands = []
+    for sizes in ([0.0, 0.5, 1.5, 3.0, 6.0], [2.0] * 5):
+        truth, score = tuned(sizes)
+        value = area(truth.ravel(), score.ravel())
+        low, high = area_band(value, area_replicates(truth, score))
+        assert 0.0 < low < value < high < 1.0
+        bands.append(high - low)
+    assert bands[0] > 2 * bands[1]
 
 
-def test_a_band_is_widened_for_the_number_of_measures() -> None:
-    error = (0.6 - 0.55) / stats.t.ppf(0.975, 5)
-    expected = 0.6 - error * stats.t.ppf(1 - 0.05 / 18, 5)
-    assert corrected_low(0.6, 0.55, 6, 9) == pytest.approx(expected)
-    assert corrected_low(0.6, 0.55, 6, 1) == pytest.approx(0.55)
+def test_a_perfect_area_has_a_band_that_holds_it() -> None:
+    truth, score = tuned([50.0] * 4)
+    assert area_band(1.0, area_replicates(truth, score)) == pytest.approx((1.0 - 1e-4, 1.0))
+    assert np.isnan(area_band(0.7, np.array([0.3]))).all()
+
+
+def test_lower_ends_together_are_those_of_one_test_for_copies_and_lower_for_others() -> None:
+    truth, score = tuned([0.3, 0.5, 1.0, 0.8, 0.6, 0.4])
+    value = area(truth.ravel(), score.ravel())
+    replicates = area_replicates(truth, score)
+    alone, _ = area_band(value, replicates)
+    copies = lows_together(np.full(9, value), np.tile(replicates, (9, 1)), 0)
+    assert copies == pytest.approx(np.full(9, alone), abs=0.003)
+    rng = np.random.default_rng(1)
+    unlike = np.array([rng.permutation(replicates) for _ in range(9)])
+    several = lows_together(np.full(9, value), unlike, 0)
+    error = (logit(value) - logit(alone)) / stats.t.ppf(0.975, 5)
+    bonferroni = expit(logit(value) - error * stats.t.ppf(1 - 0.025 / 9, 5))
+    assert (bonferroni < several).all()
+    assert (several < alone - 0.01).all()

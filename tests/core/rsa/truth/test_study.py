@@ -32,7 +32,7 @@ from tests.core.rsa.facts import stated, unnamed
 
 SMALL = TruthSpec(
     compare=("zoo:parse-frozen-2", "zoo:parse-frozen-4"), planted=("zoo:parse-0",), plants=2,
-    measures=("rsa", "cosine"), sentences=20, words=60, draws=20,
+    measures=("rsa", "cosine"), sentences=20, words=60,
 )  # fmt: skip
 
 
@@ -136,9 +136,9 @@ def _planted(lows: tuple[float, float]) -> pd.DataFrame:
     rows = [
         {
             "finder": name, "truth": "planted", "reading": reading, "matched": False, "bits": 4,
-            "auc": 0.6, "low": low, "high": 0.7, "same_depth": 0.6, "fine_tunes": 6,
+            "auc": 0.6, "low": 0.55, "high": 0.7, "low_together": low, "same_depth": 0.6,
         }
-        for reading in ("state", "answer")
+        for reading in ("state", "drop", "answer")
         for name, low in zip(("rsa", "cosine"), lows, strict=True)
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -147,16 +147,18 @@ def _planted(lows: tuple[float, float]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("lows", "count", "words"),
     [
-        ((0.45, 0.51), 0.0, "not detectably above guessing"),  # .51 is above, uncorrected
-        ((0.45, 0.55), 1.0, "1 of 2 measures"),
-        ((0.56, 0.55), 2.0, "every measure"),
+        ((0.45, 0.49), 0.0, "not detectably above guessing"),  # .55 is above, each alone
+        ((0.45, 0.51), 1.0, "1 of 2 measures"),
+        ((0.52, 0.51), 2.0, "every measure"),
     ],
 )
 def test_the_headline_says_which_measures_do_better_than_guessing(lows, count, words) -> None:
     statements = statements_of(_planted(lows))
     made = [each for each in statements if each.verdict == ABOVE and each.baseline == STATE]
     assert [each.estimate.value for each in made] == [count]
-    assert words in make_headline(statements)
+    headline = make_headline(statements)
+    assert words in headline
+    assert headline.count("detectably above guessing") == 3, "by state, drop and output"
 
 
 def test_without_bands_nothing_is_said_of_guessing() -> None:
