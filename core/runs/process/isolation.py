@@ -34,6 +34,7 @@ from core.errors import PalimpsestError
 LOOK_UP_SECONDS = 0.2
 WAITING_LINES = 256  # replies that wait to be taken; the process waits for room
 LONGEST_LINE = 32 * 2**20  # characters of a reply
+UNBOUNDED = 2**60  # characters of all replies, where who asks takes them one by one
 FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
 OUT_OF_TIME = -int(getattr(signal, "SIGXCPU", 0))  # exit status
 
@@ -102,25 +103,28 @@ class Apart:
         """End the process."""
         self._end()
 
-    def ask(self, request: object, patience: Patience, note: str) -> Iterator[Any]:
+    def ask(
+        self, request: object, patience: Patience, note: str, characters: int = UNBOUNDED
+    ) -> Iterator[Any]:
         """Yield replies to a request, one request at a time.
 
         Args:
             request: What JSON can say.
             patience: How long it may take.
             note: What the reader of a progress bar is told.
+            characters: Of all replies, as JSON.
 
         Raises:
             RefusedError: With the sentence of the process, which goes on.
             ApartTimeoutError: If it takes too long; the process is ended.
-            ApartError: If the process ended, or does nothing; the process is ended.
+            ApartError: If the process ended, does nothing or says too much; the process is ended.
             CancelledError: If the run is cancelled; the process is ended.
         """
         whole = False
         line = json.dumps({"processor": patience.processor, "request": request}) + "\n"
         threading.Thread(target=_send, args=(self._process.stdin, line), daemon=True).start()
         try:
-            for said in self._replies(patience, note):
+            for said in self._replies(patience, note, characters):
                 if "end" not in said:
                     yield said["reply"]
                     continue
@@ -132,7 +136,7 @@ class Apart:
             if not whole:
                 self.close()
 
-    def _replies(self, patience: Patience, note: str) -> Iterator[dict[str, Any]]:
+    def _replies(self, patience: Patience, note: str, left: int) -> Iterator[dict[str, Any]]:
         from core.runs.tasks import (
             tick,
         )  # the store's imports, which a list of the commands does not need
@@ -152,6 +156,9 @@ class Apart:
                 continue
             if line is None:
                 raise self._ended()
+            left -= len(line)
+            if left < 0:
+                raise ApartError
             yield json.loads(line)
             heard = time.monotonic()
             rest = _Rest(self._process.pid)
