@@ -116,7 +116,7 @@ def size_of(ref: str) -> Size:
     try:
         commit, listed = hub.resolve(name, revision)
         files = hub.wanted_files(name, commit, listed)
-        folder = hub.fetch(name, commit, checkpoints.CONFIG).parent
+        folder = hub.fetch_small(name, commit, checkpoints.CONFIG, listed).parent
     except failures() as error:
         if is_unreachable(error) and name.startswith(MULTIBERTS):
             return MULTIBERT

@@ -27,9 +27,9 @@ from core.models.files.checkpoints import (
     SAFETENSORS,
     SAFETENSORS_INDEX,
     content_hash,
-    parse_json,
     read_json,
 )
+from core.runs.process.parsing import parse_json
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")

@@ -32,6 +32,7 @@ from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
 from core.models.files.text_part import QUANTISATION, text_part
+from core.runs.process.parsing import MOST_BYTES, parse_json
 
 CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
@@ -55,7 +56,6 @@ TOKENIZER_FILES = (
 )
 BESIDE_TOKENIZER = 4  # of these files, read even with tokenizer.json
 SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")
-MOST_JSON = 8 * 2**20  # bytes of a JSON file; reading takes twenty times as much memory
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
 
 # Keys that do not affect the model and change when the same weights are saved again.
@@ -317,30 +317,27 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         ModelError: If it is missing, too large, cannot be read, or is no JSON object.
     """
+    return parse_json(read_small(path), path)
+
+
+def read_small(path: Path, source: object = None) -> bytes:
+    """Read a file of settings; `source` names it in messages, or its path.
+
+    Raises:
+        ModelError: If it is missing, larger than `MOST_BYTES`, or cannot be read.
+    """
     size = _present(path).stat().st_size
-    if size > MOST_JSON:
-        raise ModelError(
-            f"{path} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another "
-            f"model."
-        )
+    if size > MOST_BYTES:
+        raise too_large(source or path, size)
     try:
-        return parse_json(path.read_bytes(), path)
+        return path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
 
 
-def parse_json(raw: bytes, source: object) -> dict[str, Any]:
-    """Parse a JSON object; `source` names it in messages.
-
-    Raises:
-        ModelError: If it is none.
-    """
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(
-            f"{source} is damaged (not JSON: {str(error)[:200]}): get it again."
-        ) from error
-    if not isinstance(value, dict):
-        raise ModelError(f"{source} is damaged (not a JSON object): get it again.")
-    return value
+def too_large(source: object, size: int) -> ModelError:
+    """Make the error of a file of settings of so many bytes."""
+    return ModelError(
+        f"{source} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another "
+        "model."
+    )

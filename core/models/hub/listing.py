@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from core.models.files.adapters import ADAPTER_WEIGHTS
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures
 from core.models.hub.names import data_in_name
+from core.models.hub.repository import data_of
 from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
@@ -236,13 +237,14 @@ def is_adapter(files: Collection[str]) -> bool:
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:
-    """Read a small file of a model through the Hub's own cache.
+    """Read a file of settings of a model through the Hub's own cache.
 
     Raises:
-        ModelError: If it is not there or the Hub refuses.
+        ModelError: If it is not there, too large, or the Hub refuses.
     """
     try:
-        return hub.fetch(name, commit, path).read_bytes()
+        _, files = hub.resolve(name, commit)
+        return checkpoints.read_small(hub.fetch_small(name, commit, path, files), f"{name}/{path}")
     except failures() as error:
         raise hub.refusal(error, name, commit) from error
 
@@ -256,7 +258,7 @@ def _ask(name: str, revision: str | None) -> HubModel:
         raise hub.refusal(error, name, revision) from error
     if checkpoints.CONFIG not in said.files and not is_adapter(said.files):
         raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
-    return HubModel(name, said.commit, said.files, said.hashes, _data(said.tags, said.card))
+    return HubModel(name, said.commit, said.files, said.hashes, said.data)
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
@@ -292,7 +294,7 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
         )
         return Listed(
             ref=str(parse_ref(f"hub:{entry['id']}")),
-            data=_data(tags, card),
+            data=data_of(tags, card),
             downloads=int(entry.get("downloads") or 0),
             parameters=weights.get("total"),
             bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items())
@@ -305,12 +307,3 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
         )
     except (ModelError, LookupError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
-    """Read data sets from the Hub's tags, else from the card."""
-    tagged = tuple(tag.removeprefix("dataset:") for tag in tags if tag.startswith("dataset:"))
-    named = card.get("datasets")
-    if tagged or not named:
-        return tagged
-    return (named,) if isinstance(named, str) else tuple(str(name) for name in named)

@@ -8,7 +8,6 @@ kept under an older one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -25,6 +24,7 @@ from core.models.hub.ranges import RangeFile
 from core.models.weights.adapters import Adapter
 from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder, safetensors_files
 from core.models.zoo import adapter_base
+from core.runs.process.parsing import parse_json
 from core.runs.runner import tick
 from core.runs.store import identified
 
@@ -181,13 +181,9 @@ def _commit(identity: str) -> str:
 
 def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
     on_hub = hub_listing.look_up(name, commit)
-    try:
-        config = json.loads(hub_listing.read_small(name, on_hub.commit, checkpoints.CONFIG))
-    except (ValueError, RecursionError) as error:
-        raise ModelError(
-            f"{name} has a damaged {checkpoints.CONFIG}: choose another model."
-        ) from error
-    config = checkpoints.with_type(config if isinstance(config, dict) else {}, [], name)
+    raw = hub_listing.read_small(name, on_hub.commit, checkpoints.CONFIG)
+    config = parse_json(raw, f"{name}/{checkpoints.CONFIG}")
+    config = checkpoints.with_type(config, [], name)
     checkpoints.check_config(config, name)
     files = safetensors_files(
         ref, on_hub.files, partial(hub_listing.read_small, name, on_hub.commit)

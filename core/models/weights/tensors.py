@@ -20,7 +20,6 @@ from core.models.files.checkpoints import (
     PICKLED,
     PICKLED_INDEX,
     SAFETENSORS,
-    parse_json,
     shard_names,
 )
 from core.models.files.checkpoints import SAFETENSORS_INDEX as INDEX
@@ -33,6 +32,7 @@ from core.models.files.safetensors import (
     Stored,
     fills_its_place,
 )
+from core.runs.process.parsing import parse_json
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.runs.process.isolation import Apart, ApartError, Patience
+from core.runs.process.isolation import Apart, ApartAnswerError, Patience
 
 SILENCE = (
     120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
@@ -43,7 +43,8 @@ def call(module: str, request: object, bounds: Bounds, note: str) -> Any:
     Raises:
         RefusedError: With the sentence of the `PalimpsestError` that the module raised.
         ApartTimeoutError: If it takes too long.
-        ApartError: If the process ended by its memory limit or a fault, or says too much.
+        ApartAnswerError: If the answer is too long, or not one reply.
+        ApartError: If the process ended by its memory limit or a fault.
         CancelledError: If the run is cancelled.
     """
     process = Apart(module, bounds.memory)
@@ -53,5 +54,5 @@ def call(module: str, request: object, bounds: Bounds, note: str) -> Any:
     finally:
         process.close()
     if len(replies) != 1:
-        raise ApartError
+        raise ApartAnswerError
     return replies[0]

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from core.runs.process.isolated import Bounds, call
-from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
+from core.runs.process.isolation import (
+    Apart,
+    ApartAnswerError,
+    ApartError,
+    ApartTimeoutError,
+    Patience,
+    RefusedError,
+)
 
 QUICKLY = Patience(silence=60.0, deadline=60.0)
 MODULE = """
@@ -105,7 +112,7 @@ def test_one_question_has_one_answer(talker: None) -> None:
 )
 def test_answers_are_bounded_in_sum(talker: None, request_: dict[str, int]) -> None:
     process = Apart("talker", 2**29)
-    with pytest.raises(ApartError):
+    with pytest.raises(ApartAnswerError):
         list(process.ask(request_, QUICKLY, "asking", characters=10_000))
     assert not process.alive
 
