@@ -5,7 +5,7 @@ the safetensors library is imported, which would take longer than the reading.
 
 Reference: the safetensors format. Deviations: of headers, which the format bounds by 100 MB alone,
 those are read that take no more bytes and memory than `core.runs.process.parsing` allows, about
-35,000 tensors; bfloat16 is widened, as numpy has no such type.
+43,000 tensors; bfloat16 is widened, as numpy has no such type.
 """
 
 from __future__ import annotations
