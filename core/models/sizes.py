@@ -106,7 +106,7 @@ def size_of(ref: str) -> Size:
     try:
         commit, listed = hub.resolve(name, revision)
         files = hub.wanted_files(name, commit, listed)
-        folder = hub.fetch(name, commit, layout.CONFIG).parent
+        folder = hub.fetch_small(name, commit, layout.CONFIG, listed).parent
     except failures() as error:
         if is_unreachable(error) and name.startswith(MULTIBERTS):
             return MULTIBERT

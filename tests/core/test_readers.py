@@ -21,6 +21,7 @@ from core.models.weights import tensors
 from core.options import options_of
 from core.rsa.layers.spec import RsaSpec
 from core.runs.encoding import decode, encode
+from core.runs.process.parsing import parse_json
 from core.text import parsing
 from core.text.corpora import corpus_from_bytes, read_corpus
 from core.text.datasets import parse_hub_ref
@@ -201,7 +202,7 @@ def test_configurations() -> None:
     taken = 0
 
     def read(raw: bytes) -> None:
-        config = checkpoints.parse_json(raw, "config.json")
+        config = parse_json(raw, "config.json")
         checkpoints.check_config(config, "config.json")
         layers, width, heads = checkpoints.sizes(config)
         assert 1 <= layers <= 512
@@ -225,7 +226,7 @@ def test_indexes() -> None:
     taken = 0
 
     def read(raw: bytes) -> None:
-        index = checkpoints.parse_json(raw, "index.json")
+        index = parse_json(raw, "index.json")
         try:
             names = layout.shard_names(index, "index.json")
         finally:

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.files.checkpoints import content_hash, layout_of, parse_json, read_json
+from core.models.files.checkpoints import content_hash, layout_of, read_json
 from core.models.files.layout import ADAPTER
+from core.runs.process.parsing import parse_json
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")

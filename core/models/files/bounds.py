@@ -8,6 +8,8 @@ for the keys of all numbers that they have.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 from core.errors import ModelError
@@ -62,12 +64,7 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
         ModelError: If a size is too large, negative or not a number, or a base of rotations is
             none; if `architectures` is no list of names or `vocab_size` no whole number.
     """
-    pairs = walk(config)
-    if len(pairs) > MOST_ITEMS:
-        raise ModelError(
-            f"{source} has {len(pairs):,} entries, which no configuration has: get it again."
-        )
-    for key, value in pairs:
+    for key, value in _entries(config, source):
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         least = -1 if key in _UNSET else 0
@@ -99,22 +96,17 @@ def refuse_redirection(settings: dict[str, Any], source: object) -> None:
         ModelError: With the key.
     """
     for key, value in walk(settings):
-        if key in _REDIRECTING and value is not None:
-            raise ModelError(
-                f"{source} names other files to load ({key}), which are not those that are checked "
-                f"here: "
-                "remove that line, or choose another model."
-            )
+        _refuse_redirecting(key, value, source)
 
 
 def refuse_code(config: dict[str, Any], source: object) -> None:
     """Refuse a configuration that could bring in foreign code or other files.
 
     Raises:
-        ModelError: With the key.
+        ModelError: With the key; also if it has more entries than any configuration.
     """
-    refuse_redirection(config, source)
-    for key, _ in walk(config):
+    for key, value in _entries(config, source):
+        _refuse_redirecting(key, value, source)
         if key == "auto_map":
             raise ModelError(
                 f"{source} needs its author's own code to run (auto_map), and code from a model is "
@@ -147,21 +139,37 @@ def _kernels(config: dict[str, Any]) -> list[str]:
     return names
 
 
+def _refuse_redirecting(key: str, value: object, source: object) -> None:
+    if key in _REDIRECTING and value is not None:
+        raise ModelError(
+            f"{source} names other files to load ({key}), which are not those that are checked "
+            "here: remove that line, or choose another model."
+        )
+
+
+def _entries(config: dict[str, Any], source: object) -> Iterator[tuple[str, Any]]:
+    for number, entry in enumerate(walk(config)):
+        if number == MOST_ITEMS:
+            raise ModelError(
+                f"{source} has more than {MOST_ITEMS:,} entries, which no configuration has: get "
+                "it again."
+            )
+        yield entry
+
+
 NESTED = "nested"
 
 
-def walk(config: dict[str, Any]) -> list[tuple[str, Any]]:
-    """List all keys and values, nested ones included; a list's items have the list's key."""
-    pairs: list[tuple[str, Any]] = []
-    waiting: list[tuple[str, Any]] = [(str(key), value) for key, value in config.items()]
-    while waiting:
-        key, value = waiting.pop()
-        if isinstance(value, dict):
-            pairs.append((key, NESTED))
-            waiting.extend((str(inner), item) for inner, item in value.items())
-        elif isinstance(value, list):
-            pairs.append((key, NESTED))
-            waiting.extend((key, item) for item in value)
+def walk(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield all keys and values, nested ones included; a list's items have the list's key."""
+    within: list[Iterator[tuple[str, Any]]] = [iter(config.items())]
+    while within:
+        for key, value in within[-1]:
+            inner = isinstance(value, dict | list)
+            yield key, NESTED if inner else value
+            if inner:
+                items = value.items() if isinstance(value, dict) else zip(repeat(key), value)
+                within.append(iter(items))
+                break
         else:
-            pairs.append((key, value))
-    return pairs
+            within.pop()

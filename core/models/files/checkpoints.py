@@ -8,7 +8,6 @@ transformers.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import os
@@ -42,11 +41,10 @@ from core.models.files.pickled import pickled_names
 from core.models.files.safetensors import read_whole_header
 from core.models.files.schemes import check_method
 from core.models.files.text_part import QUANTISATION, text_part
+from core.runs.process.parsing import MOST_BYTES, parse_json
 
 MOST_POINTER = 1_024  # bytes of a file that Git LFS leaves in place of a large one
 POINTER = b"version https://git-lfs.github.com/spec/"
-MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-MOST_JSON = 8 * 2**20  # bytes of a JSON file; reading takes twenty times as much memory
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
 
 # Keys that do not affect the model and change when the same weights are saved again.
@@ -306,35 +304,27 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         ModelError: If it is missing, too large, cannot be read, or is no JSON object.
     """
+    return parse_json(read_small(path), path)
+
+
+def read_small(path: Path, source: object = None) -> bytes:
+    """Read a file of settings; `source` names it in messages, or its path.
+
+    Raises:
+        ModelError: If it is missing, larger than `MOST_BYTES`, or cannot be read.
+    """
     size = _present(path).stat().st_size
-    if size > MOST_JSON:
-        raise ModelError(
-            f"{path} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another "
-            f"model."
-        )
+    if size > MOST_BYTES:
+        raise too_large(source or path, size)
     try:
-        return parse_json(path.read_bytes(), path)
+        return path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
 
 
-def parse_json(raw: bytes, source: object) -> dict[str, Any]:
-    """Parse a JSON object; `source` names it in messages.
-
-    Raises:
-        ModelError: If it is none.
-    """
-    if raw.startswith(MARKS):  # which some readers of a model's files take and others do not
-        raise ModelError(
-            f"{source} begins with a byte order mark (BOM), which JSON must not have: save it as "
-            "UTF-8 without one."
-        )
-    try:
-        value = json.loads(raw.decode("utf8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelError(
-            f"{source} is damaged (not JSON: {str(error)[:200]}): get it again."
-        ) from error
-    if not isinstance(value, dict):
-        raise ModelError(f"{source} is damaged (not a JSON object): get it again.")
-    return value
+def too_large(source: object, size: int) -> ModelError:
+    """Make the error of a file of settings of so many bytes."""
+    return ModelError(
+        f"{source} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another "
+        "model."
+    )

@@ -24,16 +24,19 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.limits import UNLIMITED
 from core.models.files.blocks import TYPES
 from core.models.files.memory import remembered
 from core.models.files.safetensors import LocalFile, damaged
+from core.runs.process.parsing import MOST_MEMORY
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 MOST_ENTRIES = 100_000  # tensors, and settings
 MOST_TEXT = 1_000_000  # characters of a name or a setting, such as a chat template
 MOST_AXES = 8
-MOST_ITEMS = 5_000_000  # of a list
+MOST_ITEMS = 2_000_000  # of all lists; a vocabulary of 262,000 pieces and its merges are a third
+ENTRY, NUMBER, CHARACTER = 500, 40, 4  # bytes that a name, setting or place takes at most
 MOST_KEPT = 1_000  # items of a list of numbers, such as one per layer
 ALIGNMENT = 32  # bytes, unless the file says otherwise
 TEXT, LIST = 8, 9
@@ -129,9 +132,14 @@ class Header:
 class _Reader:
     """Reads a header's values one after the other."""
 
-    def __init__(self, data: mmap.mmap) -> None:
-        self.data = data
-        self.place = 0
+    def __init__(self, data: mmap.mmap, room: int) -> None:
+        self.data, self.place = data, 0
+        self.items, self.room = MOST_ITEMS, room  # that lists may have, and bytes for what is kept
+
+    def keep(self, size: int) -> None:
+        self.room -= size
+        if self.room < 0:
+            raise ValueError("a header of more bytes than any model's")
 
     def numbers(self, code: str) -> tuple[Any, ...]:
         values = struct.unpack_from(f"<{code}", self.data, self.place)
@@ -147,13 +155,19 @@ class _Reader:
             raise ValueError(f"{value} entries")
         return value
 
-    def text(self) -> str:
+    def text(self, kept: bool = True) -> str:
+        """Read a text, or pass over it."""
         size = self.count(MOST_TEXT)
-        raw = self.data[self.place : self.place + size]
-        if len(raw) != size:
-            raise ValueError("it ends within a name")
+        self.skip(size)
+        if not kept:
+            return ""
+        self.keep(ENTRY + CHARACTER * size)
+        return self.data[self.place - size : self.place].decode("utf8", "replace")
+
+    def skip(self, size: int) -> None:
         self.place += size
-        return raw.decode("utf8", "replace")
+        if self.place > len(self.data):
+            raise ValueError("it ends within a name or a list")
 
     def value(self, kind: int, whole: bool = False) -> Any:
         """Read a value; of lists only how long they are, unless they are asked for whole."""
@@ -161,27 +175,30 @@ class _Reader:
             return self.text()
         if kind != LIST:
             return self.number(FORMATS[kind])
-        inner, size = self.number("I"), self.count(MOST_ITEMS)
+        inner, size = self.number("I"), self.count(self.items)
+        self.items -= size
         if inner == TEXT:
-            texts = (self.text() for _ in range(size))
+            texts = (self.text(whole) for _ in range(size))
             return [*texts] if whole else sum(1 for _ in texts)
         code = f"{size}{FORMATS[inner]}"
         if whole or size <= MOST_KEPT:
+            self.keep(NUMBER * size)
             return list(self.numbers(code))
-        self.place += struct.calcsize(f"<{code}")
+        self.skip(struct.calcsize(f"<{code}"))
         return size
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[_Reader, int, int]]:
-    """Open a GGUF file before its first setting: a reader, how many tensors, how many settings.
+def _opened(path: Path, room: int = MOST_MEMORY) -> Iterator[tuple[_Reader, int, int]]:
+    """Open a GGUF file before its first setting: a reader, how many tensors, how many settings;
+    what is read may take `room` bytes of memory.
 
     Raises:
         ModelError: If the file, or what is read of it inside the block, is damaged.
     """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            reader = _Reader(data)
+            reader = _Reader(data, room)
             if data[:4] != MAGIC:
                 raise ValueError("it does not begin as one")
             reader.place = len(MAGIC)
@@ -236,13 +253,14 @@ def _place(reader: _Reader) -> tuple[str, tuple[int, tuple[int, ...], int]]:
 
 
 def gguf_vocabulary(path: Path) -> dict[str, Any]:
-    """Read the settings of a GGUF file, those of its tokenizer with their whole lists.
+    """Read the settings of a GGUF file, those of its tokenizer with their whole lists: in a process
+    of its own, whose memory is limited.
 
     Raises:
         ModelError: If the file is damaged.
     """
     said: dict[str, Any] = {}
-    with _opened(path) as (reader, _, settings):
+    with _opened(path, UNLIMITED) as (reader, _, settings):
         for _ in range(settings):
             name = reader.text()
             said[name] = reader.value(reader.number("I"), whole=name.startswith(VOCABULARY))

@@ -3,13 +3,13 @@
 A file is anything that reads a range of bytes: a local file or a file on a hub. Neither torch nor
 the safetensors library is imported, which would take longer than the reading.
 
-Reference: the safetensors format. Deviations: none; a header that the format allows is read.
-bfloat16 is widened, as numpy has no such type.
+Reference: the safetensors format. Deviations: of headers, which the format bounds by 100 MB alone,
+those are read that take no more bytes and memory than `core.runs.process.parsing` allows, about
+43,000 tensors; bfloat16 is widened, as numpy has no such type.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,8 +21,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.runs.process.parsing import MOST_BYTES as MOST_HEADER
+from core.runs.process.parsing import TooLargeError, parse
 
-MAX_HEADER_BYTES = 100_000_000  # the format's own limit
+FORMAT_HEADER = 100_000_000  # bytes that the format allows a header
+LONGEST_NAME = 500  # characters of a tensor's name; what lists names pads them to the longest
 MOST_BYTES = 2**48  # of one file; larger numbers are certainly wrong
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
@@ -109,12 +112,10 @@ def parse_header(raw: bytes) -> dict[str, Tensor]:
         raw: The JSON after the eight bytes that say how long it is.
 
     Raises:
+        TooLargeError: If it would take more memory than the header of any model.
         ValueError: If it is anything but a header.
     """
-    try:
-        entries = json.loads(raw)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    entries = parse(raw)
     if not isinstance(entries, dict):
         raise ValueError("not a JSON object")
     return {name: _tensor(name, entry) for name, entry in entries.items() if name != "__metadata__"}
@@ -194,13 +195,17 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
     if len(prefix) < 8:
         raise damaged(file.name, "truncated: it ends before its header")
     size = int.from_bytes(prefix, "little")
-    if not 2 <= size <= MAX_HEADER_BYTES:
+    if not 2 <= size <= FORMAT_HEADER:
         raise damaged(file.name, "not a safetensors file")
+    if size > MOST_HEADER:
+        raise _too_large(file, f"{size / 2**20:,.0f} MB")
     raw = file.read(8, 8 + size)
     if len(raw) < size:
         raise damaged(file.name, "truncated: it ends within its header")
     try:
         tensors = parse_header(raw)
+    except TooLargeError as error:
+        raise _too_large(file, str(error)) from error
     except ValueError as error:
         raise damaged(file.name, "its header is not one") from error
     refuse_empty({name: tensor.shape for name, tensor in tensors.items()}, file.name)
@@ -234,7 +239,7 @@ def count_numbers(tensors: dict[str, Entry]) -> int:
 
 
 def _tensor(name: str, entry: object) -> Tensor:
-    if not isinstance(entry, dict):
+    if not isinstance(entry, dict) or len(name) > LONGEST_NAME:
         raise ValueError(f"{name[:100]} is no tensor")
     dtype, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if (
@@ -280,6 +285,13 @@ def not_gathered(name: str, source: object) -> ModelError:
 def damaged(name: object, reason: str) -> ModelError:
     """Make the error of a file that is not whole."""
     return ModelError(f"{name} is damaged ({reason}): delete it and get it again.")
+
+
+def _too_large(file: ByteFile, size: str) -> ModelError:
+    return ModelError(
+        f"The header of {file.name} is too large ({size}), which no model's is: choose another "
+        "model."
+    )
 
 
 def _sizes(value: object) -> TypeGuard[list[int]]:

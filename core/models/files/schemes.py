@@ -6,7 +6,6 @@ of the scheme's own. Here they become one entry again, under the matrix's name.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.models.files import packed
 from core.models.files.safetensors import Entry, Stored
+from core.runs.process.parsing import parse
 
 METHODS = ("bitsandbytes", "gptq", "awq", "fp8", "fbgemm_fp8", "mxfp4")
 """`quant_method` in config.json, of those that are read."""
@@ -189,11 +189,11 @@ def _code_book(tensors: _Tensors, name: str, state_name: str) -> Quantised:
     try:
         if math.prod(held.shape) > MOST_STATE:
             raise ValueError("too long")
-        state = json.loads(held.read_codes().tobytes())
+        state = parse(held.read_codes().tobytes())
         shape = tuple(int(side) for side in state["shape"])
         offset, block = float(state.get("nested_offset", 0)), int(state["blocksize"])
         size = int(state.get("nested_blocksize", 1))
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise ModelError(f"{name} has a damaged quantisation state: get it again.") from error
     if min(*shape, size, block) < 1 or -(-math.prod(shape) // 2) != codes.stop - codes.start:
         raise ModelError(f"{name} has a damaged quantisation state: get it again.")

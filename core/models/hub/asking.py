@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import core.models.hub.errors as hub_errors
 from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
+from core.runs.process.parsing import parse
 from core.runs.tasks import tick
 
 ATTEMPTS = 4
@@ -27,7 +28,8 @@ LONGEST_WAIT = 30.0  # seconds; if the Hub asks for more, give up
 PATIENCE = 60.0  # seconds for one question with its pauses
 GAVE_UP_FOR = 60.0  # seconds after a failure in which questions are not repeated
 ANSWER_SECONDS = 20.0  # for a whole answer
-ANSWER_BYTES = 2**26
+ANSWER_BYTES = 2**24
+REFUSAL_BYTES = 2**16  # of an answer that refuses: what follows is not read
 
 Answer = TypeVar("Answer")
 
@@ -75,13 +77,13 @@ def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> t
         token: As huggingface_hub takes it: None for the user's own, False for none.
 
     Raises:
-        Exception: See `hub_errors.failures`; a ValueError where the answer is no JSON or has no
-            end.
+        Exception: See `hub_errors.failures`; a ValueError where the answer is no JSON, has no end
+            or takes more memory than an answer of the Hub.
     """
     from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
     def answer() -> Any:
-        headers = build_hf_headers(token=token)
+        headers = build_hf_headers(token=token) | {"Accept-Encoding": "identity"}
         with get_session().stream(
             "GET",
             url,
@@ -90,10 +92,10 @@ def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> t
             timeout=hub_errors.TIMEOUT,
             follow_redirects=True,
         ) as response:
-            return _whole(response)
+            return whole(response)
 
     response = ask(lambda: _checked(answer(), hf_raise_for_status))
-    return response.json(), str(response.links.get("next", {}).get("url", ""))
+    return parse(response.content), str(response.links.get("next", {}).get("url", ""))
 
 
 def _checked(response: Any, check: Callable[[Any], None]) -> Any:
@@ -101,12 +103,20 @@ def _checked(response: Any, check: Callable[[Any], None]) -> Any:
     return response
 
 
-def _whole(response: Any) -> Any:
-    """Read the whole response within `ANSWER_SECONDS`."""
+def whole(response: Any) -> Any:
+    """Read a whole response within `ANSWER_SECONDS` and `ANSWER_BYTES`, as it was sent.
+
+    Raises:
+        ReadTimeout: If it takes longer.
+        ValueError: If it is larger, or compressed, which may be any size when it is not.
+    """
     import httpx2
 
+    coding = response.headers.get("content-encoding", "identity")
+    if coding != "identity":
+        raise ValueError(f"an answer compressed by {coding[:20]}")
     until, parts, size = time.monotonic() + ANSWER_SECONDS, [], 0
-    for part in response.iter_bytes():
+    for part in response.iter_raw():
         tick(0.0, "the Hub answers")
         parts.append(part)
         size += len(part)
@@ -114,6 +124,8 @@ def _whole(response: Any) -> Any:
             raise httpx2.ReadTimeout(
                 f"no whole answer in {ANSWER_SECONDS:g} seconds", request=response.request
             )
+        if size > REFUSAL_BYTES and response.status_code >= 400:
+            break
         if size > ANSWER_BYTES:
             raise ValueError(f"an answer of more than {ANSWER_BYTES:,} bytes")
     coded = (

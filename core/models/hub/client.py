@@ -14,13 +14,11 @@ at one commit.
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,11 +32,15 @@ from core.limits import current_limits
 from core.models.files.opening import count_parameters
 from core.models.hub.asking import ask, ask_json
 from core.models.hub.cache import within_limit
-from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
+from core.models.hub.errors import TIMEOUT, explain, failures, is_unreachable
+from core.models.hub.repository import COMMIT, Repository, read_description
+from core.models.hub.stopping import stopping_bar
 from core.runs.files import write_beside
+from core.runs.process.parsing import MOST_BYTES
 
 RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
-COMMIT = re.compile(r"[0-9a-f]{40}")
+WIDEST = 8  # bytes of a parameter
+MOST_FILES = 100_000  # of all repositories that are remembered
 
 
 def download(name: str, revision: str | None = None) -> Path:
@@ -79,34 +81,15 @@ def _download(name: str, revision: str | None) -> Path:
         )
     contents.check_names(name, files)
     try:
-        folder = fetch(name, commit, layout.CONFIG).parent
+        folder = fetch_small(name, commit, layout.CONFIG, files).parent
         checkpoints.read_config(folder)
         for file in wanted_files(name, commit, files):
-            fetch(name, commit, file)
+            fetch(name, commit, file, files)
     except failures() as error:
         raise refusal(error, name, revision) from error
     checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
     _remember(name, revision or "main", commit)
     return folder
-
-
-@dataclass(frozen=True)
-class Repository:
-    """A model's description by the Hub at one commit.
-
-    Attributes:
-        commit: Forty hex digits.
-        files: Size in bytes by path.
-        hashes: The sha256 hex of large files' content, by path.
-        tags: The hub's, many of them made from the card.
-        card: What the card says in its header.
-    """
-
-    commit: str
-    files: dict[str, int]
-    hashes: dict[str, str]
-    tags: tuple[str, ...]
-    card: Mapping[str, Any]
 
 
 def ask_about(name: str, revision: str | None) -> Repository:
@@ -129,12 +112,14 @@ def ask_about(name: str, revision: str | None) -> Repository:
     validate_repo_id(name)
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     answer, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
-    said = _read_answer(answer, name)
+    said = read_description(answer, name, endpoint())
     with _resolved_lock:
         _resolved[key] = _resolved[endpoint(), name, said.commit] = (time.monotonic(), said)
         _changes[key] = _changes.get(key, 0) + (
             earlier is not None and earlier.commit != said.commit
         )
+        while len(_resolved) > 2 and sum(len(r.files) for _, r in _resolved.values()) > MOST_FILES:
+            del _resolved[next(iter(_resolved))]
     return said if held is None else held.setdefault(key, said)
 
 
@@ -178,26 +163,6 @@ def _renew(name: str, revision: str | None) -> None:
         ask_about(name, revision)
 
 
-def _read_answer(answer: object, name: str) -> Repository:
-    if not isinstance(answer, dict):
-        raise ValueError("it does not describe a model")
-    commit, card, tags = answer.get("sha"), answer.get("cardData"), answer.get("tags")
-    if not isinstance(commit, str) or not COMMIT.fullmatch(commit):
-        raise ModelError(
-            f"The Hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or "
-            f"{BOX}."
-        )
-    siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
-    files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
-    hashes = {
-        str(file.get("rfilename")): str(large["sha256"])
-        for file in siblings
-        if isinstance(large := file.get("lfs"), dict) and "sha256" in large
-    }
-    card = card if isinstance(card, dict) else {}
-    return Repository(commit, files, hashes, tuple(map(str, tags or ())), card)
-
-
 def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
     """Resolve a model to (commit, bytes by file).
 
@@ -215,24 +180,47 @@ def wanted_files(name: str, commit: str, files: Mapping[str, int]) -> list[str]:
         ModelError: As `contents.wanted_files`.
         Exception: As `fetch`.
     """
-    return contents.wanted_files(name, files, partial(read_index, name, commit))
+    return contents.wanted_files(name, files, partial(read_index, name, commit, files))
 
 
-def read_index(name: str, commit: str, index: str) -> dict[str, Any]:
+def read_index(name: str, commit: str, files: Mapping[str, int], index: str) -> dict[str, Any]:
     """Fetch and read an index of files of weights.
 
     Raises:
-        ModelError: If it is no JSON object.
+        ModelError: If it is no JSON object, or too large.
         Exception: As `fetch`.
     """
-    return checkpoints.read_json(fetch(name, commit, index))
+    return checkpoints.read_json(fetch_small(name, commit, index, files))
 
 
-def fetch(name: str, commit: str, file: str) -> Path:
-    """Fetch one file at one commit, from the cache if it is there."""
+def fetch_small(name: str, commit: str, file: str, files: Mapping[str, int]) -> Path:
+    """Fetch a file of settings; as `fetch`.
+
+    Raises:
+        Exception: As `fetch`.
+        ModelError: Also if it is larger than a file of settings.
+    """
+    if files.get(file, 0) > MOST_BYTES:
+        raise checkpoints.too_large(f"{name}/{file}", files[file])
+    return fetch(name, commit, file, {file: files.get(file, 0) or MOST_BYTES})
+
+
+def fetch(name: str, commit: str, file: str, files: Mapping[str, int]) -> Path:
+    """Fetch one file at one commit, from the cache if it is there.
+
+    Args:
+        name, commit, file: Which.
+        files: Sizes by path that the Hub states; 0 where it does not.
+
+    Raises:
+        Exception: See `hub_errors.failures`.
+        ModelError: If the server sends more bytes than that, or than any model here may have.
+    """
     from huggingface_hub import hf_hub_download
 
     where, cache = endpoint(), cache_folder()
+    most = files.get(file, 0) or WIDEST * current_limits().max_parameters
+    bar = stopping_bar(most, f"{name}/{file}")
     with within_limit(cache, model_folder(name)):
         path = ask(
             lambda: hf_hub_download(
@@ -243,6 +231,8 @@ def fetch(name: str, commit: str, file: str) -> Path:
                 cache_dir=cache,
                 token=login(),
                 etag_timeout=TIMEOUT,
+                headers={"Accept-Encoding": "identity"},  # so that its size is the one stated
+                tqdm_class=bar,
             )
         )
     return Path(path)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 import core.models.hub.client as hub
 import core.models.hub.contents as contents
@@ -23,6 +24,7 @@ from core.models.files.adapters import ADAPTER_WEIGHTS
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures
 from core.models.hub.names import data_in_name
+from core.models.hub.repository import data_of
 from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
@@ -221,7 +223,7 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
         said = hub.ask_about(name, revision)
     except failures() as error:
         raise hub.refusal(error, name, revision) from error
-    model = HubModel(name, said.commit, said.files, said.hashes, _data(said.tags, said.card))
+    model = HubModel(name, said.commit, said.files, said.hashes, said.data)
     if is_adapter(said.files):
         return model
     contents.check_names(name, said.files)
@@ -238,7 +240,7 @@ def safe_weights(model: HubModel) -> list[str]:
         ModelError: As `contents.weight_files`; also if they are pickled, or the Hub refuses.
     """
     try:
-        read = partial(hub.read_index, model.name, model.commit)
+        read = partial(hub.read_index, model.name, model.commit, model.files)
         weights = contents.weight_files(model.name, model.files, read)
     except failures() as error:
         raise hub.refusal(error, model.name, model.commit) from error
@@ -256,13 +258,14 @@ def is_adapter(files: Collection[str]) -> bool:
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:
-    """Read a small file of a model through the Hub's own cache.
+    """Read a file of settings of a model through the Hub's own cache.
 
     Raises:
-        ModelError: If it is not there or the Hub refuses.
+        ModelError: If it is not there, too large, or the Hub refuses.
     """
     try:
-        return hub.fetch(name, commit, path).read_bytes()
+        _, files = hub.resolve(name, commit)
+        return checkpoints.read_small(hub.fetch_small(name, commit, path, files), f"{name}/{path}")
     except failures() as error:
         raise hub.refusal(error, name, commit) from error
 
@@ -300,7 +303,7 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
         )
         return Listed(
             ref=str(parse_ref(f"hub:{entry['id']}")),
-            data=_data(tags, card),
+            data=data_of(tags, card),
             downloads=int(entry.get("downloads") or 0),
             parameters=weights.get("total"),
             bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items())
@@ -313,12 +316,3 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
         )
     except (ModelError, LookupError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
-    """Read data sets from the Hub's tags, else from the card."""
-    tagged = tuple(tag.removeprefix("dataset:") for tag in tags if tag.startswith("dataset:"))
-    named = card.get("datasets")
-    if tagged or not named:
-        return tagged
-    return (named,) if isinstance(named, str) else tuple(str(name) for name in named)

@@ -14,7 +14,7 @@ from typing import Any
 
 import core.models.hub.client as hub
 from core.errors import ModelError
-from core.models.hub.asking import ask
+from core.models.hub.asking import ask, whole
 from core.models.hub.errors import failures
 
 READ_TIMEOUT = 60.0  # seconds without a byte
@@ -76,8 +76,7 @@ class RangeFile:
                 return _body(response, stop - start)
             if response.status_code == 200:
                 return None
-            response.read()
-            hf_raise_for_status(response)
+            hf_raise_for_status(whole(response))
         raise ModelError(
             f"The Hub answered {response.status_code} when asked for a part of {self.name}: try "
             "again."
@@ -85,7 +84,8 @@ class RangeFile:
 
     def _fetch(self) -> Path:
         try:
-            path = hub.fetch(self.repository, self.commit, self.path)
+            _, files = hub.resolve(self.repository, self.commit)
+            path = hub.fetch(self.repository, self.commit, self.path, files)
         except failures() as error:
             raise hub.refusal(error, self.repository, self.commit) from error
         with _lock:

@@ -3,12 +3,13 @@
 The library that runs a `tokenizer.json` allocates what the file asks for and aborts the process
 that cannot give it: four normalizers that replace a letter by a hundred are enough. So the files of
 a stranger are read and run in a process of their own, and nothing but lists of numbers and words
-comes back. Both ways give the same; a tokenizer whose content the manifest of the included models
-describes is run without that process.
+comes back, of a length that the text bounds. Both ways give the same; a tokenizer whose content the
+manifest of the included models describes is run without that process.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,15 @@ from core.limits import UNLIMITED, current_limits
 from core.models.loading.tokenizing import read_tokenizer, replies
 from core.models.references import ModelRef
 from core.models.zoo import read_manifest
-from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
+from core.runs.process.isolated import IDLE, SILENCE
+from core.runs.process.isolation import (
+    Apart,
+    ApartAnswerError,
+    ApartError,
+    ApartTimeoutError,
+    Patience,
+    RefusedError,
+)
 from core.runs.tasks import tick
 
 # Bytes that a tokenizer from outside may take. A vocabulary of 128,000 pieces needs 256 MB, one of
@@ -33,10 +42,9 @@ MEMORY, MEMORY_SHARED = 2**31, 320 * 2**20
 SECONDS = 15.0  # of processor time to read a tokenizer and the first text
 SECONDS_A_TEXT = 0.005
 LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
-SILENCE = (
-    120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
-)
-IDLE = 10.0  # seconds in which its process does nothing: a thread that found no memory stops others
+# Characters of all replies to a request, and more for each of its characters. A token takes 20; a
+# letter becomes up to five, as bytes of its parts.
+ANSWER, ANSWER_A_CHARACTER = 2**20, 32
 Words = Sequence[str]
 Ask = Callable[[dict[str, Any]], Iterator[Any]]
 
@@ -203,13 +211,9 @@ class OutsideTokenizer:
                     TOKENIZERS_PARALLELISM="false",
                 )
             try:
-                return iter(
-                    list(
-                        self._process.ask(
-                            asked, Patience(SILENCE, SILENCE + seconds, seconds, IDLE), note
-                        )
-                    )
-                )
+                most = ANSWER + ANSWER_A_CHARACTER * len(json.dumps(asked))
+                patience = Patience(SILENCE, SILENCE + seconds, seconds, IDLE)
+                return iter(list(self._process.ask(asked, patience, note, most)))
             except RefusedError as error:
                 raise ModelError(str(error)) from None
             except ApartTimeoutError:
@@ -217,6 +221,11 @@ class OutsideTokenizer:
                     f"The tokenizer of {self._ref} takes longer than a tokenizer should "
                     f"({seconds:.0f} s): choose "
                     "another model."
+                ) from None
+            except ApartAnswerError:
+                raise ModelError(
+                    f"The tokenizer of {self._ref} makes more of a text than a tokenizer should "
+                    f"({most:,} characters): choose another model."
                 ) from None
             except ApartError:
                 raise ModelError(

@@ -30,7 +30,7 @@ TOGETHER = 256  # texts of one reply
 MOST_IDS = MAX_SUBWORDS + 1  # of a text; more would say no more than that it is too long
 BEGINNINGS = ("Ġ", "▁")  # how byte-level tokenizers and SentencePiece write a space
 LONGEST_TOKEN = 100  # characters of a token
-LONGEST_FORM = 10_000  # characters of a word as the tokenizer normalises it
+LONGEST_FORM = 200  # characters of a word as the tokenizer normalises it
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 """Tokens that a GGUF file names, by transformers' names."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -250,7 +250,14 @@ def _forms(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[str
     normaliser = tokenizer.backend_tokenizer.normalizer
     if normaliser is None:
         return list(words)
-    return [normaliser.normalize_str(word)[:LONGEST_FORM] for word in words]
+    return [_short(normaliser.normalize_str(word)) for word in words]
+
+
+def _short(form: str) -> str:
+    """A word's form; of a long one the beginning, and a hash by which it differs from others."""
+    if len(form) <= LONGEST_FORM:
+        return form
+    return form[:LONGEST_FORM] + hashlib.sha256(form.encode("utf8", "replace")).hexdigest()
 
 
 def _lost_capitals(tokenizer: PreTrainedTokenizerFast) -> list[Any]:

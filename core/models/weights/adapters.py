@@ -92,8 +92,9 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
             f"base."
         )
     targets: dict[str, Target] = {}
+    slots_of_base = {(slot.family, slot.layer): slot for slot in ours}
     for key, place in placed.items():
-        slot = next((slot for slot in ours if (slot.family, slot.layer) == key), None)
+        slot = slots_of_base.get(key)
         if slot is None:
             raise ModelError(
                 f"{ref} is not an adapter of {base.ref}, which has no {key[0]} matrix in layer "

@@ -103,6 +103,8 @@ def _spread(names: Iterable[str], count: int) -> list[str]:
     count = max(count, min(len(layers), MOST_LAYERS))
     chosen: list[str] = []
     for at_each in zip_longest(*(layers[key] for key in sorted(layers))):
+        if len(chosen) >= count:  # the rest is as much as layers times matrices
+            break
         there = [name for name in at_each if name is not None]
         ends = np.linspace(0, len(there) - 1, min(len(there), count - len(chosen)))
         chosen += [there[round(at)] for at in ends]

@@ -23,6 +23,7 @@ from core.models.hub.ranges import RangeFile
 from core.models.weights.adapters import Adapter
 from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
 from core.models.zoo import adapter_base
+from core.runs.process.parsing import parse_json
 from core.runs.runner import tick
 from core.runs.store import identified
 
@@ -179,7 +180,7 @@ def _commit(identity: str) -> str:
 def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
     on_hub = hub_listing.look_up(name, commit)
     raw = hub_listing.read_small(name, on_hub.commit, layout.CONFIG)
-    config = checkpoints.parse_json(raw, f"{name}/{layout.CONFIG}")
+    config = parse_json(raw, f"{name}/{layout.CONFIG}")
     config = checkpoints.with_type(config, [], name)
     checkpoints.check_config(config, name)
     files = [RangeFile(name, on_hub.commit, file) for file in hub_listing.safe_weights(on_hub)]

@@ -17,13 +17,13 @@ import contextlib
 import importlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +32,9 @@ from typing import IO, Any
 from core.errors import PalimpsestError
 
 LOOK_UP_SECONDS = 0.2
-WAITING_LINES = 256  # replies that wait to be taken; the process waits for room
+WAITING = 2**22  # characters of replies that wait to be taken; the process waits for room
 LONGEST_LINE = 32 * 2**20  # characters of a reply
+UNBOUNDED = 2**60  # characters of all replies, where who asks takes them one by one
 FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
 OUT_OF_TIME = -int(getattr(signal, "SIGXCPU", 0))  # exit status
 
@@ -44,6 +45,10 @@ class ApartError(Exception):
 
 class ApartTimeoutError(ApartError):
     """The process gave no answer in time."""
+
+
+class ApartAnswerError(ApartError):
+    """The process answered with more than was asked for."""
 
 
 class RefusedError(ApartError):
@@ -86,7 +91,7 @@ class Apart:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": paths} | environment, text=True, encoding="utf8",
         )  # fmt: skip
-        self._lines: queue.Queue[str | None] = queue.Queue(WAITING_LINES)
+        self._lines = _Lines()
         done = threading.Event()
         threading.Thread(
             target=_pump, args=(self._process.stdout, self._lines, done), daemon=True
@@ -102,17 +107,21 @@ class Apart:
         """End the process."""
         self._end()
 
-    def ask(self, request: object, patience: Patience, note: str) -> Iterator[Any]:
+    def ask(
+        self, request: object, patience: Patience, note: str, characters: int = UNBOUNDED
+    ) -> Iterator[Any]:
         """Yield replies to a request, one request at a time.
 
         Args:
             request: What JSON can say.
             patience: How long it may take.
             note: What the reader of a progress bar is told.
+            characters: Of all replies, as JSON.
 
         Raises:
             RefusedError: With the sentence of the process, which goes on.
             ApartTimeoutError: If it takes too long; the process is ended.
+            ApartAnswerError: If the replies are too long; the process is ended.
             ApartError: If the process ended, or does nothing; the process is ended.
             CancelledError: If the run is cancelled; the process is ended.
         """
@@ -120,7 +129,7 @@ class Apart:
         line = json.dumps({"processor": patience.processor, "request": request}) + "\n"
         threading.Thread(target=_send, args=(self._process.stdin, line), daemon=True).start()
         try:
-            for said in self._replies(patience, note):
+            for said in self._replies(patience, note, characters):
                 if "end" not in said:
                     yield said["reply"]
                     continue
@@ -132,7 +141,7 @@ class Apart:
             if not whole:
                 self.close()
 
-    def _replies(self, patience: Patience, note: str) -> Iterator[dict[str, Any]]:
+    def _replies(self, patience: Patience, note: str, left: int) -> Iterator[dict[str, Any]]:
         from core.runs.tasks import (
             tick,
         )  # the store's imports, which a list of the commands does not need
@@ -146,12 +155,14 @@ class Apart:
                 raise ApartError
             if now - began > patience.deadline or now - heard > patience.silence:
                 raise ApartTimeoutError
-            try:
-                line = self._lines.get(timeout=LOOK_UP_SECONDS)
-            except queue.Empty:
-                continue
+            line = self._lines.take()
             if line is None:
+                continue
+            if not line:
                 raise self._ended()
+            left -= len(line)
+            if left < 0:
+                raise ApartAnswerError
             yield json.loads(line)
             heard = time.monotonic()
             rest = _Rest(self._process.pid)
@@ -161,6 +172,38 @@ class Apart:
             if self._process.wait(FAREWELL_SECONDS) == OUT_OF_TIME:
                 return ApartTimeoutError()
         return ApartError()
+
+
+class _Lines:
+    """Lines that wait to be taken, of which one alone may be longer than `WAITING`."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque()
+        self._characters = 0
+        self._change = threading.Condition()
+
+    def put(self, line: str, done: threading.Event) -> None:
+        """Wait for room and add a line; add none if nobody takes them any more."""
+        with self._change:
+            while self._lines and self._characters + len(line) > WAITING:
+                if done.is_set():
+                    return
+                self._change.wait(LOOK_UP_SECONDS)
+            self._lines.append(line)
+            self._characters += len(line)
+            self._change.notify_all()
+
+    def take(self) -> str | None:
+        """Take a line; None if there is none for a moment."""
+        with self._change:
+            if not self._lines:
+                self._change.wait(LOOK_UP_SECONDS)
+            if not self._lines:
+                return None
+            line = self._lines.popleft()
+            self._characters -= len(line)
+            self._change.notify_all()
+            return line
 
 
 class _Rest:
@@ -202,19 +245,12 @@ def _send(pipe: IO[str], line: str) -> None:
         pipe.flush()
 
 
-def _pump(output: IO[str], lines: queue.Queue[str | None], done: threading.Event) -> None:
-    """Yield the process's output lines, then None."""
-
-    def hand_on(line: str | None) -> None:
-        while not done.is_set():
-            with contextlib.suppress(queue.Full):
-                lines.put(line, timeout=LOOK_UP_SECONDS)
-                return
-
+def _pump(output: IO[str], lines: _Lines, done: threading.Event) -> None:
+    """Hand on the process's output lines, then ""."""
     with contextlib.suppress(ValueError, OSError):  # closed under it
         while (line := output.readline(LONGEST_LINE)).endswith("\n"):
-            hand_on(line)
-    hand_on(None)
+            lines.put(line, done)
+    lines.put("", done)
 
 
 def _confine(memory: int) -> None:

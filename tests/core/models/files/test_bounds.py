@@ -186,4 +186,4 @@ def test_a_configuration_may_be_nested_more_deeply_than_python_recurses() -> Non
     deep: dict[str, Any] = {}
     for _ in range(20_000):
         deep = {"a": deep}
-    assert len(walk(deep)) == 20_000
+    assert len([*walk(deep)]) == 20_000

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience
+from core.runs.process.isolated import Bounds, call
+from core.runs.process.isolation import (
+    Apart,
+    ApartAnswerError,
+    ApartError,
+    ApartTimeoutError,
+    Patience,
+    RefusedError,
+)
 
 QUICKLY = Patience(silence=60.0, deadline=60.0)
 MODULE = """
@@ -67,3 +76,52 @@ def test_a_module_that_is_not_there_is_one_error() -> None:
     with pytest.raises(ApartError):
         list(process.ask(1, QUICKLY, "asking"))
     process.close()
+
+
+TALKER = """
+from core.errors import ModelError
+
+def answer(request):
+    if request == "refuse":
+        raise ModelError("no such model: choose another.")
+    if request == "store":
+        bytearray(2**30)
+    if request == "hurry":
+        while True:
+            pass
+    for _ in range(request["replies"]):
+        yield "x" * request["characters"]
+"""
+BOUNDS = Bounds(memory=2**29, seconds=5.0, characters=10_000)
+
+
+@pytest.fixture
+def talker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "talker.py").write_text(TALKER, encoding="utf8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_one_question_has_one_answer(talker: None) -> None:
+    assert call("talker", {"replies": 1, "characters": 3}, BOUNDS, "asking") == "xxx"
+    with pytest.raises(RefusedError, match="choose another"):
+        call("talker", "refuse", BOUNDS, "asking")
+
+
+@pytest.mark.parametrize(
+    "request_", [{"replies": 1, "characters": 20_000}, {"replies": 20, "characters": 1_000}]
+)
+def test_answers_are_bounded_in_sum(talker: None, request_: dict[str, int]) -> None:
+    process = Apart("talker", 2**29)
+    with pytest.raises(ApartAnswerError):
+        list(process.ask(request_, QUICKLY, "asking", characters=10_000))
+    assert not process.alive
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system keeps both limits")
+@pytest.mark.parametrize(("request_", "timed"), [("store", False), ("hurry", True)])
+def test_memory_and_processor_time_of_a_question_are_limited(
+    talker: None, request_: str, timed: bool
+) -> None:
+    with pytest.raises(ApartError) as ended:
+        call("talker", request_, replace(BOUNDS, seconds=0.5), "asking")
+    assert isinstance(ended.value, ApartTimeoutError) is timed

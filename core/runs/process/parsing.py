@@ -1,0 +1,78 @@
+"""JSON of strangers, parsed in this process within a bounded amount of memory.
+
+Python's parser takes up to 50 times the bytes of a file that is made for it: `[[[[...` costs 98
+bytes for two, `{"":{}}` 273 for eight, `{},` 72 for three, objects of one new key each 31 for one.
+What it takes at most is told by counting the characters that begin a value, which is quick; what
+would take more is refused before anything is parsed. So an answer, a header or a file of settings
+costs at most `MOST_MEMORY` and a quarter of a second, whatever is in it, and needs no process of
+its own.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import Any
+
+from core.errors import ModelError
+
+MOST_BYTES = 8 * 2**20  # of a file; the index of 100,000 tensors has them
+MOST_MEMORY = 2**26  # bytes that the values may take: 43,000 tensors of a header
+# Bytes that the parser takes at most for each character that begins a value, as measured in
+# CPython 3.11 with every kind of value that is made of little else, and rounded up.
+COSTS = {b"[": 100, b"{": 128, b":": 130, b",": 40, b'"': 30}
+WIDE_QUOTE = 20  # more for each quotation mark, where characters take several bytes
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+PLAIN, WIDE = 2, 10  # bytes for each byte, decoded and as a part of a value; those with wide ones
+
+
+class TooLargeError(ValueError):
+    """JSON that would take more memory than any file of settings."""
+
+
+def parse(raw: bytes) -> Any:
+    """Parse JSON from a stranger.
+
+    Raises:
+        TooLargeError: If it might take more than `MOST_MEMORY` as Python's objects.
+        ValueError: If it is no JSON, or nested too deeply.
+    """
+    if (need := memory_of(raw)) > MOST_MEMORY:
+        raise TooLargeError(f"its values would take {need / 2**20:,.0f} MB of memory")
+    try:
+        return json.loads(raw)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def parse_json(raw: bytes, source: object) -> dict[str, Any]:
+    """Parse a JSON object; `source` names it in messages.
+
+    Raises:
+        ModelError: If it is none, or would take more memory than a file of settings.
+    """
+    if raw.startswith(MARKS):  # which some readers of a model's files take and others do not
+        raise ModelError(
+            f"{source} begins with a byte order mark (BOM), which JSON must not have: save it as "
+            "UTF-8 without one."
+        )
+    try:
+        value = parse(raw)
+    except TooLargeError as error:
+        raise ModelError(
+            f"{source} is too large for a file of settings ({error}): choose another model."
+        ) from error
+    except ValueError as error:
+        raise ModelError(
+            f"{source} is damaged (not JSON: {str(error)[:200]}): get it again."
+        ) from error
+    if not isinstance(value, dict):
+        raise ModelError(f"{source} is damaged (not a JSON object): get it again.")
+    return value
+
+
+def memory_of(raw: bytes) -> int:
+    """Count the bytes that parsing takes at most, those of `raw` left out."""
+    wide = not raw.isascii() or b"\\" in raw
+    values = sum(cost * raw.count(mark) for mark, cost in COSTS.items())
+    return values + (WIDE * len(raw) + WIDE_QUOTE * raw.count(b'"') if wide else PLAIN * len(raw))
