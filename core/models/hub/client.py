@@ -28,6 +28,7 @@ from urllib.parse import quote
 import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.files import adapters
 from core.models.files.opening import count_parameters
 from core.models.hub.asking import ask, ask_json
 from core.models.hub.cache import trim_downloads
@@ -70,20 +71,22 @@ def _download(name: str, revision: str | None) -> Path:
         if earlier:
             return earlier
         raise refusal(error, name, revision) from error
-    if checkpoints.ADAPTER in files and checkpoints.CONFIG not in files:
-        raise ModelError(
-            f"{name} is an adapter, which the weights page compares as it is: to run it, merge it "
-            f"into its base and "
-            "use that."
-        )
+    adapter = adapters.holds_adapter(files)
     try:
-        folder = fetch(name, commit, checkpoints.CONFIG).parent
-        checkpoints.read_config(folder)
+        if adapter:
+            adapters.check_files([*files], name)
+            raw = fetch(name, commit, checkpoints.ADAPTER)
+            adapters.check_adapter(checkpoints.read_json(raw), name)
+            folder = raw.parent
+        else:
+            folder = fetch(name, commit, checkpoints.CONFIG).parent
+            checkpoints.read_config(folder)
         for file in wanted_files(name, commit, files):
             fetch(name, commit, file)
     except failures() as error:
         raise refusal(error, name, revision) from error
-    checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
+    if not adapter:
+        checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
     _remember(name, revision or "main", commit)
     return folder
 
@@ -208,7 +211,9 @@ def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
             allows.
     """
     limits = current_limits()
-    if checkpoints.SAFETENSORS in files:
+    if adapters.holds_adapter(files):
+        weights = [adapters.ADAPTER_WEIGHTS, *({checkpoints.CONFIG} & files.keys())]
+    elif checkpoints.SAFETENSORS in files:
         weights = [checkpoints.SAFETENSORS]
     elif checkpoints.SAFETENSORS_INDEX in files:
         weights = _shards(name, commit, checkpoints.SAFETENSORS_INDEX)
@@ -319,6 +324,9 @@ def earlier_download(name: str, revision: str) -> Path | None:
         return None
     folder = model_folder(name) / "snapshots" / commit
     try:
+        if adapters.is_adapter(folder):
+            adapters.read_adapter(folder)
+            return folder
         config = checkpoints.read_config(folder)
         count_parameters(folder, config)
         checkpoints.tokenizer_hash(folder, config)

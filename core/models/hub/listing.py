@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import core.models.files.checkpoints as checkpoints
 import core.models.hub.client as hub
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.files.adapters import ADAPTER_WEIGHTS
+from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures
 from core.models.hub.names import data_in_name
@@ -227,14 +227,6 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
     return repository
 
 
-def is_adapter(files: Collection[str]) -> bool:
-    """Whether these files are those of an adapter without a model."""
-    return checkpoints.ADAPTER in files and not any(
-        name in files
-        for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
-    )
-
-
 def read_small(name: str, commit: str, path: str) -> bytes:
     """Read a small file of a model through the Hub's own cache.
 
@@ -254,7 +246,7 @@ def _ask(name: str, revision: str | None) -> HubModel:
         said = hub.ask_about(name, revision)
     except failures() as error:
         raise hub.refusal(error, name, revision) from error
-    if checkpoints.CONFIG not in said.files and not is_adapter(said.files):
+    if checkpoints.CONFIG not in said.files and not holds_adapter(said.files):
         raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
     return HubModel(name, said.commit, said.files, said.hashes, _data(said.tags, said.card))
 
