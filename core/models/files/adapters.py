@@ -84,6 +84,7 @@ class AdapterConfig:
         task: What the head is for, as PEFT calls it, such as "SEQ_CLS"; "" where it is not said.
         trained_class: Class of the model that it was trained in; "" where it is not said.
         tokens: Rows that were trained, by the name of their embedding; "" is any.
+        tied: Whether an output layer that is tied to the embeddings follows them.
     """
 
     base: str
@@ -97,6 +98,7 @@ class AdapterConfig:
     task: str = ""
     trained_class: str = ""
     tokens: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    tied: bool = False
 
     def rank_of(self, module: str) -> int:
         """Rank of a module's factors."""
@@ -228,6 +230,7 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
         task=_plain(config.get("task_type"), CLASS_NAME),
         trained_class=_plain(trained, CLASS_NAME),
         tokens=_tokens(config.get("trainable_token_indices"), source),
+        tied=config.get("ensure_weight_tying") is True,
     )
 
 

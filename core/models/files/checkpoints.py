@@ -2,8 +2,7 @@
 
 The loading policy lives here. config.json is read as plain JSON before anything else looks at it:
 the model type must be on our list, and whatever could bring in foreign code (auto_map, a named
-attention kernel, an adapter that points at another model) is refused. Nothing here imports torch or
-transformers.
+attention kernel) is refused. Nothing here imports torch or transformers.
 """
 
 from __future__ import annotations
@@ -80,11 +79,6 @@ def read_config(folder: Path) -> dict[str, Any]:
             itself.
     """
     path = folder / CONFIG
-    if (folder / ADAPTER).exists():
-        raise ModelError(
-            f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page "
-            "compares it as it is; elsewhere merge it into its base, save the result, and use it."
-        )
     config = (
         read_json(path) if path.is_file() or not _gguf(folder) else gguf_config(_gguf(folder)[0])
     )

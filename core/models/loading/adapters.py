@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.errors import ModelError
 from core.models.describing import locate_merged
-from core.models.files.adapters import is_adapter
 from core.models.files.checkpoints import read_config
-from core.models.loading.conversion import read_back, writing
+from core.models.loading.conversion import read_back, refuse_existing, writing
 from core.models.loading.heads import load_task_model
 from core.models.loading.model import load_tokenizer
 from core.models.loading.task_models import TaskModel, head_in
-from core.models.references import parse_ref
 from core.models.weights.merged import write_merged
 from core.models.weights.merging import merge
-from core.models.weights.origins import folder_of, whole_base
+from core.models.weights.origins import folder_of_adapter, whole_base
 
 
 def load_adapted(ref: str, base: str) -> TaskModel:
@@ -31,7 +28,7 @@ def load_adapted(ref: str, base: str) -> TaskModel:
     Raises:
         ModelError: If either cannot be read, or the adapter does not fit the base or has no head.
     """
-    _folder(ref)
+    folder_of_adapter(ref)
     folder = locate_merged(ref, base)
     head = head_in(read_config(folder), ref)
     return TaskModel(ref, head, load_task_model(folder), load_tokenizer(base))
@@ -53,15 +50,9 @@ def merge_adapter(ref: str, base: str, target: Path) -> int:
         ModelError: If either cannot be read, the adapter does not fit the base, its head is not
             known, the merged model lacks weights, or the target is there.
     """
-    adapter, origin = _folder(ref), whole_base(base, ref)
+    refuse_existing(target)
+    adapter, origin = folder_of_adapter(ref), whole_base(base, ref)
     with writing(target) as partial:
         count = write_merged(merge(adapter, origin), adapter, origin, partial)
         read_back(partial)
     return count
-
-
-def _folder(ref: str) -> Path:
-    folder = folder_of(parse_ref(ref))
-    if not is_adapter(folder):
-        raise ModelError(f"{ref} is a whole model, not an adapter: it can be used as it is.")
-    return folder

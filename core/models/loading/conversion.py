@@ -22,7 +22,7 @@ from core.models.files.text_part import QUANTISATION, plain_config
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.loading.model import HEADS, check_complete
 from core.models.loading.reading import loading_settings, numbers_of, put_tensors
-from core.models.loading.tokenizing import read_gguf_tokenizer
+from core.models.loading.tokenizing import first_line, read_gguf_tokenizer
 
 
 def convert(folder: Path, target: Path) -> int:
@@ -41,6 +41,7 @@ def convert(folder: Path, target: Path) -> int:
         ModelError: If the model cannot be read, is in plain safetensors already, or the target is
             there.
     """
+    refuse_existing(target)
     config = checkpoints.read_config(folder)
     files = checkpoints.weight_files(folder)
     if files[0].suffix == ".safetensors" and QUANTISATION not in config:
@@ -65,16 +66,20 @@ def convert(folder: Path, target: Path) -> int:
     return len(entries)
 
 
-@contextmanager
-def writing(target: Path) -> Iterator[Path]:
-    """Give an empty folder to write a model in, which becomes the target at the end of the block;
-    if the block fails, nothing stays.
+def refuse_existing(target: Path) -> None:
+    """Refuse to write where something is.
 
     Raises:
-        ModelError: If the target is there.
+        ModelError: If it is there.
     """
     if target.exists():
         raise ModelError(f"{target} is there already: name another folder with --out.")
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[Path]:
+    """Give an empty folder to write a model in, which becomes the target at the end of the block;
+    if the block fails, nothing stays."""
     partial = target.with_name(f"{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

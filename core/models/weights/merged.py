@@ -22,6 +22,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.architectures import ARCHITECTURES
 from core.models.files.adapters import AdapterConfig
 from core.models.files.checkpoints import (
     CONFIG,
@@ -37,7 +38,7 @@ from core.models.files.opening import open_weights
 from core.models.files.safetensors import write_tensors
 from core.models.files.text_part import TEXT_CONFIG, plain_config
 from core.models.weights.families import find_slots
-from core.models.weights.merging import Merge, merge, name_alike
+from core.models.weights.merging import Merge, merge
 from core.runs.files import make_private_folder, store_folder
 
 MERGED = "merged"  # folder beside the store's values
@@ -158,7 +159,7 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
             "model beside it, with its architecture and id2label."
         )
     if merging.heads:
-        name_alike(merging)
+        _name_alike(merging)
     config["architectures"] = [name]
     count = min(merging.labels, default=0)
     if name.endswith(LABELLING) and len(config.get("id2label") or ()) != count:
@@ -166,6 +167,15 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
         config["label2id"] = {f"LABEL_{number}": number for number in range(count)}
         config.pop("num_labels", None)
     return config
+
+
+def _name_alike(merging: Merge) -> None:
+    """Give the base's tensors the adapter's names where a new head stands beside them, and leave
+    out those of the head that it takes the place of."""
+    path = f"{ARCHITECTURES[merging.base.model_type].embedding}.weight"
+    body = merging.prefix + merging.embedding.removesuffix(path)
+    named = {merging.prefix + name: tensor for name, tensor in merging.tensors.items()}
+    merging.tensors = {name: tensor for name, tensor in named.items() if name.startswith(body)}
 
 
 def _tokenizer(adapter: Path, base: Path) -> list[Path]:

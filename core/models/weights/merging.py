@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -35,20 +35,14 @@ Tensor = Float[ndarray, "*shape"]
 
 @dataclass(frozen=True)
 class Merged:
-    """A tensor of the merged model, calculated when it is read.
-
-    Attributes:
-        shape: Its shape.
-        calculate: Makes it.
-        dtype: Type in which it is written.
-    """
+    """A tensor of the merged model: its shape, what makes it, and the type that it is written in."""
 
     shape: tuple[int, ...]
     calculate: Callable[[], Tensor]
     dtype: str = "F32"
 
     def read(self) -> Tensor:
-        """Calculate it, in float32."""
+        """Calculate it."""
         return self.calculate().astype(np.float32, copy=False)
 
 
@@ -98,7 +92,8 @@ class Merge:
         for each in (name, twin):
             if each in self.base.entries:
                 return each
-            alike = {*self._longer.get(each, ()), *(_ends_of(each) & self.base.entries.keys())}
+            shorter = [end for end in _ends_of(each) if end in self.base.entries]
+            alike: set[str] = {*self._longer.get(each, ()), *shorter}
             if len(alike) == 1:
                 return alike.pop()
         return ""
@@ -118,10 +113,20 @@ class Merge:
         return self.place_of(f"{ARCHITECTURES[self.base.model_type].embedding}.weight")
 
     @cached_property
-    def whole_embedding(self) -> str:
-        """Place of the token embedding that the adapter holds whole; "" if it does not."""
-        places = (place for place in self.sorted.whole if self.place_of(place) == self.embedding)
-        return next(places, "") if self.embedding else ""
+    def words(self) -> str:
+        """Name of the adapter's token embedding; "" if it holds none."""
+        whole = self.sorted.whole.items()
+        return next((name for place, name in whole if self.is_embedding(place)), "")
+
+    @cached_property
+    def rows(self) -> str:
+        """Name of the rows that the adapter puts into the token embedding; "" if it holds none."""
+        tokens = self.sorted.tokens.items()
+        return next((name for each, name in tokens if self.is_embedding(f"{each}.weight")), "")
+
+    def is_embedding(self, place: str) -> bool:
+        """Whether a place is that of the token embedding."""
+        return self.embedding != "" and self.place_of(place) == self.embedding
 
     @property
     def ties(self) -> bool:
@@ -160,7 +165,7 @@ def merge(adapter: Path, base: Path) -> Merge:
     if not (merging.sorted.linear or merging.sorted.embedded):
         raise ModelError(f"{adapter.name} has no factors: get the adapter again.")
     for name in numbers:
-        merging.tensors[name] = Merged(numbers[name].shape, lambda name=name: whole.read(name))
+        merging.tensors[name] = Merged(numbers[name].shape, partial(whole.read, name))
     for place, name in merging.sorted.whole.items():
         _put_whole(merging, place, name)
     _add_factors(merging)
@@ -182,13 +187,12 @@ def _put_whole(merging: Merge, place: str, name: str) -> None:
     target, saved = merging.place_of(place), merging.config.holds_whole(place)
     before, resized = merging.base.entries[target].shape if target else None, False
     if before is None:
-        words = merging.sorted.whole.get(merging.whole_embedding, "")
-        if merging.ties and words and _equal(merging, words, name):
-            return  # the output layer, which is tied to the embeddings
+        if _repeats(merging, name, merging.words):
+            return
         if not saved:
             raise merging.refuse(place)
-        words_of_base = merging.base.entries.get(merging.embedding)
-        merging.untied |= words_of_base is not None and shape == words_of_base.shape
+        words = merging.base.entries.get(merging.embedding)
+        merging.untied |= words is not None and shape == words.shape
         merging.heads[place] = tensor
     elif shape != before:
         resized = shape[1:] == before[1:] and before[:1] == (merging.base.config.get("vocab_size"),)
@@ -199,12 +203,38 @@ def _put_whole(merging: Merge, place: str, name: str) -> None:
         merging.labels.append(shape[0])
     if target:
         merging.tensors[target] = tensor
+    if saved and merging.is_embedding(place):
+        _keep_output(merging, place)
 
 
-def _equal(merging: Merge, first: str, second: str) -> bool:
-    """Whether two of the adapter's tensors are the same."""
-    shapes = {merging.adapter.entries[name].shape for name in (first, second)}
-    return len(shapes) == 1 and np.array_equal(merging.read(first), merging.read(second))
+def _repeats(merging: Merge, name: str, first: str) -> bool:
+    """Whether a tensor is what the adapter puts into the token embedding, for the output layer that
+    is tied to it.
+
+    Args:
+        first: The tensor for the embedding; "" if there is none.
+    """
+    shapes = {merging.adapter.entries[each].shape for each in (first, name) if each}
+    alike = merging.ties and first != "" and len(shapes) == 1
+    return alike and np.array_equal(merging.read(first), merging.read(name))
+
+
+def _keep_output(merging: Merge, place: str) -> None:
+    """Keep the base's embeddings as output layer where the adapter trained a copy of them, which
+    PEFT ties to it on request only.
+
+    Raises:
+        ModelError: If that output layer has no weight of its own.
+    """
+    architecture = ARCHITECTURES[merging.base.model_type]
+    output = f"{architecture.head}.weight"
+    if merging.config.tied or not merging.ties or output in merging.sorted.whole:
+        return
+    if architecture.family != "decoder":
+        raise merging.refuse(place)
+    words = merging.base.entries[merging.embedding]
+    merging.tensors[output] = Merged(words.shape, words.read)
+    merging.untied = True
 
 
 def _add_factors(merging: Merge) -> None:
@@ -271,12 +301,12 @@ def _refuse_shared(merging: Merge, module: str, target: str) -> None:
     Raises:
         ModelError: If it does.
     """
-    entries = merging.base.entries
+    base, entries = merging.base, merging.base.entries
     alike = [name for name in entries if target and entries[name].shape == entries[target].shape]
     for name in alike:
-        if name != target and np.array_equal(*(merging.base.read(each) for each in (name, target))):
+        if name != target and np.array_equal(base.read(name), base.read(target)):
             raise ModelError(
-                f"{merging.adapter.ref} changes {module}, which {merging.base.ref} shares with "
+                f"{merging.adapter.ref} changes {module}, which {base.ref} shares with "
                 f"{name}: save the base with weights of its own for each, and choose that."
             )
 
@@ -289,9 +319,12 @@ def _put_rows(merging: Merge, module: str, name: str) -> None:
     """
     target, rows = merging.place_of(f"{module}.weight"), list(merging.config.tokens_of(module))
     origin = merging.tensors.get(target)
-    if origin is None or not rows or max(rows) >= origin.shape[0]:
+    if origin is None and _repeats(merging, name, merging.rows):
+        return
+    shape = merging.adapter.entries[name].shape
+    if origin is None or not rows or shape != (len(rows), *origin.shape[1:]):
         raise merging.refuse(module)
-    if merging.adapter.entries[name].shape != (len(rows), *origin.shape[1:]):
+    if max(rows) >= origin.shape[0]:
         raise merging.refuse(module)
 
     def calculate() -> Tensor:
@@ -306,24 +339,13 @@ def _leave_out_copies(merging: Merge) -> None:
     """Leave out copies of embeddings that the adapter changed, where the configuration ties them:
     transformers makes them of the embeddings."""
     words, base = merging.embedding, merging.base
-    if not words or not merging.ties:
-        return
-    named = {*merging.sorted.tokens, *merging.sorted.embedded}
-    changed = {merging.place_of(f"{module}.weight") for module in named}
-    placed = {merging.place_of(place) for place in merging.sorted.whole}
-    if words not in changed | placed:
+    named = (*merging.sorted.tokens, *merging.sorted.embedded)
+    places = [*(f"{module}.weight" for module in named), *merging.sorted.whole]
+    changed = {merging.place_of(place) for place in places}
+    if words not in changed or not merging.ties or merging.untied:
         return
     before = base.read(words)
     for name, entry in base.entries.items():
-        alone = name not in changed | placed and entry.shape == before.shape
+        alone = name not in changed and entry.shape == before.shape
         if alone and np.array_equal(base.read(name), before):
             del merging.tensors[name]
-
-
-def name_alike(merging: Merge) -> None:
-    """Give the base's tensors the adapter's names where a new head stands beside them, and leave
-    out those of the head that it takes the place of."""
-    path = f"{ARCHITECTURES[merging.base.model_type].embedding}.weight"
-    body = merging.prefix + merging.embedding.removesuffix(path)
-    named = {merging.prefix + name: tensor for name, tensor in merging.tensors.items()}
-    merging.tensors = {name: tensor for name, tensor in named.items() if name.startswith(body)}

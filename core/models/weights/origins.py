@@ -18,6 +18,7 @@ from core.models.files.memory import remembered_folder
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import BESIDE, adapter_base, not_included, zoo_folder
 
+INCLUDED = Path(BESIDE.name, "models")  # as included adapters name their bases
 HOW_TO_NAME = (
     "Write where its base is into adapter_config.json as base_model_name_or_path (a folder, "
     "hub:NAME or zoo:NAME), or merge the adapter: `python -m core convert ADAPTER --base MODEL`."
@@ -67,6 +68,18 @@ def adapter_folder(ref: str | ModelRef) -> Path | None:
     return folder if folder is not None and is_adapter(folder) else None
 
 
+def folder_of_adapter(ref: str | ModelRef) -> Path:
+    """Find the folder of an adapter; download one of the Hub.
+
+    Raises:
+        ModelError: As `locate`; also if it is none.
+    """
+    folder = folder_of(parse_ref(ref))
+    if not is_adapter(folder):
+        raise ModelError(f"{ref} is a whole model, not an adapter: it can be used as it is.")
+    return folder
+
+
 def whole_base(base: str, ref: str | ModelRef) -> Path:
     """Find the folder of a base, which must be a whole model.
 
@@ -96,7 +109,8 @@ def base_of(ref: str | ModelRef) -> str:
     """Find the reference of the model that an adapter was trained on, as the manifest or the
     adapter's configuration says.
 
-    A folder is found as PEFT finds it, from the working folder; any other name is one on the Hub.
+    A folder is found as PEFT finds it, from the working folder; any other name is one on the Hub,
+    or of an included model, as the included adapters write it.
 
     Raises:
         ModelError: As `locate`; also if the adapter does not say it, or names a folder on a shared
@@ -105,14 +119,22 @@ def base_of(ref: str | ModelRef) -> str:
     ref = parse_ref(ref)
     if ref.kind == "zoo" and (listed := adapter_base(f"zoo:{ref.name}")):
         return listed
-    config = _adapter_of(folder_of(ref))
+    return base_in(_adapter_of(folder_of_adapter(ref)), ref)
+
+
+def base_in(config: AdapterConfig, ref: ModelRef) -> str:
+    """Read the reference of an adapter's base in its configuration, as `base_of`.
+
+    Raises:
+        ModelError: As `base_of`.
+    """
     named = config.base.strip()
     if named.startswith(("zoo:", "hub:", "path:")):
         return str(parse_ref(named))
+    if Path(named).parent == INCLUDED:
+        return str(parse_ref(f"zoo:{Path(named).name}"))
     if not current_limits().shared and named and _is_folder(Path(named)):
         return str(parse_ref(f"path:{named}"))
-    if Path(named).parent.parts[-2:] == (BESIDE.name, "models"):  # as the recipe names bases
-        return str(parse_ref(f"zoo:{Path(named).name}"))
     try:
         return str(parse_ref(f"hub:{named}" + (config.revision and f"@{config.revision}")))
     except ModelError as error:

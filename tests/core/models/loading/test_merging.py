@@ -129,14 +129,14 @@ def test_a_base_without_the_prefix_of_a_head_fits(
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("of no module", "factors for nowhere that fit no weight"),
-        ("of another kind", "factors for lm_head.lora_magnitude_vector that fit no weight"),
-        ("a side is missing", "factors for lm_head that fit no weight"),
-        ("of another rank", "factors for lm_head that fit no weight"),
-        ("of two ranks", "factors for lm_head that fit no weight"),
-        ("not transposed", f"factors for {EMBEDDINGS} that fit no weight"),
+        ("of no module", "holds nowhere, which fits no weight of llama"),
+        ("of another kind", "holds lm_head.lora_magnitude_vector, which fits no weight"),
+        ("a side is missing", "holds lm_head, which fits no weight of llama"),
+        ("of another rank", "holds lm_head, which fits no weight of llama"),
+        ("of two ranks", "holds lm_head, which fits no weight of llama"),
+        ("not transposed", f"holds {EMBEDDINGS}, which fits no weight of llama"),
         ("twice", "two adapters in one file"),
-        ("none", "has no factors for the matrices"),
+        ("none", "has no factors: get the adapter again"),
     ],
 )
 def test_factors_that_would_be_lost_are_refused(
@@ -181,5 +181,5 @@ def test_an_output_layer_tied_to_the_embeddings_is_not_changed_alone(
     adapter = write_adapter(tmp_path / "lora", folder, factors_of("lm_head", words.shape))
     out = ["--base", f"path:{folder}", "--out", str(tmp_path / "new")]
     assert main(["convert", adapter, *out]) == 2
-    said = f"shares with {EMBEDDINGS}.weight: save" if stored else "fit no weight of"
+    said = f"shares with {EMBEDDINGS}.weight: save" if stored else "fits no weight of"
     assert said in capsys.readouterr().err
