@@ -35,7 +35,7 @@ Tensor = Float[ndarray, "*shape"]
 
 @dataclass(frozen=True)
 class Merged:
-    """A tensor of the merged model: its shape, what makes it, and the type that it is written in."""
+    """A tensor of the merged model: its shape, what makes it, and its type."""
 
     shape: tuple[int, ...]
     calculate: Callable[[], Tensor]
@@ -322,9 +322,8 @@ def _put_rows(merging: Merge, module: str, name: str) -> None:
     if origin is None and _repeats(merging, name, merging.rows):
         return
     shape = merging.adapter.entries[name].shape
-    if origin is None or not rows or shape != (len(rows), *origin.shape[1:]):
-        raise merging.refuse(module)
-    if max(rows) >= origin.shape[0]:
+    fits = origin is not None and rows and shape == (len(rows), *origin.shape[1:])
+    if origin is None or not fits or max(rows) >= origin.shape[0]:
         raise merging.refuse(module)
 
     def calculate() -> Tensor:
