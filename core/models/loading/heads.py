@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from core.errors import ModelError
 from core.models.files.checkpoints import read_config
-from core.models.loading.construction import MAKING_A_MODEL, import_transformers
+from core.models.loading.construction import MAKING_A_MODEL, NO_ADAPTER, import_transformers
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"
@@ -125,6 +125,7 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     head = config.get(HEAD_KEY)
     options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
     options |= {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
+    options |= NO_ADAPTER
     if head is not None:
         return _load_arc_parser(folder, head, options)
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
