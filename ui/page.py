@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -43,7 +44,7 @@ def draw_page() -> None:
 
     page = navigation()
     entry = entry_of(page)
-    frame = [show_logo, show_sidebar, partial(show_links, entry)]
+    frame: list[Callable[[], None]] = [show_logo, show_sidebar, partial(show_links, entry)]
     if asks(entry):
         frame += [show_present_button, show_saved, show_guide]
     for draw in frame:

@@ -4,6 +4,7 @@ merged into its base."""
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 
@@ -12,13 +13,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder",
         metavar="MODEL",
-        help="the model's folder (also as path:FOLDER), or an adapter: its folder, or an included "
-        "one such as zoo:parse-0-lora-8",
+        help="the model's folder (also as path:FOLDER), or an adapter: its folder, or one of "
+        "the Hub (hub:NAME), or an included one such as zoo:parse-0-lora-8",
     )
     parser.add_argument(
         "--base",
         metavar="MODEL",
-        help="the model that an adapter in a folder was trained on; included adapters name theirs",
+        help="the model that an adapter was trained on; without it, the one that its files name",
     )
     parser.add_argument(
         "--out",
@@ -31,37 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Convert the model, or merge the adapter; return the exit status."""
     from core.models.files.adapters import is_adapter
+    from core.models.loading.adapters import merge_adapter
     from core.models.loading.conversion import convert
+    from core.models.weights.origins import base_of
 
-    included = arguments.folder.startswith("zoo:")
     folder = Path(arguments.folder.removeprefix("path:")).expanduser().resolve()
-    if included or is_adapter(folder):
-        ref = arguments.folder if included else f"path:{folder}"
-        target = arguments.out or Path(f"{ref.rpartition(':')[2].rpartition('/')[2]}-merged")
-        count = _merge(ref, arguments.base, target)
+    elsewhere = arguments.folder.startswith(("zoo:", "hub:"))
+    if elsewhere or is_adapter(folder):
+        ref = arguments.folder if elsewhere else f"path:{folder}"
+        target = arguments.out or Path(f"{re.split('[:/]', ref)[-1]}-merged")
+        count = merge_adapter(ref, arguments.base or base_of(ref), target)
     else:
         target = arguments.out or folder.with_name(f"{folder.name}-safetensors")
         count = convert(folder, target)
     print(f"{count:,} tensors written to {target}; choose it as path:{target}.")
     return 0
-
-
-def _merge(ref: str, base: str | None, target: Path) -> int:
-    """Merge an adapter into the named base, or into the one that the manifest names.
-
-    Raises:
-        ModelError: If no base is known, and as `merge_adapter`.
-    """
-    from core.errors import ModelError
-    from core.models.describing import adapter_folder
-    from core.models.loading.adapters import merge_adapter
-    from core.models.zoo import adapter_base
-
-    if adapter_folder(ref) is None:
-        raise ModelError(f"{ref} is a whole model, not an adapter: it can be used as it is.")
-    origin = base or adapter_base(ref)
-    if not origin:
-        raise ModelError(
-            f"{ref} is not an included adapter, so its base is not known: name it with --base."
-        )
-    return merge_adapter(ref, origin, target)

@@ -44,7 +44,6 @@ PARTS = {
     PROBES: "probe",
     SWAP: "swap",
 }
-ADAPTER_ALONE = "an adapter cannot be run alone. Merge it into its base for this study."
 NO_COMMON_BASE = "the two models have no common base: their difference is no fine-tuning update."
 OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # meaningless for two models without a common base
 
@@ -269,8 +268,6 @@ def run_pair(
 
 
 def _unfit(check: Check, name: str) -> str:
-    if check.relation["adapter"] and name not in (WEIGHTS, INTRUDERS):
-        return ADAPTER_ALONE
     if name in OF_A_CHANGE and not check.related:
         return check.relation["reason"] or NO_COMMON_BASE
     return ""

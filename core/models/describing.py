@@ -20,16 +20,11 @@ from core.models.architectures import ARCHITECTURES
 from core.models.boundaries import MARKED, needs_space
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
 from core.models.files.memory import remembered_folder
-from core.models.files.merging import merged_folder
 from core.models.files.opening import count_parameters
 from core.models.references import ModelRef, parse_ref
-from core.models.zoo import (
-    adapter_base,
-    not_included,
-    read_adapters,
-    read_manifest,
-    zoo_folder,
-)
+from core.models.weights.merged import merged_folder
+from core.models.weights.origins import base_of, folder_of, whole_base
+from core.models.zoo import read_adapters, read_manifest, zoo_folder
 
 RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 UNNAMED = "?"  # architecture of a configuration that names no class
@@ -74,66 +69,35 @@ def zoo_models() -> list[dict[str, Any]]:
 
 def locate(ref: str | ModelRef) -> Path:
     """Find the folder with the model's config.json, tokenizer and weights; download a Hub model,
-    merge an included adapter into its base.
+    merge an adapter into its base.
 
     Raises:
         ModelError: If it does not exist, is damaged, or is refused by the Hub or the loading
-            policy.
+            policy; if it is an adapter, also if its base cannot be read, or it does not fit it.
+    """
+    folder = folder_of(parse_ref(ref))
+    return locate_merged(ref, base_of(ref)) if is_adapter(folder) else folder
+
+
+def locate_merged(ref: str | ModelRef, base: str) -> Path:
+    """Find the folder of the model that an adapter makes of a base.
+
+    Args:
+        ref: The adapter.
+        base: Reference of a whole model.
+
+    Raises:
+        ModelError: As `locate`.
     """
     ref = parse_ref(ref)
-    if ref.kind == "hub":
-        import core.models.hub.client as hub
-
-        return hub.download(ref.name, ref.revision)
-    if ref.kind == "path":
-        folder = Path(ref.name)
-        if not _is_folder(folder):
-            where = str(folder)[-300:]
-            raise ModelError(
-                f"{where} is not a folder: give the folder that holds the model's {layout.CONFIG}."
-            )
-        return folder
-    folder, base = _included_folder(ref), _base_of(ref)
-    return merged_folder(folder, locate(base), _content_of_merged(folder, base)) if base else folder
-
-
-def _base_of(ref: ModelRef) -> str:
-    """Find the base of an included adapter, whose control with random weights has one, too."""
-    return adapter_base(f"zoo:{ref.name}") if ref.kind == "zoo" else ""
-
-
-def _included_folder(ref: ModelRef) -> Path:
-    folder = zoo_folder() / "models" / ref.name
-    if not _is_folder(folder):
-        raise ModelError(not_included(ref.name, folder.parent))
-    return folder
+    folder, origin = folder_of(ref), whole_base(base, ref)
+    return merged_folder(folder, origin, _content_of_merged(folder, base))
 
 
 def _content_of_merged(folder: Path, base: str) -> tuple[str, str]:
     """What an adapter and its base are known by; the sums in merged weights are rounded differently
     on another machine."""
     return adapter_fingerprint(folder), fingerprint(base)
-
-
-def adapter_folder(ref: str | ModelRef) -> Path | None:
-    """Find the folder of a reference that holds an adapter; None for models and on the Hub.
-
-    Raises:
-        ModelError: As `locate`.
-    """
-    ref = parse_ref(ref)
-    if ref.kind == "hub" or ref.random:
-        return None
-    folder = _included_folder(ref) if ref.kind == "zoo" else locate(ref)
-    return folder if is_adapter(folder) else None
-
-
-def _is_folder(path: Path) -> bool:
-    """As Path.is_dir, but False for a name that no file system accepts."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
 
 
 def fingerprint(ref: str | ModelRef) -> str:
@@ -213,7 +177,9 @@ def describe(ref: str | ModelRef) -> ModelInfo:
             it.
     """
     ref = parse_ref(ref)
-    folder = locate(ref)
+    held = folder_of(ref)
+    base = base_of(ref) if is_adapter(held) else ""
+    folder = locate_merged(ref, base) if base else held
     limits = current_limits()
     with Restoring(ref):  # pickled files of strangers are not even parsed on a shared instance
         files = None if limits.shared and _is_pickled(folder) else _files_of(folder)
@@ -222,8 +188,6 @@ def describe(ref: str | ModelRef) -> ModelInfo:
             f"{ref} has pickled weights only (.bin), which a shared instance does not open: "
             "choose another model."
         )
-    base = _base_of(ref)
-    held = _included_folder(ref) if base else folder
     stored = [checkpoints.content_hash(held / ADAPTER_WEIGHTS)] if base else files.hashes
     _check_manifest(ref, stored)
     if files.parameters > limits.max_parameters:

@@ -17,9 +17,7 @@ from core.models.zoo import CAUSAL, read_adapters, zoo_folder
 MOST_REVISIONS = 100  # that a pattern may match where a study does not thin them
 
 
-def matching_refs(
-    text: str, adapters: bool = False, most: int | None = MOST_REVISIONS
-) -> tuple[str, ...]:
+def matching_refs(text: str, most: int | None = MOST_REVISIONS) -> tuple[str, ...]:
     """List the references that a reference or a pattern names.
 
     A folder that exists is itself, whatever wildcards are in its name. Included models come in the
@@ -30,7 +28,6 @@ def matching_refs(
 
     Args:
         text: The reference or pattern.
-        adapters: Whether folders with an adapter are included.
         most: Revisions of a Hub model that a pattern may match; None for any number.
 
     Raises:
@@ -60,7 +57,7 @@ def matching_refs(
     elif kind == "path":
         parse_ref("path:.")  # refuses folders on a shared instance
         folders = _matching_folders(Path(name.strip()).expanduser())
-        marks = (CONFIG, ADAPTER) if adapters else (CONFIG,)
+        marks = (CONFIG, ADAPTER)
         held = [folder for folder in folders if any((folder / mark).is_file() for mark in marks)]
         refs = [str(parse_ref(f"path:{folder}")) for folder in held]
     else:

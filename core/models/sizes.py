@@ -14,12 +14,14 @@ import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 import core.models.hub.client as hub
 from core.errors import ModelError
-from core.models.describing import adapter_folder, describe, locate
+from core.models.describing import describe, locate
+from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
 from core.models.files.opening import count_parameters
 from core.models.hub.errors import failures, is_unreachable
-from core.models.hub.listing import is_adapter
 from core.models.precision import SINGLE, precision_in, type_in
 from core.models.references import parse_ref
+from core.models.weights.merged import class_of
+from core.models.weights.origins import adapter_folder, base_in, base_of
 
 BYTES = 4  # of a number, in float32
 HALVES = ("bfloat16", "float16")  # types of two bytes
@@ -57,7 +59,7 @@ def download_of(ref: str) -> int:
     if parsed.kind != "hub" or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
     commit, listed = _resolved(parsed.name, parsed.revision)
-    if is_adapter(listed):
+    if holds_adapter(listed):
         return sum(size for file, size in listed.items() if file.startswith("adapter_"))
     expected: tuple[type[Exception], ...] = (*failures(), ModelError)
     try:
@@ -83,7 +85,8 @@ def was_downloaded(model: str, revision: str) -> bool:
 
 
 def size_of(ref: str) -> Size:
-    """Look up the size of a model; only its configuration is fetched.
+    """Look up the size of a model; only its configuration is fetched. An adapter is as large as
+    its base.
 
     Raises:
         ModelError: If it cannot be found, may not be read here, or is larger than this instance
@@ -91,6 +94,9 @@ def size_of(ref: str) -> Size:
         SpecError: As `precision_of`.
     """
     parsed = parse_ref(ref)
+    held = adapter_folder(replace(parsed, random=False)) if parsed.kind != "hub" else None
+    if held is not None:
+        return _of_merged(read_adapter(held), base_of(parsed), held)
     if parsed.kind == "path":  # from headers: a page does not wait until gigabytes are hashed
         where = locate(parsed)
         return _of(count_parameters(where, checkpoints.read_config(where)), where, 0)
@@ -99,6 +105,8 @@ def size_of(ref: str) -> Size:
         return Size(info.parameters, info.layers, info.d_model, 0, architecture=info.architecture)
     name, revision = parsed.name, parsed.revision
     folder = hub.earlier_download(name, revision or "main")
+    if folder is not None and (folder / layout.ADAPTER).is_file():
+        return _of_merged(read_adapter(folder), base_of(parsed), folder)
     if folder is not None:
         return _of(count_parameters(folder, checkpoints.read_config(folder)), folder, 0)
     if hub.is_offline():
@@ -106,6 +114,11 @@ def size_of(ref: str) -> Size:
     try:
         commit, listed = hub.resolve(name, revision)
         files = hub.wanted_files(name, commit, listed)
+        if holds_adapter(listed):
+            file = hub.fetch_small(name, commit, layout.ADAPTER, listed)
+            config = check_adapter(checkpoints.read_json(file), ref)
+            size = _of_merged(config, base_in(config, parsed), file.parent)
+            return replace(size, download=size.download + download_of(ref))
         folder = hub.fetch_small(name, commit, layout.CONFIG, listed).parent
     except failures() as error:
         if is_unreachable(error) and name.startswith(MULTIBERTS):
@@ -117,17 +130,43 @@ def size_of(ref: str) -> Size:
     return _of(weights // number, folder, sum(sizes.values()), complete=False)
 
 
+def is_adapter(ref: str) -> bool:
+    """Whether a reference names an adapter; False for what cannot be found."""
+    parsed = parse_ref(ref)
+    if parsed.kind == "hub" and holds_adapter(_resolved(parsed.name, parsed.revision)[1]):
+        return True
+    try:
+        return adapter_folder(parsed) is not None
+    except ModelError:
+        return False
+
+
 def size_of_adapter(ref: str, base: Size) -> Size:
     """Look up the size of a LoRA adapter, whose matrices are those of its base.
 
     Raises:
         ModelError: If it cannot be found, or is no adapter.
     """
-    parsed = parse_ref(ref)
-    on_hub = parsed.kind == "hub" and is_adapter(_resolved(parsed.name, parsed.revision)[1])
-    if not on_hub and adapter_folder(parsed) is None:
+    if not is_adapter(ref):
         raise ModelError(f"{ref} is no adapter: choose one.")
     return replace(base, download=download_of(ref))
+
+
+def _of_merged(config: AdapterConfig, base: str, folder: Path) -> Size:
+    """Size of what an adapter makes of its base, without merging it.
+
+    Raises:
+        ModelError: If the base cannot be found, or is an adapter.
+    """
+    if is_adapter(base):
+        raise ModelError(f"{base} is an adapter itself: choose a whole model as a base.")
+    size = size_of(base)
+    beside = folder / layout.CONFIG
+    if beside.is_file():
+        name = (checkpoints.read_json(beside).get("architectures") or [""])[0]
+    else:
+        name = class_of(config, size.architecture) if config.saved else ""
+    return replace(size, architecture=name or size.architecture)
 
 
 def _of(parameters: int, folder: Path, download: int, *, complete: bool = True) -> Size:

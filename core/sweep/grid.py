@@ -256,7 +256,7 @@ def _matches(option: Option, entry: Any) -> Iterable[Any]:
         return (entry,)
     if entry.strip().startswith("hub:") and not is_of_revisions(entry):
         return matching_presets(option, entry)
-    return matching_refs(entry, adapters=True) if is_pattern(entry) else (entry,)
+    return matching_refs(entry) if is_pattern(entry) else (entry,)
 
 
 def _value(option: Option, entry: Any) -> Any:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from core.errors import ModelError
 from core.models import costs
 from core.models.references import is_pattern
-from core.models.sizes import Size, size_of_adapter
-from core.models.zoo import adapter_base
+from core.models.sizes import Size, is_adapter, size_of_adapter
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.activations import SENTENCES
@@ -157,8 +156,8 @@ def _sizes(base: str, bases: Mapping[str, str]) -> tuple[dict[str, Size], list[s
         Sizes by reference, and which references are adapters; models that are not available are
         left out.
     """
-    # an included adapter would be merged into its base to be sized as a model
-    sizes = costs.sizes_of((base, *(ref for ref in bases if not adapter_base(ref))))
+    # an adapter is read by its factors here, not as the model that it makes
+    sizes = costs.sizes_of((base, *(ref for ref in bases if not is_adapter(ref))))
     unsized = {ref: origin for ref, origin in bases.items() if ref not in sizes}
     origins = sizes | costs.sizes_of({*unsized.values()} - {*sizes})
     adapters: dict[str, Size] = {}

@@ -2,7 +2,8 @@
 
 An adapter is read as every model is: plain JSON, safetensors, no code. What PEFT can do beside
 plain LoRA changes the weights in other ways than by the product of two factors, or changes the base
-as well; each is refused by its name.
+as well; each is refused by its name. Biases and rows of embeddings that were trained as well are
+numbers in place of the base's.
 
 References: Hu et al. 2022, ICLR (LoRA); Kalajdzievski 2023, arXiv 2312.03732 (rsLoRA); the fields
 are those of PEFT's
@@ -16,28 +17,25 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
 from core.models.files.checkpoints import content_hash, layout_of, read_json
-from core.models.files.layout import ADAPTER
+from core.models.files.layout import ADAPTER, lay_out
 from core.runs.process.parsing import parse_json
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
-FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
-EMBEDDING_FACTOR = re.compile(
-    r"(?P<module>.+)\.lora_embedding_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?"
-)
-PART_OF_LORA = ".lora_"  # in the name of every factor, whatever kind it is
-BASE_LAYER = ".base_layer."  # in the names of embeddings that PEFT saves whole beside factors
 WRAPPER = "base_model.model."  # begins the names of an adapter's tensors
 MOST_RANK = 65_536
 MOST_ALPHA = 1e6
 MOST_PATTERNS = 1_000
+MOST_TOKENS = 100_000  # rows of an embedding that were trained
 LONGEST_PATTERN = 300  # characters
+CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
+REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,99}")
 PLAIN_PATTERN = re.compile(r"\^?(?:[A-Za-z0-9_-]|\\?\.|\\d\+)+")
 ANY_NUMBER = r"\d+"
 PLAIN_STARTS = (
@@ -75,6 +73,11 @@ class AdapterConfig:
         root: Whether the scaling is alpha / sqrt(r) (rsLoRA) rather than alpha / r.
         ranks, alphas: Those of some modules, by pattern.
         saved: Modules that it holds whole, such as a classifier's head.
+        revision: Of the base on the Hub; "" for its main branch.
+        task: What the head is for, as PEFT calls it, such as "SEQ_CLS"; "" where it is not said.
+        trained_class: Class of the model that it was trained in; "" where it is not said.
+        tokens: Rows that were trained, by the name of their embedding; "" is any.
+        tied: Whether an output layer that is tied to the embeddings follows them.
     """
 
     base: str
@@ -84,6 +87,11 @@ class AdapterConfig:
     ranks: Mapping[str, int]
     alphas: Mapping[str, float]
     saved: tuple[str, ...]
+    revision: str = ""
+    task: str = ""
+    trained_class: str = ""
+    tokens: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    tied: bool = False
 
     def rank_of(self, module: str) -> int:
         """Rank of a module's factors."""
@@ -95,10 +103,28 @@ class AdapterConfig:
         alpha = self.alphas.get(_first_match(self.alphas, module), self.alpha)
         return alpha / math.sqrt(rank) if self.root else alpha / rank
 
+    def holds_whole(self, name: str) -> bool:
+        """Whether a tensor is of a module that it says it holds whole; PEFT looks at the ends of
+        modules' names."""
+        parts = name.split(".")
+        modules = (".".join(parts[:end]) for end in range(1, len(parts)))
+        return any(module.endswith(self.saved) for module in modules)
+
+    def tokens_of(self, module: str) -> tuple[int, ...]:
+        """Rows of an embedding that were trained."""
+        named = next((key for key in self.tokens if key and module.endswith(key)), "")
+        return self.tokens.get(named, ())
+
 
 def is_adapter(folder: Path) -> bool:
     """Whether a folder holds an adapter and no model."""
     return layout_of(folder).adapter
+
+
+def holds_adapter(names: Iterable[str]) -> bool:
+    """Whether files of these names are an adapter and no model: what is left of an adapter beside
+    weights of a model counts for nothing."""
+    return lay_out(names, "").adapter
 
 
 def read_adapter(folder: Path) -> AdapterConfig:
@@ -158,26 +184,26 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
     kind = config.get("peft_type")
     if kind != "LORA":
         raise _refuse(source, f"an adapter of kind {str(kind)[:40]}")
-    for field, value in config.items():
-        if field in REFUSED and value not in (None, False, [], {}):
-            raise _refuse(source, REFUSED[field])
+    for name, value in config.items():
+        if name in REFUSED and value not in (None, False, [], {}):
+            raise _refuse(source, REFUSED[name])
         unsupported = (
-            field.startswith("use_") and field != "use_rslora" and value not in (None, False)
+            name.startswith("use_") and name != "use_rslora" and value not in (None, False)
         )
         unsupported |= (
-            field.endswith("_config") and field != "eva_config" and value not in (None, False, {})
+            name.endswith("_config") and name != "eva_config" and value not in (None, False, {})
         )
         if unsupported:
-            raise _refuse(source, f"LoRA with {field[:40]}")
+            raise _refuse(source, f"LoRA with {name[:40]}")
     if config.get("init_lora_weights") not in PLAIN_STARTS:
         start = str(config["init_lora_weights"])[:40]
         raise _refuse(source, f"LoRA begun with {start}, which changes the base's weights as well")
-    if config.get("bias") not in (None, "none"):
-        raise _refuse(source, f"LoRA that trains biases (bias: {str(config['bias'])[:40]})")
     base = str(config.get("base_model_name_or_path") or "")[:300]
     if QUANTISED.search(base):
         raise _refuse(source, f"LoRA on a quantised base ({base[:80]})")
     saved = config.get("modules_to_save") or []
+    classes = config.get("auto_mapping")
+    trained = classes.get("base_model_class") if isinstance(classes, dict) else None
     return AdapterConfig(
         base=base,
         rank=_rank(config.get("r"), source),
@@ -189,8 +215,36 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
         alphas={
             key: _alpha(value, source) for key, value in _patterns(config, "alpha_pattern", source)
         },
-        saved=tuple(str(name)[:100] for name in saved[:100]) if isinstance(saved, list) else (),
+        saved=tuple(str(name)[:100] for name in saved[:100] if name)
+        if isinstance(saved, list)
+        else (),
+        revision=_plain(config.get("revision"), REVISION),
+        task=_plain(config.get("task_type"), CLASS_NAME),
+        trained_class=_plain(trained, CLASS_NAME),
+        tokens=_tokens(config.get("trainable_token_indices"), source),
+        tied=config.get("ensure_weight_tying") is True,
     )
+
+
+def _plain(value: object, form: re.Pattern[str]) -> str:
+    """A text of this form; "" for any other value."""
+    return value if isinstance(value, str) and form.fullmatch(value) else ""
+
+
+def _tokens(value: object, source: object) -> dict[str, tuple[int, ...]]:
+    """Read which rows of which embeddings were trained."""
+    groups = value if isinstance(value, dict) else {"": value} if value else {}
+    read = {
+        str(name)[:LONGEST_PATTERN]: tuple(rows)
+        for name, rows in groups.items()
+        if isinstance(rows, list) and all(type(row) is int and row >= 0 for row in rows)
+    }
+    if len(read) < len(groups) or sum(map(len, read.values())) > MOST_TOKENS:
+        raise ModelError(
+            f"{source} has damaged trainable_token_indices: get the adapter again, or choose "
+            "another."
+        )
+    return read
 
 
 def _refuse(source: object, what: str) -> ModelError:

@@ -2,8 +2,7 @@
 
 The loading policy lives here. config.json is read as plain JSON before anything else looks at it:
 the model type must be on our list, and whatever could bring in foreign code (auto_map, a named
-attention kernel, an adapter that points at another model) is refused. Nothing here imports torch or
-transformers.
+attention kernel) is refused. Nothing here imports torch or transformers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from core.models.files.bounds import (
 )
 from core.models.files.gguf import gguf_config
 from core.models.files.layout import (
-    ADAPTER,
     CONFIG,
     GGUF,
     TOKENIZER_FILES,
@@ -69,11 +67,6 @@ def read_config(folder: Path) -> dict[str, Any]:
             itself.
     """
     path, layout = folder / CONFIG, layout_of(folder)
-    if layout.adapter:
-        raise ModelError(
-            f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page "
-            "compares it as it is; elsewhere merge it into its base, save the result, and use it."
-        )
     if CONFIG in layout.names:
         config = read_json(path)
     elif layout.config == CONFIG:

@@ -10,11 +10,12 @@ those are read that take no more bytes and memory than `core.runs.process.parsin
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeGuard
+from typing import IO, Any, Protocol, TypeGuard
 
 import numpy as np
 from jaxtyping import Float
@@ -30,6 +31,8 @@ MOST_BYTES = 2**48  # of one file; larger numbers are certainly wrong
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 """Types that are read, and how numpy calls their bytes."""
+WIDE = "F32"
+ALIGNED = 8  # bytes, to which a written header is filled up
 CODES = {"I8": "i1", "U8": "u1", "I16": "<i2", "I32": "<i4", "I64": "<i8"} | dict.fromkeys(
     ("F8_E4M3", "F8_E5M2"), "u1"
 )
@@ -301,3 +304,29 @@ def _sizes(value: object) -> TypeGuard[list[int]]:
         and len(value) <= 64
         and all(type(item) is int and 0 <= item <= MOST_BYTES for item in value)
     )
+
+
+def write_tensors(file: IO[bytes], entries: Mapping[str, Stored]) -> None:
+    """Write a safetensors file: its header, then one tensor after the other.
+
+    Numbers in a type that is not read as it is stored become float32.
+    """
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    place = 0
+    for name, entry in entries.items():
+        dtype = entry.dtype if entry.dtype in NUMBERS else WIDE
+        stop = place + math.prod(entry.shape) * BYTES_PER_NUMBER[dtype]
+        header[name] = {"dtype": dtype, "shape": list(entry.shape), "data_offsets": [place, stop]}
+        place = stop
+    raw = json.dumps(header).encode()
+    raw += b" " * (-len(raw) % ALIGNED)
+    file.write(len(raw).to_bytes(8, "little") + raw)
+    for name, entry in entries.items():
+        file.write(_as_stored(entry.read(), header[name]["dtype"]).tobytes())
+
+
+def _as_stored(values: ndarray, dtype: str) -> ndarray:
+    """Turn numbers into those of a type that they were widened from, without rounding."""
+    if dtype == "BF16":
+        return (np.ascontiguousarray(values, dtype="<f4").view("<u4") >> 16).astype("<u2")
+    return np.ascontiguousarray(values, dtype=NUMBERS[dtype])

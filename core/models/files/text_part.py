@@ -40,3 +40,19 @@ def is_whole(config: Mapping[str, Any]) -> bool:
     """Whether this is the configuration of a model with a language model inside."""
     model_type = config.get("model_type")
     return isinstance(model_type, str) and model_type in TEXT_PARTS
+
+
+def plain_config(stored: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the quantisation out of a configuration.
+
+    A model of images and text keeps the configuration of the whole, whose names its tensors have.
+
+    Args:
+        stored: Content of the file.
+        config: What is read of it, see `core.models.files.checkpoints.read_config`.
+    """
+    plain = {**stored} if is_whole(stored) else {**config}
+    if isinstance(inner := plain.get(TEXT_CONFIG), dict) and is_whole(plain):
+        plain[TEXT_CONFIG] = {key: value for key, value in inner.items() if key != QUANTISATION}
+    plain.pop(QUANTISATION, None)
+    return plain

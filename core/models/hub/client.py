@@ -29,6 +29,7 @@ import core.models.files.layout as layout
 import core.models.hub.contents as contents
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.files import adapters
 from core.models.files.opening import count_parameters
 from core.models.hub.asking import ask, ask_json
 from core.models.hub.cache import within_limit
@@ -73,21 +74,23 @@ def _download(name: str, revision: str | None) -> Path:
         if earlier:
             return earlier
         raise refusal(error, name, revision) from error
-    if layout.lay_out(files, name).adapter:
-        raise ModelError(
-            f"{name} is an adapter, which the weights page compares as it is: to run it, merge it "
-            f"into its base and "
-            "use that."
-        )
-    contents.check_names(name, files)
+    adapter = adapters.holds_adapter(files)
     try:
-        folder = fetch_small(name, commit, layout.CONFIG, files).parent
-        checkpoints.read_config(folder)
+        if adapter:
+            adapters.check_files([*files], name)
+            raw = fetch_small(name, commit, layout.ADAPTER, files)
+            adapters.check_adapter(checkpoints.read_json(raw), name)
+            folder = raw.parent
+        else:
+            contents.check_names(name, files)
+            folder = fetch_small(name, commit, layout.CONFIG, files).parent
+            checkpoints.read_config(folder)
         for file in wanted_files(name, commit, files):
             fetch(name, commit, file, files)
     except failures() as error:
         raise refusal(error, name, revision) from error
-    checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
+    if not adapter:
+        checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
     _remember(name, revision or "main", commit)
     return folder
 
@@ -288,6 +291,9 @@ def earlier_download(name: str, revision: str) -> Path | None:
         return None
     folder = model_folder(name) / "snapshots" / commit
     try:
+        if adapters.is_adapter(folder):
+            adapters.read_adapter(folder)
+            return folder
         config = checkpoints.read_config(folder)
         count_parameters(folder, config)
         checkpoints.tokenizer_hash(folder, config)

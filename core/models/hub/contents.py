@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.files.adapters import ADAPTER_WEIGHTS
 from core.models.files.layout import CONFIG, GGUF, TOKENIZER_FILES, inner_models, lay_out
 
 MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
@@ -43,7 +44,7 @@ def weight_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> 
 
     Raises:
         ModelError: As `Layout.weight_files`; also if they are in GGUF, or more than this instance
-            allows.
+            allows. Those of an adapter are its factors.
         Exception: As `read_index`.
     """
     layout = lay_out(files, name)
@@ -52,9 +53,9 @@ def weight_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> 
             f"{name} has its weights in GGUF, which is read from folders alone: download the file "
             "and name its folder as path:FOLDER, or choose another model."
         )
-    weights = layout.weight_files(read_index)
+    weights = [ADAPTER_WEIGHTS] if layout.adapter else layout.weight_files(read_index)
     most = current_limits().max_parameters
-    numbers = sum(files[file] for file in weights) // 4  # a lower bound for 16 bits and less
+    numbers = sum(files.get(file, 0) for file in weights) // 4  # a lower bound for 16 bits and less
     if numbers > most:
         raise ModelError(
             f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this "
@@ -64,7 +65,8 @@ def weight_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> 
 
 
 def wanted_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> list[str]:
-    """List the weights and tokenizer files to fetch, after checks of format and size.
+    """List the weights and tokenizer files to fetch, after checks of format and size; also an
+    adapter's configuration of the model that it makes, if there is one.
 
     Args:
         name, files, read_index: As for `weight_files`.
@@ -80,6 +82,8 @@ def wanted_files(name: str, files: Mapping[str, int], read_index: ReadIndex) -> 
             f"{name} has pickled weights only (.bin), which a shared instance does not open: "
             "choose a model with safetensors, or run Palimpsest on your own computer."
         )
+    if weights == [ADAPTER_WEIGHTS] and CONFIG in files:
+        weights = [*weights, CONFIG]
     beside = [file for file in TOKENIZER_FILES if file in files]
     size = sum(files[file] for file in beside)
     if size > MOST_TOKENIZER:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ import core.models.hub.client as hub
 import core.models.hub.contents as contents
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.files.adapters import ADAPTER_WEIGHTS
+from core.models.files.adapters import ADAPTER_WEIGHTS, holds_adapter
 from core.models.hub.asking import ask_json
 from core.models.hub.errors import failures
 from core.models.hub.names import data_in_name
@@ -224,7 +224,7 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
     except failures() as error:
         raise hub.refusal(error, name, revision) from error
     model = HubModel(name, said.commit, said.files, said.hashes, said.data)
-    if is_adapter(said.files):
+    if holds_adapter(said.files):
         return model
     contents.check_names(name, said.files)
     numbers = sum(size for path, size in said.files.items() if path.endswith(".safetensors")) // 4
@@ -250,11 +250,6 @@ def safe_weights(model: HubModel) -> list[str]:
             "safetensors version, or convert a copy that you trust."
         )
     return weights
-
-
-def is_adapter(files: Collection[str]) -> bool:
-    """Whether these files are those of an adapter without a model."""
-    return layout.lay_out(files, "").adapter
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,10 @@ import core.models.files.layout as layout
 from core.models.files.text_part import is_whole
 
 _IMPORTING = threading.Lock()
+
+NO_ADAPTER: Mapping[str, Any] = {"adapter_kwargs": {"subfolder": "no-adapter"}}
+"""Options of `from_pretrained` with which transformers looks for an adapter in a folder that does
+not exist: with PEFT installed it would apply what is left of one beside a merged model again."""
 
 MAKING_A_MODEL = threading.RLock()
 """Held while a transformers model is made or its weights are read.

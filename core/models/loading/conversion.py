@@ -9,25 +9,21 @@ Reference: none. Deviations: tied tensors that a pickled file names twice are wr
 from __future__ import annotations
 
 import json
-import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
-from numpy import ndarray
 
 import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 from core.errors import ModelError
 from core.models.files.opening import ROUNDING, open_weights
-from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Stored
-from core.models.files.text_part import QUANTISATION, TEXT_CONFIG, is_whole
-from core.models.loading.tokenizing import read_gguf_tokenizer
-
-WIDE = "F32"
-ALIGNED = 8  # bytes, to which the header is filled up
+from core.models.files.safetensors import write_tensors
+from core.models.files.text_part import QUANTISATION, plain_config
+from core.models.loading.construction import import_transformers, make_empty, open_config
+from core.models.loading.model import HEADS, check_complete
+from core.models.loading.reading import loading_settings, numbers_of, put_tensors
+from core.models.loading.tokenizing import first_line, read_gguf_tokenizer
 
 
 def convert(folder: Path, target: Path) -> int:
@@ -46,8 +42,7 @@ def convert(folder: Path, target: Path) -> int:
         ModelError: If the model cannot be read, is in plain safetensors already, or the target is
             there.
     """
-    if target.exists():
-        raise ModelError(f"{target} is there already: name another folder with --out.")
+    refuse_existing(target)
     config = checkpoints.read_config(folder)
     files = checkpoints.weight_files(folder)
     if files[0].suffix == ".safetensors" and QUANTISATION not in config:
@@ -57,58 +52,72 @@ def convert(folder: Path, target: Path) -> int:
         for name, entry in open_weights(folder, config).items()
         if entry.dtype in ROUNDING
     }
-    partial = target.with_name(f"{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    with writing(target) as partial:
         with (partial / layout.SAFETENSORS).open("wb") as file:
-            _write_tensors(file, entries)
-        plain = _plain_config(folder, config)
+            write_tensors(file, entries)
+        path = folder / layout.CONFIG
+        plain = plain_config(checkpoints.read_json(path) if path.is_file() else {}, config)
         (partial / layout.CONFIG).write_text(json.dumps(plain, indent=2), encoding="utf8")
         for name in layout.TOKENIZER_FILES:
             if (folder / name).is_file():
                 shutil.copy(folder / name, partial / name)
         if files[0].suffix == layout.GGUF and not (partial / "tokenizer.json").is_file():
             read_gguf_tokenizer(files[0]).save_pretrained(partial)
-        partial.rename(target)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+        read_back(partial)
     return len(entries)
 
 
-def _plain_config(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the quantisation out of a configuration.
+def refuse_existing(target: Path) -> None:
+    """Refuse to write where something is.
 
-    A model of images and text keeps the configuration of the whole, whose names its tensors have.
+    Raises:
+        ModelError: If it is there.
     """
-    path = folder / layout.CONFIG
-    stored = checkpoints.read_json(path) if path.is_file() else {}
-    plain = {**stored} if is_whole(stored) else {**config}
-    if isinstance(inner := plain.get(TEXT_CONFIG), dict) and is_whole(plain):
-        plain[TEXT_CONFIG] = {key: value for key, value in inner.items() if key != QUANTISATION}
-    plain.pop(QUANTISATION, None)
-    return plain
+    if target.exists():
+        raise ModelError(f"{target} is there already: name another folder with --out.")
 
 
-def _write_tensors(file: IO[bytes], entries: Mapping[str, Stored]) -> None:
-    """Write a safetensors file: its header, then one tensor after the other."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    place = 0
-    for name, entry in entries.items():
-        dtype = entry.dtype if entry.dtype in NUMBERS else WIDE
-        stop = place + math.prod(entry.shape) * BYTES_PER_NUMBER[dtype]
-        header[name] = {"dtype": dtype, "shape": list(entry.shape), "data_offsets": [place, stop]}
-        place = stop
-    raw = json.dumps(header).encode()
-    raw += b" " * (-len(raw) % ALIGNED)
-    file.write(len(raw).to_bytes(8, "little") + raw)
-    for name, entry in entries.items():
-        file.write(_stored(entry.read(), header[name]["dtype"]).tobytes())
+@contextmanager
+def writing(target: Path) -> Iterator[Path]:
+    """Give an empty folder to write a model in, which becomes the target at the end of the block;
+    if the block fails, nothing stays."""
+    partial = target.with_name(f"{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
-def _stored(values: ndarray, dtype: str) -> ndarray:
-    """Turn numbers into those of a type that they were widened from, without rounding."""
-    if dtype == "BF16":
-        return (np.ascontiguousarray(values, dtype="<f4").view("<u4") >> 16).astype("<u2")
-    return np.ascontiguousarray(values, dtype=NUMBERS[dtype])
+def read_back(folder: Path) -> None:
+    """Put the tensors of a written model in their places by name and shape, without memory for
+    them.
+
+    Raises:
+        ModelError: If it lacks a weight of the class that its configuration names, or one has
+            another shape.
+    """
+    import torch
+
+    transformers = import_transformers()
+    settings = checkpoints.read_config(folder)
+    name = str((settings.get("architectures") or [""])[0])
+    has_head = name.endswith(HEADS) and hasattr(transformers, name)
+    factory = getattr(transformers, name) if has_head else transformers.AutoModel
+    try:
+        model = make_empty(factory, open_config(folder))
+        entries = numbers_of(open_weights(folder, settings))
+        tensors = {name: torch.empty(entry.shape, device="meta") for name, entry in entries.items()}
+        options = loading_settings(model, folder, torch.float32, "meta")
+        report = put_tensors(model, tensors, options).to_dict()
+        shared = {name for name, origin in model.all_tied_weights_keys.items() if name != origin}
+        report["missing_keys"] = {*report["missing_keys"]} - shared
+    except ModelError:
+        raise
+    except Exception as error:  # whatever the library raises for a model that it cannot make
+        raise ModelError(
+            f"The model that was written cannot be loaded ({first_line(error)}): choose another."
+        ) from error
+    check_complete("The model that was written", report, type(model).__name__)

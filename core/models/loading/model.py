@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 DTYPES = ("float32", "float64", "bfloat16")
 # a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
 UNEXPLAINED = 4
-EXPECTED_MISSING = re.compile(
-    r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)"
-)  # unused or computed, never learned
+COMPUTED = re.compile(r"(^|\.)(embed_positions|position_ids)(\.|$)")  # never learned
+EXPECTED_MISSING = re.compile(rf"(^|\.)pooler(\.|$)|{COMPUTED.pattern}")  # unused or computed
 NUMBER = re.compile(r"\.\d+\.")  # of a layer or an expert
 NOTHING_MISSING: dict[str, Any] = {"missing_keys": ()}
 HEADS = (
@@ -209,7 +208,7 @@ def _load(
                 model, report = _draw(factory, config, options), NOTHING_MISSING
             else:
                 model, report = read_model(factory, folder, config, options)
-        _check_complete(ref, report)
+        check_complete(ref, report, type(model).__name__)
         _check_depth(ref, model, report)
     except ModelError:
         raise
@@ -286,12 +285,29 @@ def _check_depth(ref: ModelRef, model: PreTrainedModel, report: dict[str, Any]) 
             )
 
 
-def _check_complete(ref: ModelRef, report: dict[str, Any]) -> None:
-    missing = sorted(name for name in report["missing_keys"] if not EXPECTED_MISSING.search(name))
-    if missing:
+def check_complete(source: object, report: dict[str, Any], made: str) -> None:
+    """Refuse a model of which transformers reports weights that are missing or do not fit.
+
+    Args:
+        source: Names the model in the message.
+        report: Missing and misfitting weights, by these names.
+        made: Class of the model; one that labels sentences reads the pooler, if it has one.
+
+    Raises:
+        ModelError: With the first of them.
+    """
+    expected = COMPUTED if made.endswith("ForSequenceClassification") else EXPECTED_MISSING
+    missing = sorted(name for name in report["missing_keys"] if not expected.search(name))
+    misfits = sorted(str(entry) for entry in report.get("mismatched_keys", ()))
+    if missing or misfits:
+        what = (
+            f"lacks {len(missing)} weights ({', '.join(missing[:3])})"
+            if missing
+            else f"has misfits ({misfits[0]})"
+        )
         raise ModelError(
-            f"{ref} lacks {len(missing)} weights ({', '.join(missing[:3])}), which would be random "
-            "numbers: choose a model whose weights fit its configuration."
+            f"{source} {what}, which would be random numbers: choose a model whose weights fit its "
+            f"configuration."
         )
 
 

@@ -17,7 +17,7 @@ from core.models.describing import LARGE, RANDOM_SEED
 from core.models.files.opening import ROUNDING, open_weights, read_by_library
 from core.models.files.safetensors import Stored
 from core.models.files.text_part import NAMES, QUANTISATION, is_whole
-from core.models.loading.construction import make_empty, seeded
+from core.models.loading.construction import NO_ADAPTER, make_empty, seeded
 from core.runs.process.memory import free_memory
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def read_model(
             weights_only=True,
             trust_remote_code=False,
             local_files_only=True,
+            **NO_ADAPTER,
             **options,
         )
     refuse_misfits(folder, read[1])

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
-from core.models.describing import UNNAMED, adapter_folder, describe, locate
-from core.models.files.checkpoints import read_config, read_json
-from core.models.files.layout import CONFIG
+from core.models.describing import UNNAMED, describe, locate
+from core.models.files.checkpoints import read_config
 from core.models.loading.model import check_implied, load_tokenizer, load_with_head
 from core.models.loading.tokenizers import Tokenizer
 from core.models.references import parse_ref
@@ -54,7 +53,7 @@ class TaskModel:
 
 
 def describe_head(ref: str) -> Head:
-    """Describe the model's head from its configuration, an adapter's from the one beside it.
+    """Describe the model's head from its configuration.
 
     Raises:
         ModelError: If the model cannot be found, or has no head of the known kinds.
@@ -63,16 +62,8 @@ def describe_head(ref: str) -> Head:
         raise ModelError(
             f"{ref} has no head that was trained for a task: choose a fine-tuned model."
         )
-    folder = adapter_folder(ref)
-    if folder is None:
-        describe(ref)  # under the policy of all models
-        return _head_in(read_config(locate(ref)), ref)
-    if not (folder / CONFIG).is_file():
-        raise ModelError(
-            f"{ref} does not say what its head predicts: put the {CONFIG} of the merged model "
-            "beside it, with its architecture and id2label."
-        )
-    return _head_in(read_json(folder / CONFIG), ref)
+    describe(ref)  # under the policy of all models
+    return head_in(read_config(locate(ref)), ref)
 
 
 def kind_of(architecture: str) -> Kind | None:
@@ -80,8 +71,12 @@ def kind_of(architecture: str) -> Kind | None:
     return next((kind for ending, kind in ENDINGS.items() if architecture.endswith(ending)), None)
 
 
-def _head_in(config: Mapping[str, Any], ref: str) -> Head:
-    """Describe the head that a configuration names; `ref` names the model in messages."""
+def head_in(config: Mapping[str, Any], ref: str) -> Head:
+    """Describe the head that a configuration names; `ref` names the model in messages.
+
+    Raises:
+        ModelError: If it is none of the known kinds.
+    """
     if config.get(HEAD_KEY) is not None:
         return Head("arcs", ())
     architecture = str((config.get("architectures") or [UNNAMED])[0])

@@ -11,7 +11,6 @@ layer is left out, as it is for every fine-tune.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +20,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.models.files.adapters import FACTOR, WRAPPER, AdapterConfig
+from core.models.files.adapters import AdapterConfig
 from core.models.weights.deltas import Delta, Pair, check_related
+from core.models.weights.factors import Sides, sort_tensors
 from core.models.weights.families import Slot, find_slots, match_names
 from core.models.weights.tensors import Checkpoint
-
-LONGEST_NAME = 300  # characters of a tensor's name
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,8 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     """
     ref, entries = adapter.factors.ref, adapter.factors.entries
     ours = find_slots(base.model_type, base.entries, base.config)
-    modules, whole_names = sort_factors(adapter)
+    tensors = sort_tensors(entries, ref)
+    modules, whole_names = tensors.linear, [*tensors.whole]
     placed = match_names(base.model_type, [f"{module}.weight" for module in modules], base.config)
     whole = match_names(base.model_type, whole_names, base.config)
     if whole:
@@ -118,7 +117,8 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         families_there = ", ".join(dict.fromkeys(slot.family for slot in ours))
         raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {families_there}.")
     slots = tuple((slot, slot) for slot in ours if not families or slot.family in families)
-    left_out = sorted({*modules} - {target.module for target in targets.values()})
+    others = {*tensors.embedded, *tensors.tokens}
+    left_out = sorted({*modules, *others} - {target.module for target in targets.values()})
     return AdapterPair(
         base,
         adapter.factors,
@@ -171,34 +171,7 @@ def _read(
     return target.scaling * upper, pair.tuned.read(target.lower).astype(np.float64).T
 
 
-def sort_factors(
-    adapter: Adapter, form: re.Pattern[str] = FACTOR
-) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Sort names into factors by module and side, and other tensors.
-
-    Args:
-        form: Of a factor's name.
-
-    Raises:
-        ModelError: If there are two factors of one side.
-    """
-    modules: dict[str, dict[str, str]] = {}
-    unfactored = []
-    for name in adapter.factors.entries:
-        hit = form.fullmatch(name) if len(name) <= LONGEST_NAME else None
-        if hit is None:
-            unfactored.append(name)
-            continue
-        sides = modules.setdefault(hit["module"].removeprefix(WRAPPER), {})
-        if hit["side"] in sides:
-            raise ModelError(
-                f"{adapter.factors.ref} holds two adapters in one file: save one of them alone."
-            )
-        sides[hit["side"]] = name
-    return modules, unfactored
-
-
-def _target(adapter: Adapter, module: str, modules: dict[str, dict[str, str]]) -> Target:
+def _target(adapter: Adapter, module: str, modules: dict[str, Sides]) -> Target:
     sides = modules[module]
     if len(sides) != 2:
         missing = "B" if "A" in sides else "A"
@@ -233,7 +206,7 @@ def _notices(
             f"{base.ref}; its relative sizes hold only if both have the same weights."
         )
     if left_out or unfactored:
-        whole = {name.removeprefix(WRAPPER).rpartition(".")[0] or name for name in unfactored}
+        whole = {name.rpartition(".")[0] or name for name in unfactored}
         names = sorted({*left_out, *whole})
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         notices.append(f"{ref} also changes parts that are not compared here ({shown}).")

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from core.errors import ModelError
 from core.models import fingerprint, locate, parse_ref
-from core.models.describing import adapter_folder
 from core.models.files import adapters, checkpoints, layout
 from core.models.files.safetensors import LocalFile
 from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
 from core.models.weights.adapters import Adapter
+from core.models.weights.origins import adapter_folder, base_of
 from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
-from core.models.zoo import adapter_base
 from core.runs.process.parsing import parse_json
 from core.runs.runner import tick
 from core.runs.store import identified
@@ -31,15 +31,22 @@ SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def identify(ref: str) -> str:
-    """Identify a model's weights for a task's key: a content hash, or the Hub's commit.
+    """Identify a model's weights for a task's key: a content hash, or the Hub's commit. That of an
+    adapter in a folder names its base as well, if that can be found.
 
     Raises:
         ModelError: If the model cannot be found: nothing is stored of it or looked up.
     """
     parsed = parse_ref(ref)
     if parsed.kind != "hub":
-        held = None if adapter_base(ref) else adapter_folder(ref)  # its base counts if it is known
-        return adapters.adapter_fingerprint(held) if held else fingerprint(parsed)
+        held = adapter_folder(parsed) if parsed.kind == "path" else None
+        if held is None:
+            return fingerprint(parsed)
+        content = adapters.adapter_fingerprint(held)
+        try:
+            return f"{content} {identify(base_of(parsed))}"
+        except ModelError:
+            return content  # compared with another base, it needs none
     try:
         commit = hub_listing.look_up(parsed.name, parsed.revision).commit
     except ModelError:
@@ -73,23 +80,26 @@ def hash_weights(ref: str, identity: str) -> str:
         ref, identity: As for `open_model`.
 
     Returns:
-        Hex digests in the order of the files; "" for random weights, adapters, and where the Hub
-        does not say.
+        Hex digests in the order of the files, one of an adapter; "" for random weights, and where
+        the Hub does not say.
 
     Raises:
         ModelError: If it cannot be found or asked about, or a file is missing.
     """
     parsed = parse_ref(ref)
-    if parsed.random or (adapter_folder(ref) is not None and not adapter_base(ref)):
+    if parsed.random:
         return ""
+    held = adapter_folder(parsed) if parsed.kind == "path" else None
+    if held is not None:
+        return adapters.adapter_fingerprint(held)
     if parsed.kind != "hub":
         return " ".join(map(checkpoints.content_hash, checkpoints.weight_files(locate(parsed))))
     commit = _commit(identity)
     earlier = hub.earlier_download(parsed.name, commit)
-    if earlier is not None:
+    if earlier is not None and not adapters.is_adapter(earlier):
         return " ".join(map(_hash_of_download, checkpoints.weight_files(earlier)))
     on_hub = hub_listing.look_up(parsed.name, commit)
-    if hub_listing.is_adapter(on_hub.files):
+    if adapters.holds_adapter(on_hub.files):
         return ""
     hashes = [on_hub.hashes.get(name, "") for name in hub_listing.safe_weights(on_hub)]
     return " ".join(hashes) if all(hashes) else ""
@@ -113,7 +123,8 @@ def is_remote(ref: str, identity: str) -> bool:
 
 
 def open_model(ref: str, identity: str) -> Checkpoint:
-    """Open a model: its configuration and the places of its tensors.
+    """Open a model: its configuration and the places of its tensors. An adapter is the model that
+    it makes of its base.
 
     Args:
         ref: The reference.
@@ -129,17 +140,14 @@ def open_model(ref: str, identity: str) -> Checkpoint:
         raise ModelError(
             f"{ref} has random weights, so there is no update to compare; choose a trained model."
         )
-    if adapter_folder(ref) is not None and not adapter_base(ref):
-        raise ModelError(
-            f"{ref} is an adapter, which has an update but no weights of its own; choose its base."
-        )
-    if parsed.kind != "hub":
-        folder = locate(parsed)
-        return open_folder(ref, folder, checkpoints.read_config(folder))
-    earlier = hub.earlier_download(parsed.name, _commit(identity))
-    if earlier is not None:
-        return open_folder(ref, earlier, checkpoints.read_config(earlier))
-    return _open_remote(ref, parsed.name, _commit(identity))
+    if parsed.kind == "hub":
+        commit = _commit(identity)
+        earlier = hub.earlier_download(parsed.name, commit)
+        if earlier is None and not _is_remote_adapter(parsed.name, commit):
+            return _open_remote(ref, parsed.name, commit)
+        parsed = replace(parsed, revision=commit)
+    folder = locate(parsed)
+    return open_folder(ref, folder, checkpoints.read_config(folder))
 
 
 def open_adapter(ref: str, identity: str) -> Adapter | None:
@@ -152,7 +160,9 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
         ModelError: If it is an adapter that cannot be found, read or used.
     """
     parsed = parse_ref(ref)
-    folder = adapter_folder(ref)
+    if parsed.kind == "hub":
+        parsed = replace(parsed, revision=_commit(identity))
+    folder = adapter_folder(parsed)
     if folder is not None:
         config = adapters.read_adapter(folder)
         return Adapter(
@@ -160,9 +170,9 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
         )
     if not is_remote(ref, identity):
         return None
-    on_hub = hub_listing.look_up(parsed.name, _commit(identity))
-    if not hub_listing.is_adapter(on_hub.files):
+    if not _is_remote_adapter(parsed.name, _commit(identity)):
         return None
+    on_hub = hub_listing.look_up(parsed.name, _commit(identity))
     adapters.check_files(list(on_hub.files), ref)
     raw = hub_listing.read_small(parsed.name, on_hub.commit, layout.ADAPTER)
     config = adapters.parse_adapter(raw, ref)
@@ -170,6 +180,11 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
         config,
         open_checkpoint(ref, {}, [RangeFile(parsed.name, on_hub.commit, adapters.ADAPTER_WEIGHTS)]),
     )
+
+
+def _is_remote_adapter(name: str, commit: str) -> bool:
+    """Whether a repository on the Hub holds an adapter and no model."""
+    return adapters.holds_adapter(hub_listing.look_up(name, commit).files)
 
 
 def _commit(identity: str) -> str:

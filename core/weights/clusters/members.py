@@ -265,7 +265,7 @@ def _expand(pattern: str, base: str) -> list[Member]:
                 f"{have}{' ...' * (len(tuned) > 6)}."
             )
         return matches
-    return [_describe(ref, base) for ref in matching_refs(pattern, adapters=True)]
+    return [_describe(ref, base) for ref in matching_refs(pattern)]
 
 
 def _describe(ref: str, base: str) -> Member:

@@ -20,7 +20,6 @@ import torch
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.models.describing import adapter_folder
 from core.models.hub.client import pinned
 from core.models.loading.adapters import load_adapted
 from core.models.loading.language_models import prediction_kind
@@ -29,6 +28,7 @@ from core.models.loading.model import LoadedModel, load_with_head
 from core.models.loading.task_models import TaskModel, load_task
 from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
+from core.models.weights.origins import adapter_folder
 from core.models.weights.sources import identify
 from core.runs.store import Value, identified
 from core.runs.tasks import pure, span, tick

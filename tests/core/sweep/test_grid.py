@@ -94,9 +94,7 @@ def test_a_pattern_in_a_list_is_a_cell_for_each_model_and_alone_it_is_one_value(
     assert [cell.models for cell in together.cells] == [("zoo:a", "zoo:seed-?")]
     seeds = sweep_of(tmp_path, "study: nap\nmodel: ['hub:google/multiberts-seed_*']")
     assert len(seeds.cells) == 25
-    monkeypatch.setattr(
-        grid, "matching_refs", lambda text, adapters: [text.replace("?", n) for n in "01"]
-    )
+    monkeypatch.setattr(grid, "matching_refs", lambda text: [text.replace("?", n) for n in "01"])
     steps = sweep_of(tmp_path, "study: nap\nmodel: ['hub:lab/run@step?']")
     assert len(steps.cells) == 2
 

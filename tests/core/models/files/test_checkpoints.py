@@ -197,15 +197,18 @@ def test_remote_code_in_the_tokenizer_is_refused(folder) -> None:
         load_tokenizer(f"path:{folder}")
 
 
-def test_an_adapter_that_points_elsewhere_is_not_followed(saved, folder) -> None:
+def test_what_is_left_of_an_adapter_beside_a_merged_model_counts_for_nothing(
+    folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With PEFT installed, transformers would read the adapter and apply it to the model."""
+    before = load_model(f"path:{folder}", device="cpu").model.state_dict()
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "someone/else"}')
-    loaded, plain = load_model(f"path:{folder}"), load_model(f"path:{saved}")
-    assert loaded.info.fingerprint == plain.info.fingerprint
-    for name, weight in plain.model.state_dict().items():
-        assert loaded.model.state_dict()[name].equal(weight)
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="points at another model: the weights page"):
-        load_model(f"path:{folder}")
+    (folder / "adapter_model.safetensors").write_bytes(b"no factors")
+    for module in ("models.auto.auto_factory", "integrations.peft"):
+        monkeypatch.setattr(f"transformers.{module}.is_peft_available", lambda: True)
+    after = load_model(f"path:{folder}", device="cpu").model.state_dict()
+    assert before.keys() == after.keys()
+    assert all(weight.equal(after[name]) for name, weight in before.items())
 
 
 @pytest.mark.parametrize(

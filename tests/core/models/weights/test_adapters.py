@@ -195,7 +195,6 @@ def test_another_base_than_the_adapter_names_is_said(tmp_path: Path, base: Check
         ({"loftq_config": {"loftq_bits": 4}}, "loftq_config"),
         ({"init_lora_weights": "pissa"}, "begun with pissa"),
         ({"init_lora_weights": "olora"}, "begun with olora"),
-        ({"bias": "all"}, "trains biases"),
         ({"lora_bias": True}, "biases of its own"),
         ({"layer_replication": [[0, 2]]}, "layer replication"),
         ({"alora_invocation_tokens": [1]}, "activated LoRA"),
@@ -207,6 +206,9 @@ def test_another_base_than_the_adapter_names_is_said(tmp_path: Path, base: Check
         ({"lora_alpha": float("nan")}, "unusable lora_alpha"),
         ({"rank_pattern": {"(a+)+$": 4}}, "no plain name"),
         ({"alpha_pattern": [1]}, "damaged alpha_pattern"),
+        ({"trainable_token_indices": [-1]}, "damaged trainable_token_indices"),
+        ({"trainable_token_indices": {"wte": "1"}}, "damaged trainable_token_indices"),
+        ({"trainable_token_indices": [0] * 100_001}, "damaged trainable_token_indices"),
     ],
 )
 def test_other_kinds_are_refused_by_name(changes: dict[str, Any], sentence: str) -> None:
@@ -228,6 +230,9 @@ def test_other_kinds_are_refused_by_name(changes: dict[str, Any], sentence: str)
          {"modules_to_save": ["key"]}, "key.weight in full"),
         ({**factors_of(QUERY, (32, 32), 4, 0), f"{QUERY}.lora_A.other.weight": np.ones((4, 32), np.float32)},
          {}, "two adapters in one file"),
+        ({**factors_of(QUERY, (32, 32), 4, 0), f"{QUERY}.lora_magnitude_vector": np.ones(32, np.float32)},
+         {}, "lora_magnitude_vector, which fits no weight"),
+        ({**factors_of(QUERY, (32, 32), 4, 0), "x" * 301: np.ones(32, np.float32)}, {}, "fits no weight"),
     ],
 )  # fmt: skip
 def test_factors_that_do_not_fit_are_refused(
@@ -260,7 +265,7 @@ def test_files_are_held_to_the_policy_of_all_models(tmp_path: Path, base: Checkp
     )
     with pytest.raises(ModelError, match="not JSON"):
         opened(folder)
-    with pytest.raises(ModelError, match="no weights of its own"):
+    with pytest.raises(ModelError, match="not JSON"):
         open_model(f"path:{folder}", "of a folder")
     assert open_adapter(base.ref, identify(base.ref)) is None
     assert CONFIG["model_type"] == base.model_type

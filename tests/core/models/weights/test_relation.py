@@ -122,4 +122,6 @@ def test_files_of_the_hub_are_known_by_what_it_says_of_them(
             assert "equal matrices" in check_pair(other, ref).sentence
         assert repository.files.keys() == files.keys()
     adapter = write_adapter(tmp_path / "lora", factors_of(QUERY, (32, 32), 4, 0))
-    assert hash_weights(f"path:{adapter}", "") == hash_weights(f"random:{base}", "") == ""
+    again = shutil.copytree(adapter, tmp_path / "again")
+    assert hash_weights(f"path:{adapter}", "") == hash_weights(f"path:{again}", "") != ""
+    assert hash_weights(f"random:{base}", "") == ""

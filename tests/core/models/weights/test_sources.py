@@ -13,12 +13,21 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import ModelError
+from core.models import describe
 from core.models.files import checkpoints
 from core.models.files.layout import SAFETENSORS_INDEX as INDEX
 from core.models.hub import client as hub
 from core.models.hub.listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub.ranges import RangeFile
-from core.models.weights.sources import hash_weights, identify, is_remote, open_model
+from core.models.sizes import is_adapter, size_of
+from core.models.weights.merged import MERGED
+from core.models.weights.sources import (
+    hash_weights,
+    identify,
+    is_remote,
+    open_adapter,
+    open_model,
+)
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
 from core.study import read_first
@@ -402,8 +411,12 @@ def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Pa
     assert default_store().info().entries == before
 
 
-def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_never_merged(server: TreeServer) -> None:
+def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_merged_only_where_it_is_run(
+    server: TreeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
     add_tree(server)
+    server.add(BASE, {**as_files(base_tensors(), CONFIG), "vocab.txt": b"a"})
     name = "base_model.model.bert.encoder.layer.1.output.dense"
     rng = np.random.default_rng(0)
     factors = {
@@ -431,8 +444,19 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_never_merged(server: TreeSe
         ["ff2", 2, 2]
     ]
     assert any("hub:org/lora is a LoRA adapter of rank 2" in text for text in result.notices)
-    with pytest.raises(ModelError, match="org/lora is an adapter, which the weights page compares"):
-        hub.download("org/lora")
+    assert not (tmp_path / "store" / MERGED).exists()
+
+    ref, place = "hub:org/lora", "encoder.layer.1.output.dense.weight"
+    opened = open_model(ref, identify(ref))
+    lower, upper = (part.astype(np.float32) for part in factors.values())
+    np.testing.assert_allclose(
+        opened.read(f"bert.{place}"), base_tensors()[f"bert.{place}"] + upper @ lower, atol=1e-6
+    )
+    assert is_adapter(ref)
+    assert describe(ref).layers == size_of(ref).layers == 3
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert describe(ref).model_type == "bert"
+    assert open_adapter(ref, identify(ref)) is not None
 
 
 def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) -> None:

@@ -1,0 +1,87 @@
+"""The names of an adapter's tensors: what each of them does to the model that it is merged into.
+
+Reference: Hu et al. 2022, ICLR (LoRA); the names are those that PEFT saves. Deviations: names as
+they are inside a model in training (`modules_to_save.default`) are read, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from core.errors import ModelError
+from core.models.files.adapters import WRAPPER
+
+FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
+EMBEDDING_FACTOR = re.compile(
+    r"(?P<module>.+)\.lora_embedding_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?"
+)
+TOKENS = re.compile(
+    r"(?P<module>.+)\.token_adapter\.trainable_tokens_delta(?:\.(?P<adapter>[^.]+))?"
+)
+ADDED = (".lora_", ".trainable_tokens_")  # in names of what is added to a model, of whatever kind
+ORIGINAL = ".original_module."  # the base's own, beside a module that is saved whole
+INSIDE = re.compile(
+    r"\.modules_to_save\.(?:default\.|[^.]+\.(?=[^.]+$))?|\.(?:token_adapter\.)?base_layer\."
+)
+"""What PEFT puts into the names of tensors that an adapter holds whole."""
+LONGEST_NAME = 300  # characters of a tensor's name
+Sides = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """An adapter's tensors by what they do.
+
+    Attributes:
+        linear, embedded: Names of the factors "A" and "B" of each linear layer and embedding.
+        tokens: Names of rows that replace some of an embedding's, by its module.
+        whole: Names of tensors that take the place of the base's, or have none there, by place.
+    """
+
+    linear: dict[str, Sides] = field(default_factory=dict)
+    embedded: dict[str, Sides] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+    whole: dict[str, str] = field(default_factory=dict)
+
+
+def sort_tensors(names: Iterable[str], source: object) -> Sorted:
+    """Sort the names of an adapter's tensors.
+
+    Args:
+        source: Names the adapter in messages.
+
+    Raises:
+        ModelError: If there are two tensors for one purpose, as where two adapters are in one file,
+            or one of a kind that is not known here.
+    """
+    tensors = Sorted()
+    for name in names:
+        plain = name.removeprefix(WRAPPER)
+        if len(name) > LONGEST_NAME:
+            raise unplaced(source, plain[:LONGEST_NAME])
+        if hit := FACTOR.fullmatch(plain):
+            group, key = tensors.linear.setdefault(hit["module"], {}), hit["side"]
+        elif hit := EMBEDDING_FACTOR.fullmatch(plain):
+            group, key = tensors.embedded.setdefault(hit["module"], {}), hit["side"]
+        elif hit := TOKENS.fullmatch(plain):
+            group, key = tensors.tokens, hit["module"]
+        elif any(part in plain for part in ADDED):
+            raise unplaced(source, plain)
+        elif ORIGINAL in plain:
+            continue
+        else:
+            group, key = tensors.whole, INSIDE.sub(".", plain)
+        if key in group:
+            raise ModelError(f"{source} holds two adapters in one file: save one of them alone.")
+        group[key] = name
+    return tensors
+
+
+def unplaced(source: object, name: str, base: object = "its base") -> ModelError:
+    """Make the error of a tensor that has no place in the merged model."""
+    return ModelError(
+        f"{source} holds {name}, which fits no weight of {base}: choose the base that it was "
+        "trained on, or merge it with PEFT and use the result."
+    )

@@ -1,0 +1,220 @@
+"""Merged models as folders: configuration, weights and tokenizer, kept as long as they are used.
+
+A merged model is written when it is first asked for, into a folder beside the store's values, whose
+name is made from the content of the files of adapter and base. Its configuration is the one beside
+the adapter, if there is one, else the base's with the head that the adapter's files tell of.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.architectures import ARCHITECTURES
+from core.models.files.adapters import AdapterConfig
+from core.models.files.checkpoints import content_hash, read_config, read_json, tokenizer_files
+from core.models.files.layout import CONFIG, SAFETENSORS, TOKENIZER_FILES
+from core.models.files.memory import remembered_folder
+from core.models.files.opening import open_weights
+from core.models.files.safetensors import write_tensors
+from core.models.files.text_part import TEXT_CONFIG, plain_config
+from core.models.weights.families import find_slots
+from core.models.weights.merging import Merge, merge
+from core.runs.files import make_private_folder, store_folder
+
+MERGED = "merged"  # folder beside the store's values
+PARTIAL = "partial-"
+LATE = 3600.0  # seconds after which what a merge has not finished was left by a process that died
+USED = 600.0  # seconds after which a merged model's use is noted again
+MOST_MERGED = 16 * 2**30  # bytes of merged models kept on a personal computer
+FORM = 1  # raised when merging gives other numbers
+HEADS = {  # PEFT's name of a task -> how transformers calls the classes of models for it
+    "SEQ_CLS": "ForSequenceClassification",
+    "TOKEN_CLS": "ForTokenClassification",
+    "QUESTION_ANS": "ForQuestionAnswering",
+}
+LABELLING = ("ForSequenceClassification", "ForTokenClassification")
+CLASS = re.compile(r"(?P<stem>\w+?)(?:LMHeadModel|PreTrainedModel|Model|For[A-Z]\w*)")
+
+
+def merged_folder(adapter: Path, base: Path, content: Sequence[str]) -> Path:
+    """Find the folder of an adapter merged into its base; write it if it is not there.
+
+    Args:
+        adapter: Its folder.
+        base: Folder of the model that it was trained on.
+        content: What both are known by.
+
+    Raises:
+        ModelError: As `merge` and `write_merged`; also if the folder cannot be written.
+    """
+    place = store_folder() / MERGED
+    parts = [FORM, *content, *_beside(adapter), *_beside(base)]
+    target = place / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+    if _is_there(target):
+        return target
+    merging = merge(adapter, base)
+    try:
+        make_private_folder(place)
+        _clear(place)
+        with tempfile.TemporaryDirectory(dir=place, prefix=PARTIAL) as partial:
+            made = Path(partial) / target.name
+            made.mkdir()
+            write_merged(merging, adapter, base, made)
+            try:
+                made.rename(target)
+            except OSError:
+                if not target.is_dir():  # it is there if another process was quicker
+                    raise
+    except OSError as error:
+        raise ModelError(
+            f"{adapter.name} could not be merged into {base.name} in {place} ({error}): free some "
+            "space."
+        ) from error
+    _trim(place, target)
+    return target
+
+
+def write_merged(merging: Merge, adapter: Path, base: Path, target: Path) -> int:
+    """Write an adapter merged into its base, and read it back.
+
+    Args:
+        merging: The adapter in its base.
+        adapter, base: Their folders.
+        target: An empty folder.
+
+    Returns:
+        Tensors written.
+
+    Raises:
+        ModelError: If the head that the adapter holds is not known, a tensor cannot be read, or the
+            merged model is none.
+    """
+    config = _configure(merging, adapter, base)
+    (target / CONFIG).write_text(json.dumps(config, indent=2), encoding="utf8")
+    for path in _tokenizer(adapter, base):
+        shutil.copyfile(path, target / path.name)
+    with (target / SAFETENSORS).open("wb") as file:
+        write_tensors(file, merging.tensors | merging.heads)
+    settings = read_config(target)
+    written = open_weights(target, settings)
+    find_slots(settings["model_type"], written, settings)
+    return len(written)
+
+
+def class_of(adapter: AdapterConfig, base_class: str) -> str:
+    """Name the class of the model that an adapter makes of a base with a head of its own; "" if
+    the adapter's files do not tell.
+
+    Args:
+        base_class: Named by the base's configuration.
+    """
+    hit = CLASS.fullmatch(base_class)
+    if adapter.task in HEADS and hit:
+        return hit["stem"] + HEADS[adapter.task]
+    return adapter.trained_class
+
+
+def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
+    """Make the configuration of a merged model.
+
+    Raises:
+        ModelError: If the adapter has a head, and its files do not tell for what.
+    """
+    beside = (adapter / CONFIG).is_file()
+    if beside:
+        config = plain_config(stored := read_json(adapter / CONFIG), stored)
+    else:
+        config = plain_config(read_json(base / CONFIG), merging.base.config)
+    sizes = config[TEXT_CONFIG] if isinstance(config.get(TEXT_CONFIG), dict) else config
+    if merging.vocabulary:
+        sizes["vocab_size"] = merging.vocabulary
+    if merging.untied:
+        sizes["tie_word_embeddings"] = config["tie_word_embeddings"] = False
+    if beside or not (merging.labels or merging.heads) or merging.untied:
+        return config
+    name = class_of(merging.config, str((config.get("architectures") or [""])[0]))
+    if not name:
+        raise ModelError(
+            f"{adapter.name} does not say what its head predicts: put the {CONFIG} of the merged "
+            "model beside it, with its architecture and id2label."
+        )
+    if merging.heads:
+        _name_alike(merging)
+    config["architectures"] = [name]
+    count = min(merging.labels, default=0)
+    if name.endswith(LABELLING) and len(config.get("id2label") or ()) != count:
+        config["id2label"] = {str(number): f"LABEL_{number}" for number in range(count)}
+        config["label2id"] = {f"LABEL_{number}": number for number in range(count)}
+        config.pop("num_labels", None)
+    return config
+
+
+def _name_alike(merging: Merge) -> None:
+    """Give the base's tensors the adapter's names where a new head stands beside them, and leave
+    out those of the head that it takes the place of."""
+    path = f"{ARCHITECTURES[merging.base.model_type].embedding}.weight"
+    body = merging.prefix + merging.embedding.removesuffix(path)
+    named = {merging.prefix + name: tensor for name, tensor in merging.tensors.items()}
+    merging.tensors = {name: tensor for name, tensor in named.items() if name.startswith(body)}
+
+
+def _tokenizer(adapter: Path, base: Path) -> list[Path]:
+    """List the files of the tokenizer: the adapter's, where one lies beside it, or the base's."""
+    try:
+        return tokenizer_files(adapter)
+    except ModelError:
+        return [base / name for name in TOKENIZER_FILES if (base / name).is_file()]
+
+
+@remembered_folder
+def _beside(folder: Path) -> tuple[str, ...]:
+    """Hash what a merged model takes from a folder beside its tensors."""
+    names = (CONFIG, *TOKENIZER_FILES)
+    return tuple(content_hash(folder / name) for name in names if (folder / name).is_file())
+
+
+def _is_there(target: Path) -> bool:
+    """Whether a merged model is there; its use is noted, so that it stays."""
+    try:
+        old = time.time() - target.stat().st_mtime > USED
+        if old:
+            os.utime(target)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return target.is_dir()  # of a file system that cannot be written
+    return True
+
+
+def _clear(place: Path) -> None:
+    """Remove what interrupted merges left."""
+    for partial in place.glob(f"{PARTIAL}*"):
+        if time.time() - partial.stat().st_mtime > LATE:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _trim(place: Path, used: Path) -> None:
+    """Remove the merged models that were used longest ago until the others fit the limit; those
+    in use stay."""
+    limit = min(MOST_MERGED, current_limits().max_download_bytes)
+    files = [path / SAFETENSORS for path in place.iterdir() if path != used]
+    sizes = {path.parent: path.stat().st_size for path in files if path.is_file()}
+    total = (used / SAFETENSORS).stat().st_size + sum(sizes.values())
+    for folder in sorted(sizes, key=lambda folder: folder.stat().st_mtime):
+        if total <= limit or time.time() - folder.stat().st_mtime < LATE:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        total -= sizes[folder]
