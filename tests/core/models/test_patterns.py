@@ -14,7 +14,7 @@ from core.models.steps import find_steps
 from core.options import options_of
 from core.rsa.layers.runs import find_compared
 from core.sweep.grid import read_sweep
-from core.vectors.quantisation import _references
+from core.vectors.model_files import _references
 from core.weights.clusters.members import find_members
 
 NAMES = ("run1", "run[1]", "a*", "ab", "b?", "bc", "run10", "run2")
@@ -45,7 +45,7 @@ def test_a_folder_that_exists_is_itself_wherever_models_are_named(
         def __init__(self) -> None:
             self.models = (ref,)
 
-    assert list(_references(Named())) == [ref]
+    assert list(_references(Named(), ())) == [ref]
     (tmp_path / "some.yaml").write_text(
         f"study: rsa\nbase: zoo:seed-0\ncompare: ['{ref}', 'zoo:parse-0']"
     )
