@@ -3,6 +3,7 @@ app.py`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -36,7 +37,7 @@ _start()
 
 page = navigation()
 entry = entry_of(page)
-frame = [show_logo, show_sidebar, partial(show_links, entry)]
+frame: list[Callable[[], object]] = [show_logo, show_sidebar, partial(show_links, entry)]
 if asks(entry):
     frame += [show_present_button, show_saved, show_guide]
 for draw in frame:

@@ -25,6 +25,7 @@ from core.errors import ModelError
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 MOST_BYTES = 2**48  # of one file; larger numbers are certainly wrong
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+COMPLEX = ("C64", "C128")
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 """Types that are read, and how numpy calls their bytes."""
 CODES = {"I8": "i1", "U8": "u1", "I16": "<i2", "I32": "<i4", "I64": "<i8"} | dict.fromkeys(
@@ -203,6 +204,9 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
         tensors = parse_header(raw)
     except ValueError as error:
         raise damaged(file.name, "its header is not one") from error
+    for name, tensor in tensors.items():
+        if tensor.dtype in COMPLEX:
+            raise complex_numbers(file.name, name)
     begin = 8 + size
     return {
         name: Entry(file, tensor.dtype, tensor.shape, begin + tensor.start, begin + tensor.stop)
@@ -256,6 +260,14 @@ def fills_its_place(entry: Entry) -> bool:
 def damaged(name: object, reason: str) -> ModelError:
     """Make the error of a file that is not whole."""
     return ModelError(f"{name} is damaged ({reason}): delete it and get it again.")
+
+
+def complex_numbers(file: object, tensor: str) -> ModelError:
+    """Make the error of a tensor of complex numbers, of which a reader of floats drops a half."""
+    return ModelError(
+        f"{file} holds {tensor[:80]} in complex numbers, which no model that is read here has: "
+        "choose another model."
+    )
 
 
 def _sizes(value: object) -> TypeGuard[list[int]]:

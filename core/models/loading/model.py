@@ -23,6 +23,7 @@ from core.models.describing import (
     locate,
     too_large,
 )
+from core.models.files.pickled import not_plain
 from core.models.loading.construction import (
     MAKING_A_MODEL,
     implied_numbers,
@@ -277,4 +278,6 @@ def _check_complete(ref: ModelRef, report: dict[str, Any]) -> None:
 
 def _unreadable(ref: ModelRef, error: Exception) -> ModelError:
     restore = how_to_restore(ref) or "get it again, or choose another"
+    if type(error).__name__ == "UnpicklingError":  # whose message advises to trust the file
+        return not_plain(ref, error)
     return ModelError(f"The weights of {ref} cannot be loaded ({first_line(error)}): {restore}.")

@@ -36,6 +36,8 @@ SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 SLOW = {"MarianTokenizer": "marian"}
 """Classes of which transformers has no fast form, and the model types that have them."""
 ESM_SPECIAL = ("unk", "cls", "pad", "mask", "eos")
+SENTENCE_END = re.compile(r"(?<=[.!?,;:])\s+")
+ADVICE = re.compile(r"\b(you|your|please|pip|trust|consider)\b", re.IGNORECASE)
 Reply = Any
 _open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
 
@@ -199,8 +201,10 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
 
 
 def first_line(error: Exception) -> str:
-    """Shorten a library's error message to its first line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    """Shorten a library's error message to its first line, without advice to programmers."""
+    line = (str(error).strip().splitlines() or [""])[0]
+    sentences = [part for part in SENTENCE_END.split(line) if not ADVICE.search(part)]
+    return " ".join(sentences)[:200] or type(error).__name__
 
 
 def _settings(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | None]:
