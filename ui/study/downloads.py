@@ -43,7 +43,6 @@ from ui.frame.naming import in_names, models_in, names_control, names_here
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once
 from ui.frame.shell import in_bytes
-from ui.frame.text import plain
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -178,14 +177,14 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
     can be kept at an address, too.
 
     Args:
-        called: The file's name.
+        called: The file's name, of letters, digits, hyphens and dots.
         make: Makes the file's content; its argument `say` takes the progress as a share and in
             words.
     """
     bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)
     bar.empty()
-    st.markdown(f"{plain(called)}, {in_bytes(len(content))}")
+    st.markdown(f"{called}, {in_bytes(len(content))}")
     st.download_button(
         "Save",
         content,
