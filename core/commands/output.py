@@ -60,16 +60,23 @@ def prepare_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed: the next file to be opened would get its number
             setattr(sys, name, _nothing(mode))
-    sys.stdout, sys.stderr = Stream(sys.stdout, True), Stream(sys.stderr, False)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = Stream(sys.stdout, True), Stream(sys.stderr, False)
     if not sys.warnoptions:  # else somebody wants Python's own
         warnings.showwarning = note_warning
 
 
-def _nothing(mode: str) -> TextIO:
+def _nothing(mode: str) -> Any:
     return os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf8")
 
 
-def note_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+def note_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Print a warning for users as a note; those of libraries advise programmers."""
     if issubclass(category, PalimpsestWarning):
         print(f"note: {message}", file=sys.stderr)

@@ -115,7 +115,8 @@ class Store:
         values: dict[str, Value] = {}
         for start in range(0, len(wanted), READ_BATCH):
             batch = wanted[start : start + READ_BATCH]
-            values |= decode_sound(dict(self._use(partial(entries.read_many, keys=batch), [])))
+            none: list[tuple[str, bytes]] = []
+            values |= decode_sound(dict(self._use(partial(entries.read_many, keys=batch), none)))
         kept = len(values)
         if self.precomputed is not None and kept < len(wanted):
             values |= decode_sound(

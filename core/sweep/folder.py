@@ -6,6 +6,7 @@ sees half a file. The folders of this user's latest sweeps are listed beside the
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -212,7 +213,10 @@ def open_folder(folder: Path, text: str) -> None:
         raise _unwritable(folder, error) from error
     _write(folder / COPY, text.encode())
     listed = [str(folder.resolve()), *(str(each) for each in _listed())]
-    _write(default_store().folder / LISTED, json.dumps(list(dict.fromkeys(listed))).encode())
+    with contextlib.suppress(OSError):  # without a store, as it says itself, nothing is listed
+        write_beside(
+            default_store().folder / LISTED, json.dumps(list(dict.fromkeys(listed))).encode()
+        )
 
 
 def latest_sweeps() -> dict[Path, State]:

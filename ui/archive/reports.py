@@ -39,8 +39,10 @@ def keep_report(page: bytes) -> str:
     """
     text = page.decode("utf8")
     key = key_of(KIND, text)
-    if not default_store().put(key, {KIND: text}):
-        raise NotStoredError("The store could not keep the report. Increase its size limit.")
+    store = default_store()
+    if not store.put(key, {KIND: text}):
+        way = "Try again later" if store.info().trouble else "Increase its size limit"
+        raise NotStoredError(f"The store could not keep the report. {way}.")
     return key
 
 

@@ -43,7 +43,6 @@ from ui.frame.naming import in_names, models_in, names_control, names_here
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once
 from ui.frame.shell import in_bytes
-from ui.frame.text import plain
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -172,22 +171,20 @@ def _file_button(study: str, label: str, make: Callable[[], bytes], called: str,
 
 
 @st.dialog("Download")
+@errors_shown()
 def file_dialog(called: str, make: Callable[..., bytes]) -> None:
     """Make a file that may take long, with a progress bar, and offer it for download; a report
     can be kept at an address, too.
 
     Args:
-        called: The file's name.
+        called: The file's name, of letters, digits, hyphens and dots.
         make: Makes the file's content; its argument `say` takes the progress as a share and in
             words.
     """
-    bar, content = st.progress(0.0, "Preparing"), None
-    with errors_shown():
-        content = make(say=bar.progress)
+    bar = st.progress(0.0, "Preparing")
+    content = make(say=bar.progress)
     bar.empty()
-    if content is None:
-        return
-    st.markdown(f"{plain(called)}, {in_bytes(len(content))}")
+    st.markdown(f"{called}, {in_bytes(len(content))}")
     st.download_button(
         "Save",
         content,
@@ -203,11 +200,8 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
         and serves_reports()
         and st.button("Keep at an address", key="made/keep", icon=":material/link:", help=KEEP_HELP)
     ):
-        try:
-            address = address_of(keep_report(content))
-            st.markdown(f"[{address}]({address})")
-        except PalimpsestError as error:  # the store is full, or its disk
-            st.error(plain(str(error)), icon=":material/error:")
+        address = address_of(keep_report(content))
+        st.markdown(f"[{address}]({address})")
 
 
 def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:
@@ -218,6 +212,7 @@ def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -
 
 
 @st.dialog("Figure for a paper", width="large")
+@errors_shown()
 def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> None:
     """Offer what the page shows as a figure for a journal: width, height, colours, title, legend,
     files, caption, methods and BibTeX.
@@ -237,8 +232,7 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
         )
 
     pixels = round(CSS_DPI * INCHES[paper.columns])
-    with errors_shown():
-        st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
+    st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
         for suffix in SUFFIXES:
             called, mime = f"{stem}-{paper.columns}col.{suffix}", MIME[suffix]

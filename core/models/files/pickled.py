@@ -24,7 +24,7 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.files.memory import remembered
-from core.models.files.safetensors import not_gathered, refuse_empty
+from core.models.files.safetensors import complex_numbers, not_gathered, refuse_empty
 
 MOST_PICKLE = 8 * 2**20  # bytes before the numbers; those of a large model are under one million
 MOST_OPCODES = 2**21  # a large model's file has a tenth of them, and these take seconds
@@ -34,6 +34,7 @@ FLOATING = (
     *(f"torch {kind}Storage" for kind in ("Float", "Double", "Half", "BFloat16")),
     "torch.storage UntypedStorage",  # of 8-bit numbers, counted in bytes
 )
+COMPLEX = "torch Complex"
 NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 
@@ -98,6 +99,8 @@ def count_pickled(path: Path) -> int:
             last.append(f"{last.pop()} {kind}")
         elif name == "BINPERSID":
             match _after_last(list(last), "storage"):
+                case [kind, *_] if str(kind).startswith(COMPLEX):
+                    raise complex_numbers(path, "a tensor")
                 case [kind, key, _, int(count), *_]:
                     sizes[str(key)] = count if kind in FLOATING else 0
         elif value is not None and name not in ("PROTO", "FRAME"):
@@ -126,9 +129,10 @@ def _opcodes(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
-                member = min(name for name in archive.namelist() if name.endswith("data.pkl"))
-                with archive.open(member) as packed:
-                    file, before = io.BytesIO(packed.read(MOST_PICKLE)), 0
+                pickles = [each for each in archive.infolist() if each.filename.endswith(".pkl")]
+                if len(pickles) != 1 or pickles[0].file_size > MOST_PICKLE:
+                    raise ValueError(f"not one data.pkl of at most {MOST_PICKLE:,} bytes")
+                file, before = io.BytesIO(archive.read(pickles[0])), 0
         else:
             with path.open("rb") as plain:
                 file, before = io.BytesIO(plain.read(MOST_PICKLE)), LEGACY
@@ -160,15 +164,13 @@ def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
 
     entries: dict[str, PickledTensor] = {}
     for path in paths:
+        count_pickled(path)  # what torch is to execute is bounded
         try:
             held = torch.load(
                 path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
             )
         except Exception as error:  # whatever the unpickler meets: each is this file's fault
-            raise ModelError(
-                f"{path} does not hold plain tensors ({type(error).__name__}), and nothing else is "
-                "opened: choose the model in safetensors."
-            ) from error
+            raise not_plain(path, error) from error
         if not isinstance(held, dict):
             raise ModelError(f"{path} does not hold tensors by name: choose another model.")
         entries |= {
@@ -182,3 +184,11 @@ def pickled_entries(paths: Sequence[Path]) -> dict[str, PickledTensor]:
         }
         refuse_empty({name: entry.shape for name, entry in entries.items()}, path)
     return entries
+
+
+def not_plain(source: object, error: Exception) -> ModelError:
+    """Make the error of a file that torch does not open as plain tensors."""
+    return ModelError(
+        f"{source} does not hold plain tensors ({type(error).__name__}), and nothing else is "
+        "opened: choose the model in safetensors."
+    )

@@ -29,6 +29,7 @@ FORMAT_HEADER = 100_000_000  # bytes that the format allows a header
 LONGEST_NAME = 500  # characters of a tensor's name; what lists names pads them to the longest
 MOST_BYTES = 2**48  # of one file; larger numbers are certainly wrong
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+COMPLEX = ("C64", "C128")
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 """Types that are read, and how numpy calls their bytes."""
 WIDE = "F32"
@@ -212,6 +213,9 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
     except ValueError as error:
         raise damaged(file.name, "its header is not one") from error
     refuse_empty({name: tensor.shape for name, tensor in tensors.items()}, file.name)
+    for name, tensor in tensors.items():
+        if tensor.dtype in COMPLEX:
+            raise complex_numbers(file.name, name)
     begin = 8 + size
     return {
         name: Entry(file, tensor.dtype, tensor.shape, begin + tensor.start, begin + tensor.stop)
@@ -288,6 +292,14 @@ def not_gathered(name: str, source: object) -> ModelError:
 def damaged(name: object, reason: str) -> ModelError:
     """Make the error of a file that is not whole."""
     return ModelError(f"{name} is damaged ({reason}): delete it and get it again.")
+
+
+def complex_numbers(file: object, tensor: str) -> ModelError:
+    """Make the error of a tensor of complex numbers, of which a reader of floats drops a half."""
+    return ModelError(
+        f"{file} holds {tensor[:80]} in complex numbers, which no model that is read here has: "
+        "choose another model."
+    )
 
 
 def _too_large(file: ByteFile, size: str) -> ModelError:

@@ -103,10 +103,8 @@ def explain(
             "in (`hf auth login`)."
         )
     if status == 429:
-        return (
-            "The Hub limits the requests of this address (rate limit): "
-            f"wait a few minutes, or {BOX}."
-        )
+        limited = "The Hub limits the requests of this address (rate limit)"
+        return f"{limited}: wait a few minutes, or {BOX}."
     if among(httpx2.TimeoutException):
         when = f"within {TIMEOUT:g} seconds"
         return (

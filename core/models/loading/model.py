@@ -25,6 +25,7 @@ from core.models.describing import (
     locate,
     too_large,
 )
+from core.models.files.pickled import not_plain
 from core.models.loading.construction import (
     MAKING_A_MODEL,
     import_transformers,
@@ -313,4 +314,6 @@ def check_complete(source: object, report: dict[str, Any], made: str) -> None:
 
 def _unreadable(ref: ModelRef, error: Exception) -> ModelError:
     restore = how_to_restore(ref) or "get it again, or choose another"
+    if type(error).__name__ == "UnpicklingError":  # whose message advises to trust the file
+        return not_plain(ref, error)
     return ModelError(f"The weights of {ref} cannot be loaded ({first_line(error)}): {restore}.")

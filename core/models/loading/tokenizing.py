@@ -33,8 +33,8 @@ LONGEST_TOKEN = 100  # characters of a token
 LONGEST_FORM = 200  # characters of a word as the tokenizer normalises it
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 """Tokens that a GGUF file names, by transformers' names."""
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure)\b")
+SENTENCE_END = re.compile(r"(?<=[.!?,;:])\s+")
+ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure|pip|trust)\b")
 SLOW = {"MarianTokenizer": "marian"}
 """Classes of which transformers has no fast form, and the model types that have them."""
 CAPITAL = re.compile("[A-Z]")  # others stand for bytes and spaces in some vocabularies
@@ -216,9 +216,9 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
 
 
 def first_line(error: Exception) -> str:
-    """Shorten a library's error message to its first line, without what it advises its callers."""
+    """Shorten a library's error message to its first line, without advice to programmers."""
     line = (str(error).strip().splitlines() or [""])[0]
-    sentences = [part for part in SENTENCE_END.split(line) if part and not ADVICE.search(part)]
+    sentences = [part for part in SENTENCE_END.split(line) if not ADVICE.search(part)]
     return " ".join(sentences)[:200] or type(error).__name__
 
 

@@ -150,6 +150,42 @@ def test_a_pickle_of_too_many_instructions_is_damaged(
         count_pickled(path)
 
 
+@pytest.mark.parametrize("way", ["large", "two"])
+def test_a_pickle_that_unpacks_to_more_than_a_models_is_damaged(
+    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = pickle_weights(tmp_path, WEIGHTS, old=False)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name in parts if name.endswith("data.pkl"))
+    if way == "large":  # packed, it is a thousandth of its size
+        parts[name] = parts[name][:-1] + b"(1" * 5_000_000 + b"."
+    else:
+        parts[f"zz/{name}"] = parts[name]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+
+    def load(*given: object, **named: object) -> None:
+        raise AssertionError("torch is asked")
+
+    monkeypatch.setattr(torch, "load", load)
+    for read in (count_pickled, pickled_names, lambda path: pickled_entries([path])):
+        with pytest.raises(ModelError, match=r"not one data\.pkl of at most 8,388,608 bytes"):
+            read(path)
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_numbers_are_refused_and_not_halved(
+    tmp_path: Path, dtype: torch.dtype, old: bool
+) -> None:
+    path = pickle_weights(tmp_path, WEIGHTS | {"rotation": torch.ones(3, dtype=dtype)}, old)
+    for read in (count_pickled, lambda path: pickled_entries([path])):
+        with pytest.raises(ModelError, match="complex numbers"):
+            read(path)
+
+
 @pytest.mark.parametrize("sharded", [False, True])
 def test_a_pickled_model_without_its_type_is_read_as_one_with_it(
     tmp_path: Path, sharded: bool

@@ -32,3 +32,10 @@ def test_a_row_of_a_file_that_was_cut_since_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(ModelError, match="truncated"):
         entry.read_rows([6])
+
+
+def test_complex_numbers_are_refused_and_not_halved(tmp_path: Path) -> None:
+    path = tmp_path / "t.safetensors"
+    save_file({"table": torch.ones(7, 3), "rotation": torch.ones(2, dtype=torch.complex64)}, path)
+    with pytest.raises(ModelError, match="holds rotation in complex numbers"):
+        read_whole_header(path)

@@ -28,6 +28,7 @@ from core.models import (
 from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.models.loading import model as models
+from core.models.loading.tokenizing import first_line
 from core.models.zoo import not_included, zoo_folder
 from tests import ROOT
 from tests.core.tiny_models import D_MODEL, HEADS, LAYERS, TYPES, save_tiny
@@ -286,9 +287,23 @@ def test_pickled_tensors_are_read_and_pickled_code_is_not(folder, tmp_path, monk
     parameters = sum(tensor.numel() for tensor in weights.values())
     assert loaded.info.parameters == pytest.approx(parameters, rel=0.2)  # from the file's size
     torch.save({**weights, "evil": Touch(tmp_path / "touched")}, folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match="cannot be loaded"):
+    with pytest.raises(ModelError, match="does not hold plain tensors") as refusal:
         load_model(f"path:{folder}")
+    assert "trust" not in str(refusal.value)
     assert not (tmp_path / "touched").exists()
+
+
+@pytest.mark.parametrize(
+    ("message", "left"),
+    [
+        ("Only this failed. You can still load it, if you trust the source.\nMore.", "Only this failed."),
+        ("You need to pip install sentencepiece.", "RuntimeError"),
+        ("a mismatch in size: 3 and 4", "a mismatch in size: 3 and 4"),
+        ("", "RuntimeError"),
+    ],
+)  # fmt: skip
+def test_a_librarys_message_is_quoted_without_its_advice(message: str, left: str) -> None:
+    assert first_line(RuntimeError(message)) == left
 
 
 class Touch:
