@@ -2,11 +2,12 @@
 
     python -m benchmarks.coverage > benchmarks/coverage.txt
 
-Intervals over sentences: two spaces of words with a common cause, part of which is shared by a
-sentence's words; the true value is the measure on 4,000 sentences. Intervals over models: values of
-a few runs from a normal distribution with a known mean. Nulls: independent spaces that share their
-sentences; the table says how often their similarity exceeds the null. Each case is simulated
-REPLICATES times with fixed seeds.
+Intervals over sentences: two spaces of words with a common cause, by kind: whether words of one
+sentence are alike, as in models that read context, whether the two spaces are, and whether few
+directions hold most of the variance. The true value is the measure's mean for samples of the same
+size. Intervals over models: values of a few runs from a normal distribution with a known mean.
+Nulls: independent spaces that share their sentences; the table says how often their similarity
+exceeds the null. Each case is simulated REPLICATES times with fixed seeds.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from core.rsa.measures.nulls import pair_sentences
 from core.rsa.measures.registry import compare, get_measure
 from core.rsa.measures.scoring import sentence_band
 from core.rsa.truth.areas import area, area_band, area_replicates, lows_together
-from core.statistics import interval, jackknife_interval, t_interval
+from core.statistics import interval, sentence_counts, t_interval
 
 REPLICATES = 200
 DRAWS = 200
-SENTENCES = (10, 20, 30, 60, 200)
+SENTENCES = (10, 20, 30, 60)
+MANY = 200  # sentences, the default; of words of coherent sentences alone, to save time
 MEASURES = ("rsa", "cka", "cka-debiased", "cosine", "cca", "svcca", "pwcca", "procrustes", "knn")
 RUNS = (2, 3, 5, 10)
 WIDTH = 32
-FRESH = 400  # samples of each size, whose mean similarity is the true value at that size
+FRESH = 200  # samples of each size, whose mean similarity is the true value at that size
 HELD = (0.93, 0.97)  # shares that are not marked
 
 Spaces = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -100,28 +102,48 @@ def sentence_bands(name: str) -> Iterator[tuple[str, str, float]]:
     """Coverage of the bands that the RSA page draws, by measure and number of sentences, of the
     measure's mean value for samples of this size."""
     kind = KINDS[name]
-    for sentences in SENTENCES:
+    for sentences in (*SENTENCES, MANY) if name == "coherent" else SENTENCES:
         rng = np.random.default_rng(0)
         fresh = [related(kind, sentences, rng)[:2] for _ in range(FRESH)]
         samples = [related(kind, sentences, rng) for _ in range(REPLICATES)]
         for measure in MEASURES:
             truth = float(np.mean([compare(x, y, measure) for x, y in fresh]))
-            held = 0
+            held, groups = 0, np.random.default_rng(1)
             for x, y, sentence in samples:
                 of, estimate = get_measure(measure), compare(x, y, measure)
-                low, high = sentence_band(of, x, y, sentence, rng, estimate)
+                low, high = sentence_band(of, x, y, sentence, groups, estimate)
                 held += low <= truth <= high
             yield f"{measure}, {name}", f"{sentences} sentences", held / REPLICATES
+
+
+def bootstrapped_bands() -> Iterator[tuple[str, str, float]]:
+    """Coverage of RSA's percentile bootstrap over sentences, without pairs of an item and its copy,
+    which counts pairs within a sentence once for each pair of copies."""
+    sentences, kind = 60, KINDS["coherent"]
+    rng = np.random.default_rng(0)
+    truth = np.mean([compare(*related(kind, sentences, rng)[:2]) for _ in range(FRESH)])
+    held = 0
+    for _ in range(REPLICATES):
+        x, y, sentence = related(kind, sentences, rng)
+        first, second = np.triu_indices(len(x), 1)
+        pairs = [
+            (unit @ unit.T)[first, second]
+            for unit in (space / np.linalg.norm(space, axis=1, keepdims=True) for space in (x, y))
+        ]
+        drawn = []
+        for counts in sentence_counts(sentences, DRAWS, rng):
+            weight = (counts[sentence[first]] * counts[sentence[second]]).astype(float)
+            k, l = (values - np.average(values, weights=weight) for values in pairs)  # noqa: E741
+            drawn.append(weight @ (k * l) / np.sqrt((weight @ k**2) * (weight @ l**2)))
+        low, high = interval(drawn)
+        held += bool(low <= truth <= high)
+    yield "rsa, coherent, bootstrap (for comparison)", f"{sentences} sentences", held / REPLICATES
 
 
 def model_bands() -> Iterator[tuple[str, str, float]]:
     """Coverage of intervals over few models."""
     kinds: dict[str, Callable[[np.ndarray, np.random.Generator], tuple[float, float]]] = {
         "t over models": _by_t,
-        "jackknife over models": lambda values, rng: jackknife_interval(
-            float(values.mean()),
-            np.array([np.delete(values, at).mean() for at in range(len(values))]),
-        ),
         "bootstrap over models (for comparison)": _by_bootstrap,
     }
     for name, band in kinds.items():
@@ -247,6 +269,7 @@ def main() -> None:
     print(f"{'95 % interval':<50}{'of':<16}{'covers':>7}")
     for name in KINDS:
         show(sentence_bands(name), mark=True)
+    show(bootstrapped_bands(), mark=True)
     show(model_bands(), mark=True)
     show(pooled_bands(), mark=True)
     show(planted_bands(), mark=True)
