@@ -74,9 +74,9 @@ def main(arguments: argparse.Namespace) -> int:
             check.cost.refuse_where_shared()
             agree(check.cost, arguments.yes)
         parts = run_pair(check, _say, store=store, executor=executor)
-    found = " ".join(make_sentences(check, parts)[1:])
-    if found:
-        print(found, flush=True)  # before writing: a full disk does not lose it
+    findings = " ".join(make_sentences(check, parts)[1:])
+    if findings:
+        print(findings, flush=True)  # before writing: a full disk does not lose it
     command = shlex.join(["python", "-m", "core", "diff", base, model, "--out", str(arguments.out)])
     files = write_pair(check, parts, arguments.out, command)
     for part in parts:

@@ -125,29 +125,13 @@ def _unlike(first: str, second: str, so: str) -> ModelError:
     )
 
 
-def tokenizer_tasks(refs: Iterable[str]) -> list[Task]:
-    """Make a task per distinct reference, with the role (`BEHAVIOUR`, reference)."""
-    distinct = tuple(dict.fromkeys(refs))
-    return [
-        Task.of(
-            f"tokenizer of {ref}",
-            tokenizer_behaviour,
-            role=(BEHAVIOUR, ref),
-            fleeting=True,
-            ref=ref,
-            beside=distinct,
-        )
-        for ref in distinct
-    ]
-
-
 def pairs_of_one_tokenizer(
     refs: Iterable[str], ready: Outputs, so: str
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Find the ordered pairs of models that read the same subwords, of those that were identified.
 
     Args:
-        ready: Of a stage with `identity_tasks` and `tokenizer_tasks`.
+        ready: Of a stage with `identity_tasks` that read tokenizers.
         so: As of `check_tokenizers`.
 
     Returns:
@@ -200,12 +184,30 @@ def _files(content: str) -> list[str]:
     return [part for part in content.split() if part != HALF]
 
 
-def identity_tasks(refs: Iterable[str]) -> list[Task]:
-    """Make a task per distinct reference, with the role ("identity", reference)."""
-    return [
-        Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref)
-        for ref in dict.fromkeys(refs)
+def identity_tasks(refs: Iterable[str], tokenizers: bool = False) -> list[Task]:
+    """Make a task per distinct reference, with the role ("identity", reference).
+
+    Args:
+        tokenizers: Whether to add one that reads what its tokenizer does, with the role
+            (`BEHAVIOUR`, reference), for `pairs_of_one_tokenizer`.
+    """
+    distinct = tuple(dict.fromkeys(refs))
+    tasks = [
+        Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref) for ref in distinct
     ]
+    if tokenizers:
+        tasks += [
+            Task.of(
+                f"tokenizer of {ref}",
+                tokenizer_behaviour,
+                role=(BEHAVIOUR, ref),
+                fleeting=True,
+                ref=ref,
+                beside=distinct,
+            )
+            for ref in distinct
+        ]
+    return tasks
 
 
 def identities(ready: Outputs) -> dict[str, Identity]:

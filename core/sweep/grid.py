@@ -44,7 +44,7 @@ TOGETHER = (
 )
 
 
-class _Reader(yaml.SafeLoader):
+class _Reader(yaml.SafeLoader):  # type: ignore[misc]
     """Reads lists, mappings and text; a value that is left out or null is None."""
 
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}

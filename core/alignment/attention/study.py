@@ -46,7 +46,6 @@ from core.models.identity import (
     contents,
     identity_tasks,
     pairs_of_one_tokenizer,
-    tokenizer_tasks,
 )
 from core.models.loading.memory import borrow_model
 from core.results.drawing.context import PAGE, Context
@@ -211,8 +210,7 @@ def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> lis
     """Plan the first stage: read the text and identify the models."""
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks(spec.models),
-        *tokenizer_tasks(spec.models),
+        *identity_tasks(spec.models, tokenizers=True),
     ]
 
 

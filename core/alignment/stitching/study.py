@@ -41,7 +41,6 @@ from core.models.identity import (
     contents,
     identity_tasks,
     pairs_of_one_tokenizer,
-    tokenizer_tasks,
 )
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
@@ -155,8 +154,7 @@ def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[T
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
         labels,
-        *identity_tasks(spec.models),
-        *tokenizer_tasks(spec.models),
+        *identity_tasks(spec.models, tokenizers=True),
     ]
 
 

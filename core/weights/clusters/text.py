@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy import ndarray
+
 from core.results.estimates import Estimate
 from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.weights.activations import every_vector
-from core.weights.vectors.registry import chance_distance, layer_sizes, relative_size
+from core.weights.vectors.nulls import null_projector_distance
+from core.weights.vectors.ranks import layer_sizes
+from core.weights.vectors.registry import relative_size
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy import ndarray
 
     from core.weights.clusters.members import Member
     from core.weights.clusters.spec import WeightsSpec
@@ -100,13 +104,13 @@ def state_pair(
     if len(features) != 2:
         return ()
     first, second = features
-    chance = chance_distance([*features.values()], rank)
+    moved = np.all([model.delta_norms > 0 for model in features.values()], axis=0)
+    shapes = [features[first].shapes[place] for place in np.flatnonzero(moved)]
+    cosine = 1 - float(distances["delta"][0, 1]) ** 2 / 2
     stated = [
-        Statement(
-            first, COSINE, Estimate(1 - float(distances["delta"][0, 1]) ** 2 / 2), (), second
-        ),
+        Statement(first, COSINE, Estimate(cosine), (), second),
         Statement(first, APART, Estimate(float(distances["projector"][0, 1])), (), second),
-        Statement(CHANCE, APART, Estimate(chance)),
+        Statement(CHANCE, APART, Estimate(null_projector_distance(shapes, rank))),
     ]
     for ref, model in features.items():
         sizes = layer_sizes(model)

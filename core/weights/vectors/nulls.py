@@ -14,6 +14,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -42,6 +43,24 @@ def null_energy_rank(rows: int, columns: int, threshold: float) -> int:
     # Plus half: on average the threshold is passed half way through a direction.
     expected = float(np.interp(threshold, energy, rank)) + 0.5
     return max(1, min(round(expected), rows, columns))
+
+
+def null_projector_distance(shapes: Sequence[tuple[int, int]], rank: int) -> float:
+    """Calculate how far apart the projectors of two Gaussian updates are on average: the root of
+    the mean square over matrices and sides, each divided by its largest value.
+
+    Two random subspaces of `rank` dimensions of `side` share rank^2 / side.
+
+    Args:
+        shapes: Rows and columns of each matrix; 1 without any.
+        rank: Leading directions.
+
+    Example:
+        >>> round(null_projector_distance([(8, 8)], rank=2) ** 2, 3)
+        0.75
+    """
+    shares = [sum(min(rank, side) / side for side in shape) / 2 for shape in shapes]
+    return float(np.sqrt(1 - np.mean(shares))) if shares else 1.0
 
 
 def null_stable_rank(rows: int, columns: int) -> float:

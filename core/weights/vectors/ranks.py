@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.runs.store import Value
-from core.statistics import corrected
+from core.statistics import corrected, relative_change
 from core.weights.vectors.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
 from core.weights.vectors.registry import Features, relative_norms
 from core.weights.vectors.spectra import energy_rank, entropy_rank, stable_rank
@@ -79,6 +79,26 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
         nulls = {shape: null_entropy_rank(*shape) for shape in set(shapes)}
         matrices["null_entropy_rank"] = [nulls[shape] for shape in shapes]
     return Spectra(matrices, values)
+
+
+def layer_sizes(model: Features) -> dict[int, float]:
+    """Norm of each layer's update over that of the base's matrices, by layer from 0.
+
+    Example:
+        >>> moved, size, sides = np.array([3.0, 4.0]), np.array([6.0, 8.0]), (np.eye(2), np.eye(2))
+        >>> model = Features(("Wq", "Wk"), (0, 0), ((2, 2), (2, 2)), np.ones((2, 2)), moved, size,
+        ...     sides, sides, sides)
+        >>> layer_sizes(model)
+        {0: 0.5}
+    """
+    squares: dict[int, list[float]] = {}
+    for layer, delta, weight in zip(
+        model.layers, model.delta_norms**2, model.weight_norms**2, strict=True
+    ):
+        total = squares.setdefault(layer, [0.0, 0.0])
+        total[0] += float(delta)
+        total[1] += float(weight)
+    return {layer: float(relative_change(*total)) for layer, total in squares.items()}
 
 
 def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:

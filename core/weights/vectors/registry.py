@@ -200,28 +200,6 @@ def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
     return roots
 
 
-def chance_distance(features: Sequence[Features], rank: int) -> float:
-    """Calculate the distance of `projector` that random directions have, over the matrices that
-    changed in every model; 1 if there are none.
-
-    The projectors of two random subspaces of `rank` dimensions in `d` share rank^2 / d.
-
-    Example:
-        >>> shape, values, norm = ((8, 8),), np.ones((1, 8)), np.ones(1)
-        >>> sides = (np.eye(8),)
-        >>> model = Features(("Wq",), (0,), shape, values, norm, norm, sides, sides, sides)
-        >>> round(chance_distance([model, model], rank=2) ** 2, 3)
-        0.75
-    """
-    moved = np.all([model.delta_norms > 0 for model in features], axis=0)
-    shares = [
-        sum(min(rank, side) / side for side in shape) / 2
-        for shape, both in zip(features[0].shapes, moved, strict=True)
-        if both
-    ]
-    return float(np.sqrt(1 - np.mean(shares))) if shares else 1.0
-
-
 def _spectrum_distances(features: Sequence[Features], rank: int) -> ndarray:
     squares = []
     for place in range(len(features[0].families)):
@@ -275,20 +253,6 @@ def relative_size(model: Features) -> float:
         0.5
     """
     return float(relative_change((model.delta_norms**2).sum(), (model.weight_norms**2).sum()))
-
-
-def layer_sizes(model: Features) -> dict[int, float]:
-    """Norm of each layer's update over that of the base's matrices, by layer from 0."""
-    layers = np.array(model.layers)
-    return {
-        int(layer): float(
-            relative_change(
-                (model.delta_norms[layers == layer] ** 2).sum(),
-                (model.weight_norms[layers == layer] ** 2).sum(),
-            )
-        )
-        for layer in dict.fromkeys(model.layers)
-    }
 
 
 def relative_norms(model: Features) -> Float[ndarray, " matrix"]:

@@ -40,8 +40,9 @@ from core.weights.clusters.text import (
     rank_sentence,
     state_ranks,
 )
+from core.weights.vectors.nulls import null_projector_distance
 from core.weights.vectors.ranks import RANK_COLUMNS
-from core.weights.vectors.registry import VECTORS, Features, calc_distances, chance_distance
+from core.weights.vectors.registry import VECTORS, Features, calc_distances
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 
 SPEC = WeightsSpec(rank=3, permutations=200)
@@ -489,4 +490,4 @@ def test_projectors_of_random_updates_are_as_far_apart_as_chance_says() -> None:
     models = [drawn() for _ in range(40)]
     distances = calc_distances(models, "projector", rank)
     squares = distances[np.triu_indices(len(models), 1)] ** 2
-    assert chance_distance(models[:2], rank) ** 2 == pytest.approx(squares.mean(), abs=0.005)
+    assert null_projector_distance([shape], rank) ** 2 == pytest.approx(squares.mean(), abs=0.005)
