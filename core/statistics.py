@@ -77,8 +77,7 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     """Draw how often each sentence occurs in each bootstrap draw, shape (draw, sentence); rows sum
     to `sentences`.
 
-    This equals drawing `sentences` sentences with replacement. With counts, a statistic that is a
-    polynomial of the counts needs no resampled data.
+    With counts, a statistic that is a polynomial of the counts needs no resampled data.
 
     Raises:
         ShapeError: If `sentences` or `draws` is below 1.
@@ -97,11 +96,10 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
 def jackknife_groups(
     sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> tuple[IntArray, int]:
-    """Assign sentences at random to `groups` groups whose sizes differ by at most one.
+    """Assign sentences at random to groups whose sizes differ by at most one.
 
     Returns:
-        The group of each item, from 0, shape (item,), and the number of groups: no more than there
-        are sentences.
+        The group of each item, from 0, shape (item,), and their number, `groups` or fewer.
 
     Raises:
         ShapeError: If fewer than two groups can be formed.
@@ -120,15 +118,7 @@ def jackknife_groups(
 def jackknife_sentences(
     sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> Iterator[IntArray]:
-    """Yield item indices with one group of sentences left out at a time (delete-a-group jackknife).
-
-    The groups are those of `jackknife_groups`.
-
-    Yields:
-        Indices of the remaining items, for each group left out.
-
-    Raises:
-        ShapeError: If fewer than two groups can be formed.
+    """Yield the indices of the remaining items with each of `jackknife_groups` left out.
 
     Example:
         >>> [len(kept) for kept in jackknife_sentences([0, 0, 1, 1, 2], 3,
@@ -142,8 +132,6 @@ def jackknife_sentences(
 
 def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[FloatArray, FloatArray]:
     """Compute the percentile interval of draws, such as those of a null.
-
-    The band of an estimate is made by `bootstrap_interval`, which holds the estimate.
 
     Args:
         draws: Statistic of each draw along `axis`; draws that are NaN are left out.
@@ -174,19 +162,8 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
 def bootstrap_interval(
     point: ArrayLike, draws: ArrayLike, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the percentile interval of an estimate's bootstrap draws, as wide as it takes to hold
-    the estimate.
-
-    Args:
-        point: The estimate.
-        draws: Statistic of each draw, shape (draw, ...); draws that are NaN are left out.
-        level: Share of the draws inside, between 0 and 1.
-
-    Returns:
-        Lower and upper end, in the estimate's shape; NaN where every draw is NaN.
-
-    Raises:
-        ShapeError: If the level is not between 0 and 1, or there are no draws.
+    """Compute the percentile interval of an estimate's bootstrap draws, (draw, ...), as `interval`
+    does, but as wide as it takes to hold the estimate.
 
     Example:
         >>> tuple(round(float(end), 2) for end in bootstrap_interval(2.0, np.arange(101.0), 0.9))
@@ -205,13 +182,10 @@ def jackknife_interval(
     Args:
         point: The statistic computed from all items.
         replicates: The statistic with each group left out, shape (group,).
-        level: Coverage under normality.
+        level: As for `t_interval`.
 
     Returns:
         Lower and upper end; NaN with fewer than two usable replicates.
-
-    Raises:
-        ShapeError: If the level is not between 0 and 1.
 
     Example:
         >>> tuple(round(end, 2) for end in jackknife_interval(2.0, [1.5, 2.0, 2.5]))
@@ -259,8 +233,7 @@ def corrected(p_value: float, tests: int) -> float:
 
 
 def average_ranks(values: ArrayLike) -> FloatArray:
-    """Rank values from 1 to n, ties by their mean rank; shape (n,). Without scipy, whose import
-    takes half a second.
+    """Rank values from 1 to n, ties by their mean rank, without scipy's slow import; shape (n,).
 
     Example:
         >>> average_ranks([10, 30, 10]).tolist()

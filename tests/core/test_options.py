@@ -144,7 +144,7 @@ def test_a_command_line_of_several_flags_gives_its_spec() -> None:
     words = [
         "--compare",
         "zoo:pos-0",
-        "--draws",
+        "--words",
         "50",
         "--no-references",
         "--genres",
@@ -155,7 +155,7 @@ def test_a_command_line_of_several_flags_gives_its_spec() -> None:
     ]
     assert from_flags("rsa", words) == RsaSpec(
         compare=("zoo:pos-0",),
-        draws=50,
+        words=50,
         references=False,
         genres=("news", "legal"),
         against_genres=("email",),
@@ -246,8 +246,8 @@ def test_a_flag_that_makes_no_sense_ends_with_the_same_sentence(
 ) -> None:
     from core.commands.main import main
 
-    assert main(["rsa", "--draws", "x", "--out", "nowhere"]) == 2
+    assert main(["rsa", "--words", "x", "--out", "nowhere"]) == 2
     assert (
         capsys.readouterr().err
-        == "palimpsest: draws takes a whole number from 20 to 10,000, not x.\n"
+        == "palimpsest: words takes a whole number from 10 to 20,000, not x.\n"
     )

@@ -160,7 +160,6 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
         measure="signs",
         sentences=40,
         words=100,
-        draws=20,
         references=False,
     )
     result = STUDY.run(spec)

@@ -18,6 +18,7 @@ from core.probes.behaviour.tables import BIGRAM
 from core.probes.minimal_pairs.templates import KINDS
 from core.probes.trees.statements import SIMILAR
 from core.results.names import short_name, short_names
+from core.results.notices import BANDS
 from core.results.statements import TWO_LINES, Statement, leading
 
 if TYPE_CHECKING:
@@ -222,6 +223,10 @@ HOW_TO_READ = (
     "chance, 100 % perfect. Grey is the bigram baseline."
 )
 CAVEATS = {
+    BANDS: (
+        "In simulations, intervals of rank correlations cover 99 % with 6 models, so that they are "
+        "wider than need be."
+    ),
     "Pairs come from templates.": (
         "They share words and forms, so intervals cover other pairs of these templates and not "
         "English. Scores cannot be compared with those of BLiMP."

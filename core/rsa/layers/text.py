@@ -9,7 +9,7 @@ import numpy as np
 
 from core.models.changes import shares_no_start
 from core.results.names import layers_in_words, short_name
-from core.results.notices import sentence_notices
+from core.results.notices import BANDS, sentence_notices
 from core.results.numbers import text_of
 from core.rsa.layers.differences import THRESHOLD
 from core.rsa.layers.runs import runs_of
@@ -275,6 +275,12 @@ HOW_TO_READ = {
     ),
 }
 CAVEATS = {
+    BANDS: (
+        "In simulations with 10 to 200 sentences, whether words of one sentence are alike or not, "
+        "bands over sentences cover 92 to 99 % for RSA, CKA, the mean cosine and Procrustes "
+        "similarity, and 93 to 100 % for CCA, SVCCA, PWCCA and mutual k-NN, whose bands are wider "
+        "than need be. Pooled bands of 2 or 3 runs cover 95 to 99 %."
+    ),
     "A few dimensions can dominate.": (
         "If two of 768 dimensions are far larger than the others and shared by both models, RSA is "
         ".998 although the other 766 are unrelated; after standardising it is .002. Compare the "

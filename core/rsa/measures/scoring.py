@@ -168,6 +168,13 @@ def sentence_band(
     Returns:
         Lower and upper end, which enclose the similarity and, but for rounding, do not leave the
         measure's range; NaN with fewer than two sentences.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(60, 4))
+        >>> low, high = sentence_band(get_measure("rsa"), x, x, np.arange(60) // 3,
+        ...     np.random.default_rng(1), 1.0)
+        >>> round(low, 6), round(high, 6)
+        (1.0, 1.0)
     """
     if sentence_labels(sentence)[1] < 2:
         return float("nan"), float("nan")

@@ -800,7 +800,7 @@ def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: P
     from core.rsa.layers.spec import RsaSpec
     from core.rsa.layers.study import STUDY
 
-    spec = RsaSpec(compare=("zoo:parse-0",), sentences=20, words=40, draws=20, references=False)
+    spec = RsaSpec(compare=("zoo:parse-0",), sentences=20, words=40, references=False)
     result = STUDY.run(spec, store=store)
     assert len(result.table)
     assert store.info().entries > 10
