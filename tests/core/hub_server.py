@@ -12,6 +12,7 @@ paths that were asked for, `hub.sent` counts the bytes of the answers.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import threading
@@ -28,6 +29,7 @@ from core.models.hub import asking, client, errors, ranges, revisions
 
 STATES = ("fine", "gated", "rate-limited", "broken", "silent", "private", "portal")
 SILENCE = 30.0  # seconds: longer than any test waits
+ENDLESS = 2**29  # bytes: more than any test takes
 
 
 @dataclass
@@ -40,6 +42,8 @@ class HubRepository:
         sizes: Sizes to claim instead of the true ones, by path.
         state: One of STATES.
         extra: Merged into the answer to questions about the model: tags, downloads, safetensors.
+        endless: Files that are sent without a size and without an end.
+        packed: Whether it describes itself in compressed answers, whatever was asked for.
         stumbles: Answers 429 that are still to be given before any other.
         revisions: Branches beside main, with the files of each; None for one that is listed but
             gone.
@@ -51,6 +55,8 @@ class HubRepository:
     state: str = "fine"
     sizes: dict[str, int] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    endless: tuple[str, ...] = ()
+    packed: bool = False
     stumbles: int = 0
     revisions: dict[str, dict[str, bytes] | None] = field(default_factory=dict)
 
@@ -211,6 +217,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send_file(repository, rest, body)
         if action == "tree":
             return self._send(200, [repository.entry(name) for name in sorted(repository.files)])
+        if repository.packed:
+            packed = gzip.compress(json.dumps(repository.information()).encode())
+            return self._write(200, packed, "application/json", {"Content-Encoding": "gzip"}, body)
         return self._send(200, repository.information())
 
     def _list(self, wanted: str) -> None:
@@ -272,6 +281,8 @@ class _Handler(BaseHTTPRequestHandler):
             "ETag": f'"{etag(content)}"',
             "Accept-Ranges": "bytes",
         }
+        if name in repository.endless and body:
+            return self._send_endless(headers)
         start, end, status = 0, len(content) - 1, 200
         if wanted := self.headers.get("Range", "").removeprefix("bytes="):
             low, _, high = wanted.partition("-")
@@ -280,6 +291,18 @@ class _Handler(BaseHTTPRequestHandler):
         return self._write(
             status, content[start : end + 1], "application/octet-stream", headers, body
         )
+
+    def _send_endless(self, headers: dict[str, str]) -> None:
+        try:
+            self.send_response(200)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            while self.hub.sent < ENDLESS and not self.hub.stopping.is_set():
+                self.hub.sent += self.wfile.write(b" " * 2**20)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # who asked has had enough
+        self.close_connection = True
 
     def _send(self, status: int, answer: Any, headers: dict[str, str] | None = None) -> None:
         headers = dict(headers or {})

@@ -30,6 +30,8 @@ def stopping_bar(most: int, file: str) -> Any:
             )
 
     class Bar(cast("type[Any]", tqdm)):  # type: ignore[misc]
+        monitor_interval = 0  # no thread that watches it: there would be one for each class
+
         def __init__(self, *values: Any, **named: Any) -> None:
             check(named.get("total") or 0)
             self.arrived = named.get("initial") or 0

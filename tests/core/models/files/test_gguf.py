@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import struct
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +171,43 @@ def test_bent_files_raise_nothing_else(tmp_path: Path, llama: Path) -> None:
         taken.append(read_or_refuse(read))
     assert any(taken)
     assert not all(taken)
+
+
+def header_of(values: dict[str, bytes]) -> bytes:
+    """A file without tensors: each setting's type and value as bytes."""
+    parts = [struct.pack("<Q", len(name)) + name.encode() + value for name, value in values.items()]
+    return struct.pack("<4sIQQ", b"GGUF", 3, 0, len(values)) + b"".join(parts)
+
+
+def text_of(size: int) -> bytes:
+    return struct.pack("<IQ", 8, size) + "😀".encode() * (size // 4)
+
+
+def list_of(inner: int, size: int, values: bytes) -> bytes:
+    return struct.pack("<IIQ", 9, inner, size) + values
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({f"t{number}": text_of(999_996) for number in range(20)}, "more bytes than any"),
+        ({f"n{n}": list_of(4, 1_000, bytes(4_000)) for n in range(1_900)}, "more bytes than any"),
+        ({f"n{n}": list_of(4, 1_100_000, bytes(4_400_000)) for n in range(2)}, "1100000 entries"),
+        ({f"s{n}": list_of(8, 1_100_000, bytes(8_800_000)) for n in range(2)}, "1100000 entries"),
+        ({"s": list_of(8, 1_000, bytes(80))}, "not a GGUF file"),
+        ({"n": list_of(4, 1_001, bytes(80))}, "ends within"),
+    ],
+)
+def test_what_a_header_says_is_bounded_in_sum(
+    tmp_path: Path, values: dict[str, bytes], reason: str
+) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(header_of(values))
+    tracemalloc.start()
+    began = time.process_time()
+    with pytest.raises(ModelError, match=reason):
+        read_gguf(path)
+    seconds, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seconds < 10.0  # what is traced is slower
+    assert peak < 80e6

@@ -1,7 +1,10 @@
-"""Single rows of a stored tensor."""
+"""Single rows of a stored tensor; headers made to exhaust who reads them."""
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,13 @@ import torch
 from safetensors.torch import save_file
 
 from core.errors import ModelError
-from core.models.files.safetensors import read_whole_header
+from core.models.files.safetensors import (
+    FORMAT_HEADER,
+    LONGEST_NAME,
+    MOST_HEADER,
+    read_header,
+    read_whole_header,
+)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
@@ -39,3 +48,57 @@ def test_complex_numbers_are_refused_and_not_halved(tmp_path: Path) -> None:
     save_file({"table": torch.ones(7, 3), "rotation": torch.ones(2, dtype=torch.complex64)}, path)
     with pytest.raises(ModelError, match="holds rotation in complex numbers"):
         read_whole_header(path)
+
+
+class Counted:
+    """A file that gives any bytes and counts how many it was asked for."""
+
+    name = "folder/model.safetensors"
+
+    def __init__(self, header: bytes, size: int | None = None) -> None:
+        self._content = (len(header) if size is None else size).to_bytes(8, "little") + header
+        self.asked = 0
+
+    def read(self, start: int, stop: int) -> bytes:
+        self.asked += stop - start
+        return self._content[start:stop]
+
+
+def header_of(names: Iterable[str]) -> bytes:
+    place = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    return json.dumps(dict.fromkeys(names, place), separators=(",", ":")).encode()
+
+
+def test_a_header_of_a_size_that_no_model_has_is_not_read() -> None:
+    for size in (MOST_HEADER + 1, FORMAT_HEADER):
+        file = Counted(b"{}", size)
+        with pytest.raises(ModelError, match="too large"):
+            read_header(file)
+        assert file.asked == 8
+    with pytest.raises(ModelError, match="not a safetensors file"):
+        read_header(Counted(b"{}", FORMAT_HEADER + 1))
+
+
+def test_a_header_that_would_take_much_memory_is_not_parsed() -> None:
+    nested = b'{"__metadata__":[' + b"[]," * 1_000_000 + b"[]]}"
+    for header in (nested, header_of(f"{number}" for number in range(60_000))):
+        assert len(header) < MOST_HEADER
+        with pytest.raises(ModelError, match="MB of memory"):
+            read_header(Counted(header))
+
+
+def test_many_tensors_are_read_in_time_that_grows_as_their_number() -> None:
+    seconds = []
+    for count in (10_000, 40_000):
+        header = header_of(f"layer.{number}" for number in range(count))
+        began = time.process_time()
+        assert len(read_header(Counted(header))) == count
+        seconds.append(time.process_time() - began)
+    assert seconds[1] < 12 * max(seconds[0], 0.05)
+
+
+def test_a_tensor_of_a_name_without_an_end_is_none() -> None:
+    """Whoever lists names in a table pads all of them to the longest."""
+    assert read_header(Counted(header_of(["x" * LONGEST_NAME])))
+    with pytest.raises(ModelError, match="its header is not one"):
+        read_header(Counted(header_of(["x" * (LONGEST_NAME + 1)])))

@@ -13,7 +13,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from core.models import load_model, load_tokenizer, locate, parse_ref
 from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.loading import tokenizers
 from core.models.loading.tokenizers import Encoding, OutsideTokenizer, Tokenizer, open_tokenizer
+from core.models.loading.tokenizing import LONGEST_FORM
 from core.runs.process import isolation as apart
 from core.vectors.activations import extract
 from core.vectors.forward import cut_pair, cut_sentences
@@ -367,6 +369,45 @@ def test_a_text_of_too_many_subwords_comes_back_cut_and_counted(folder: Path) ->
     result = extract(ref, [("a",) * 3_000, ("dog",)])
     assert re.search(r"\b1 of 2\b.*\b64\b", result.notices[0])
     assert result.sentence.tolist() == [1]
+
+
+def replacing(content: str) -> Callable[[Settings], None]:
+    """Make a tokenizer read something long for every a."""
+    replace = {"type": "Replace", "pattern": {"String": "a"}, "content": content}
+    return lambda settings: settings.update(normalizer=replace)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("content", "ask"),
+    [
+        ("😀" * 10_000, lambda tokenizer, words: tokenizer.forms([words])),
+        ("the dog " * 1_000, lambda tokenizer, words: tokenizer.encode([*zip(words[:1_000])])),
+    ],
+)
+def test_what_a_tokenizer_answers_is_bounded_by_what_it_is_asked(
+    folder: Path, content: str, ask: Callable[[Tokenizer, Sequence[str]], object]
+) -> None:
+    """Of 25,000 words or 1,000 texts, as a shared instance allows."""
+    tokenizer = load_tokenizer(edited(folder, "tokenizer.json", replacing(content)))
+    (forms,) = tokenizer.forms([("banana", "ban", "dog")])
+    assert len(set(forms)) == 3
+    assert max(map(len, forms)) < 2 * LONGEST_FORM
+    tracemalloc.start()
+    with pytest.raises(ModelError, match="makes more of a text than a tokenizer should"):
+        ask(tokenizer, [f"a{number}" for number in range(25_000)])
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_an_answer_of_many_short_and_odd_texts_is_no_longer_than_allowed(
+    saved: dict[str, Path], name: str
+) -> None:
+    tokenizer = load_tokenizer(f"path:{saved[name]}")
+    for text in (("a",), ("é" * 20, "가" * 10), ("😀",), ("\ufdfa",), ()):
+        assert len(tokenizer.encode([text] * 3_000)) == 3_000
 
 
 @pytest.mark.slow
