@@ -22,7 +22,7 @@ from core.models.files.safetensors import write_tensors
 from core.models.files.text_part import QUANTISATION, plain_config
 from core.models.loading.construction import import_transformers, make_empty, open_config
 from core.models.loading.model import HEADS, check_complete
-from core.models.loading.reading import loading_settings, numbers_of, put_tensors
+from core.models.loading.reading import loading_settings, numbers_of, put_tensors, refuse_misfits
 from core.models.loading.tokenizing import first_line, read_gguf_tokenizer
 
 
@@ -120,4 +120,5 @@ def read_back(folder: Path) -> None:
         raise ModelError(
             f"The model that was written cannot be loaded ({first_line(error)}): choose another."
         ) from error
+    refuse_misfits(folder, report)
     check_complete("The model that was written", report, type(model).__name__)

@@ -287,28 +287,22 @@ def _check_depth(ref: ModelRef, model: PreTrainedModel, report: dict[str, Any]) 
 
 
 def check_complete(source: object, report: dict[str, Any], made: str) -> None:
-    """Refuse a model of which transformers reports weights that are missing or do not fit.
+    """Refuse a model of which transformers reports weights that are missing.
 
     Args:
         source: Names the model in the message.
-        report: Missing and misfitting weights, by these names.
+        report: With the missing weights, by that name.
         made: Class of the model; one that labels sentences reads the pooler, if it has one.
 
     Raises:
-        ModelError: With the first of them.
+        ModelError: With the first three of them.
     """
     expected = COMPUTED if made.endswith("ForSequenceClassification") else EXPECTED_MISSING
     missing = sorted(name for name in report["missing_keys"] if not expected.search(name))
-    misfits = sorted(str(entry) for entry in report.get("mismatched_keys", ()))
-    if missing or misfits:
-        what = (
-            f"lacks {len(missing)} weights ({', '.join(missing[:3])})"
-            if missing
-            else f"has misfits ({misfits[0]})"
-        )
+    if missing:
         raise ModelError(
-            f"{source} {what}, which would be random numbers: choose a model whose weights fit its "
-            f"configuration."
+            f"{source} lacks {len(missing)} weights ({', '.join(missing[:3])}), which would be "
+            "random numbers: choose a model whose weights fit its configuration."
         )
 
 

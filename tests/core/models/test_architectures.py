@@ -60,7 +60,7 @@ def test_a_sound_model_passes_and_is_checked_once(monkeypatch: pytest.MonkeyPatc
 def test_a_layer_too_few_is_said() -> None:
     model: Any = made()
     model.encoder.layer = model.encoder.layer[:2]
-    refused(model, "has matrices of 2 layers, and its configuration says 3")
+    refused(model, "holds 2 layers, and the configuration says 3")
 
 
 def test_a_matrix_of_another_width_is_said() -> None:
