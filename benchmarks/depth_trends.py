@@ -5,8 +5,8 @@
 One value per layer, of four kinds without a trend: errors whose neighbours correlate (a first-order
 autoregression), smooth errors, a random walk, and independent errors but for one deviant top layer.
 The shares say why the app calls a fitted trend a description. A permutation test that kept a
-first-order correlation was tried beside it: it called .02 to .08 of the first kind, but .38 of the
-smooth series of 6 layers, .24 of those of 24 layers with a deviant one, and .09 to .11 of the walks.
+first-order correlation was tried: it called .02 to .08 of the first kind, but .38 of the smooth
+series of 6 layers, .24 of those of 24 layers with a deviant one, and .09 to .11 of the walks.
 """
 
 from __future__ import annotations
