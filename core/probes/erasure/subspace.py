@@ -8,11 +8,11 @@ columns of W cov(x, z) = C^(1/2) R', the erased vector is
     x - C^(1/2) U U' C^(-1/2) (x - m)  =  x - C R' (R C R')^+ R (x - m).
 
 The right side is calculated: only the projections' covariance is inverted, on the scale of their
-correlations, so that features of any spread count. The erased vector is uncorrelated with z, so that no linear regression from it to z is better than the mean, and of
-all affine functions of x with this property it changes x least in mean square. It is also x minus
-the best linear prediction of x from z: what is erased is the r-dimensional row space of R after
-whitening, not the orthogonal projection on it, which would leave what other directions share with
-it.
+correlations, so that features of any spread count. The erased vector is uncorrelated with z, so
+that no linear regression from it to z is better than the mean, and of all affine functions of x
+with this property it changes x least in mean square. It is also x minus the best linear prediction
+of x from z: what is erased is the r-dimensional row space of R after whitening, not the orthogonal
+projection on it, which would leave what other directions share with it.
 
 Reference: Belrose, Schneider-Joseph, Ravfogel, Cotterell, Raff & Biderman 2023, NeurIPS, "LEACE:
 Perfect linear concept erasure in closed form", theorem 4.3. Deviations: the concept is the vector
