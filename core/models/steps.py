@@ -1,18 +1,25 @@
-"""Intermediate checkpoints of a training run, in order of their steps."""
+"""Intermediate checkpoints of a training run, in order; which models share a run or an origin."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 
+from core.errors import ModelError
 from core.models.describing import zoo_models
 from core.models.hub.revisions import natural_key
 from core.models.patterns import matching_refs
-from core.models.references import is_of_revisions
+from core.models.references import is_of_revisions, parse_ref
+from core.models.weights.origins import adapter_folder, base_of
+from core.models.zoo import read_adapters
 
 STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
 TOKENS = re.compile(r"tokens[-_]?(\d+)(k|M|B|T)", re.IGNORECASE)
 STAGE = re.compile(r"stage[-_]?(\d+)", re.IGNORECASE)
+CHECKPOINT = re.compile(  # ends the name of an intermediate checkpoint
+    r"(?:global[-_]?)?(?:checkpoint|ckpt|steps?|epochs?)[-_]?\d+[kM]?$", re.IGNORECASE
+)
 TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "b": 10**9, "t": 10**12}
 LARGEST = 2**53  # number that a column and an axis hold exactly
 MOST_NAMED = 4  # missing steps
@@ -107,6 +114,53 @@ def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
         loss = (entry.get("scores") or {}).get("held_out_loss")
         return steps, tokens, None if loss is None else float(loss)
     return _number(STEP, ref), _number(TOKENS, ref), None
+
+
+def run_of(ref: str) -> str:
+    """Name the run that a checkpoint is of, by its reference: the final model's; itself otherwise.
+
+    Example:
+        >>> run_of("zoo:seed-0@step-50"), run_of("path:runs/a/checkpoint-300"), run_of("zoo:nli-0")
+        ('zoo:seed-0', 'path:runs/a', 'zoo:nli-0')
+    """
+    name = ref.partition("@")[0]
+    return CHECKPOINT.sub("", name).rstrip("-_/\\")
+
+
+def in_order_of_training(refs: Iterable[str]) -> tuple[str, ...]:
+    """Sort references by their steps; a final model has as many as its last checkpoint, or more."""
+
+    def place(ref: str) -> tuple[float, bool]:
+        steps = progress_of(ref)[0]
+        return math.inf if steps is None else float(steps), run_of(ref) == ref
+
+    return tuple(sorted(dict.fromkeys(refs), key=place))
+
+
+def origin_of(ref: str) -> str:
+    """Follow a model to its run, to the base or the run that it repeats, and so on to the first.
+
+    Models with one origin are no independent observations. Of a fine-tune elsewhere whose base no
+    adapter's configuration names, the origin is its own run.
+    """
+    listed = {str(entry["ref"]): entry for entry in (*zoo_models(), *read_adapters())}
+    seen: list[str] = []
+    while ref and ref not in seen:
+        seen.append(ref)
+        run = run_of(ref)
+        entry = listed.get(run, {})
+        ref = str(entry.get("base") or entry.get("second_run_of") or "") or (
+            run if run != ref else _adapted(ref)
+        )
+    return seen[-1]
+
+
+def _adapted(ref: str) -> str:
+    """The base of an adapter that has been downloaded; "" for anything else."""
+    try:
+        return base_of(ref) if adapter_folder(parse_ref(ref)) is not None else ""
+    except ModelError:
+        return ""
 
 
 def _number(pattern: re.Pattern[str], ref: str) -> int | None:

@@ -4,6 +4,10 @@ Checkpoints of one run share their directions, those of unrelated runs do not. A
 checkpoint is farther from those that are farther away in time (distances are a Robinson matrix), so
 that the order can be recovered from the end by going to the nearest one each time. The order is
 judged only where it can be recovered without a contradiction.
+
+Distances are the same backwards, and a run whose weights swing back has the distances of one with
+swapped steps. The direction is taken from the norm, which grows in training as a rule; where it
+does not, the direction is not known.
 """
 
 from __future__ import annotations
@@ -75,11 +79,14 @@ class Audit:
         verdicts: By checkpoint.
         cosine: Of samples, (checkpoint, checkpoint), in the order of `verdicts`.
         ordered: Whether the order could be judged.
+        forward: Whether the norm grows from the first checkpoint of the run to the last, so that
+            the order is that of training and not its reverse.
     """
 
     verdicts: dict[str, Verdict]
     cosine: Float[ndarray, "checkpoint checkpoint"]
     ordered: bool
+    forward: bool = False
 
 
 def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Audit:
@@ -102,7 +109,8 @@ def audit_run(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Aud
             verdicts[refs[n]] = Verdict(FOREIGN)
     members = [n for n in distinct if n in run]
     ordered = _mark_order(refs, vectors, members, verdicts)
-    return Audit(verdicts, cosine, ordered)
+    norms = np.linalg.norm(vectors[members], axis=1)
+    return Audit(verdicts, cosine, ordered, bool(len(norms) and norms[-1] > norms[0]))
 
 
 def audit_seeds(samples: Mapping[str, Sample], contents: Mapping[str, str]) -> Audit:

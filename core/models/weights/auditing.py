@@ -12,7 +12,9 @@ from core.models.weights.audit import (
     FINAL,
     FINE,
     IDENTICAL,
+    MISPLACED,
     RELATED,
+    SWAPPED,
     Sample,
     Verdict,
     audit_run,
@@ -95,8 +97,10 @@ def describe_steps(verdicts: Mapping[str, Verdict]) -> list[str]:
     ]
     if faults:
         were = "checkpoint was" if len(faults) == 1 else "checkpoints were"
+        moved = any(each.fault in (SWAPPED, MISPLACED) for each in faults.values())
+        why = "weights do not fit their places" if moved else "files cannot be right"
         notices.append(
-            f"{len(faults)} {were} left out, because their files cannot be right: "
+            f"{len(faults)} {were} left out, because their {why}: "
             f"{'; '.join(f'{ref} {_words(each)}' for ref, each in faults.items())}. {WHERE}"
         )
     return notices

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.models import parse_ref
-from core.probes.behaviour.tables import ALL, EVERY, RUN, longest_run, whole_kind
+from core.probes.behaviour.tables import ALL, EVERY, UNRELATED, longest_run, whole_kind
 from core.probes.trees.statements import verdict_of
 from core.results.estimates import estimate_of
 from core.results.statements import Statement
@@ -36,7 +36,7 @@ def statements_of(
     Returns:
         The first model's accuracy and its margins over the bigrams and over the first step of its
         run; its highest and its lowest accuracy on a kind; and the correlation of each probe's
-        score with accuracy, over all models.
+        score with accuracy, over models that share no run and no base.
     """
     table = tables["behaviour"]
     if not models:
@@ -63,33 +63,37 @@ def statements_of(
 
 
 def _correlations(tables: Mapping[str, pd.DataFrame], kind: str) -> list[Statement]:
-    """State the correlation of each probe's score with accuracy, over all models and final ones."""
+    """State the correlation of each probe's score with accuracy, over unrelated models; over all of
+    them where fewer than three are unrelated, which nobody can test."""
     if "rank_correlations" not in tables:
         return []
     table = tables["rank_correlations"]
+    among = UNRELATED if UNRELATED in set(table["among"]) else EVERY
     return [
         Statement(
             f"{row['metric']} of {row['probe']}",
             _verdict(row),
             estimate_of(row, "correlation", "share"),
             (),
-            among_models(str(row["among"]), int(row["models"])),
+            among_models(int(row["models"]), int(row["origins"])),
         )
-        for _, row in table[(table["kind"] == kind) & (table["among"] != RUN)].iterrows()
+        for _, row in table[(table["kind"] == kind) & (table["among"] == among)].iterrows()
         if row["correlation"] == row["correlation"]
     ]
 
 
 def _verdict(row: pd.Series) -> str:
     """Tell whether a correlation is significant, or could be with so many models."""
-    if row["smallest_p"] >= SIGNIFICANT:
+    if not row["smallest_p"] < SIGNIFICANT:  # related models have none
         return TOO_FEW
     return CORRELATES if row["corrected_p"] < SIGNIFICANT else UNDECIDED
 
 
-def among_models(among: str, count: int) -> str:
-    """Name the models of a correlation, as in "all 10 models"."""
-    return f"all {count} models" if among == EVERY else f"the {count} {among}"
+def among_models(count: int, origins: int) -> str:
+    """Name the models of a correlation, as in "5 unrelated models"."""
+    if origins == count:
+        return f"{count} unrelated models"
+    return f"{count} models, of which only {origins} {'is' if origins == 1 else 'are'} unrelated,"
 
 
 def doubts_of(table: pd.DataFrame, models: Sequence[str]) -> tuple[Statement, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.models.steps import progress_of
+from core.models.steps import in_order_of_training, origin_of, run_of
 from core.probes.minimal_pairs.accuracy import (
     correct,
     correlation_interval,
@@ -36,13 +36,13 @@ BESIDE = (
     *("behaviour", "behaviour_low", "behaviour_high"),
 )
 CORRELATIONS = (
-    *("probe", "metric", "kind", "among", "models", "correlation", "low", "high", "p_value"),
-    *("corrected_p", "smallest_p"),
+    *("probe", "metric", "kind", "among", "models", "origins", "correlation", "low", "high"),
+    *("p_value", "corrected_p", "smallest_p"),
 )
 ALL = "all"  # the mean over all kinds
 BIGRAM = "bigram"
 METRIC = "accuracy"
-EVERY, FINAL, RUN = "all models", "final models", "steps of a run"
+EVERY, UNRELATED, RUN = "all models", "unrelated models", "steps of a run"
 Hits = Mapping[str, NDArray[np.float64]]  # kind -> 1 where a pair is right, .5 where scores tie
 
 
@@ -155,28 +155,37 @@ def whole_kind(table: pd.DataFrame) -> str:
     return ALL if ALL in kinds or not kinds else str(kinds[0])
 
 
-def run_of(ref: str) -> str:
-    """The final model of the run that a checkpoint is of, by its reference; itself otherwise."""
-    return ref.partition("@")[0]
-
-
 def longest_run(models: Iterable[str]) -> tuple[str, ...]:
     """Find the run with the most checkpoints, in the order of training; () without checkpoints."""
     runs: dict[str, list[str]] = {}
     for ref in dict.fromkeys(models):
         runs.setdefault(run_of(ref), []).append(ref)
     most = max(runs.values(), key=len, default=[])
-    # A final model has as many steps as its last checkpoint, or more.
-    order = sorted(most, key=lambda ref: (progress_of(ref)[0] or 0, "@" not in ref))
-    return tuple(order) if len(order) > 1 else ()
+    return in_order_of_training(most) if len(most) > 1 else ()
+
+
+def unrelated(models: Iterable[str]) -> tuple[str, ...]:
+    """Choose one model of each origin: that which is the origin or nearest to its end of training.
+
+    Models that share a run, a base or a parent are one observation.
+    """
+    origins: dict[str, list[str]] = {}
+    for ref in dict.fromkeys(models):
+        origins.setdefault(origin_of(ref), []).append(ref)
+    chosen = []
+    for origin, alike in origins.items():
+        own_run = [ref for ref in alike if run_of(ref) == origin]
+        chosen.append(in_order_of_training(own_run or alike)[-1])
+    return tuple(chosen)
 
 
 def correlation_table(beside: pd.DataFrame, behaviour: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Correlate each probe's score with accuracy over models, for each kind of pairs.
 
-    Over all models; over the steps of one run, whose scores change together with training; and over
-    final models, which are independent of each other. P-values are corrected for the probes and
-    sets of models of a kind (Bonferroni).
+    Over all models; over the steps of one run; and over unrelated models, one of each origin. Only
+    models that share no origin are tested and have an interval: steps of a run improve on most
+    things at once, whatever a probe measures. P-values are corrected for every correlation that is
+    tested (Bonferroni).
 
     Args:
         beside: Of `beside_table`.
@@ -186,25 +195,28 @@ def correlation_table(beside: pd.DataFrame, behaviour: pd.DataFrame, seed: int) 
     import pandas as pd
 
     wide = behaviour.pivot_table(index="model", columns="kind", values="value", sort=False)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for (probe, metric), of_probe in beside.groupby(["probe", "metric"], sort=False):
         scores = of_probe.set_index("model")["value"]
-        models = list(scores.index)
-        run = longest_run(models)
-        final = [ref for ref in models if "@" not in ref]
-        for among, chosen in ((EVERY, models), (RUN, list(run)), (FINAL, final)):
+        models = tuple(scores.index)
+        groups = {EVERY: models, RUN: longest_run(models), UNRELATED: unrelated(models)}
+        for among, chosen in groups.items():
             if len(chosen) < 3 or (among != EVERY and set(chosen) == set(models)):
                 continue
+            origins = len(unrelated(chosen))
             for kind in wide.columns:
                 left, right = (
-                    np.asarray(side.loc[chosen], dtype=float) for side in (scores, wide[kind])
+                    np.asarray(side.loc[list(chosen)], dtype=float) for side in (scores, wide[kind])
                 )
                 value = rank_correlation(left, right)
-                ends = correlation_interval(value, len(chosen))
-                p = correlation_p(left, right, np.random.default_rng(seed))
-                rows.append((probe, metric, kind, among, len(chosen), value, *ends, p))
-    table = pd.DataFrame(rows, columns=list(CORRELATIONS[:9]))
-    tests = table.groupby("kind", sort=False)["p_value"].transform("size")
-    smallest = table["models"].map(smallest_p).astype(float) * tests
+                tested: tuple[float, ...] = (np.nan,) * 3
+                if origins == len(chosen):
+                    p = correlation_p(left, right, np.random.default_rng(seed))
+                    tested = (*correlation_interval(value, len(chosen)), p)
+                rows.append((probe, metric, kind, among, len(chosen), origins, value, *tested))
+    table = pd.DataFrame(rows, columns=list(CORRELATIONS[:10]))
+    testable = table["models"] == table["origins"]
+    tests = int(testable.sum())
+    smallest = (table["models"].map(smallest_p).astype(float) * tests).where(testable)
     corrected = (table["p_value"] * tests).clip(upper=1.0)
     return table.assign(corrected_p=corrected, smallest_p=smallest.clip(upper=1.0))

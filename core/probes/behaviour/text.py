@@ -101,7 +101,7 @@ def _compared(margin: Statement, baseline: str) -> str:
 
 
 def _too_few(statements: Sequence[Statement]) -> Iterator[str]:
-    """Say which models are too few to tell, and what the correlations over them are."""
+    """Say which models are too few to test a correlation, and what the correlations are."""
     by_models: dict[str, list[str]] = {}
     for each in statements:
         if each.verdict == TOO_FEW:
@@ -109,8 +109,8 @@ def _too_few(statements: Sequence[Statement]) -> Iterator[str]:
             by_models.setdefault(each.baseline, []).append(value)
     for models, values in by_models.items():
         yield (
-            f"{models[0].upper()}{models[1:]} alone are too few to tell (rank correlation "
-            f"{', '.join(values)})."
+            f"{models} are too few to tell whether probes' scores and accuracy on pairs go "
+            f"together (rank correlation {', '.join(values)})."
         )
 
 
@@ -208,9 +208,10 @@ def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:
         f"({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} development and "
         f"{counts['test']:,} test sentences; trees {source}); a model's score is that of the layer "
         "that is best on the development sentences. Rank correlations are Spearman's, with "
-        "Bonett and Wright's 95 % intervals and permutation p-values, which are corrected for the "
-        "number of probes and of sets of models (Bonferroni); steps of one run are not independent "
-        "of each other."
+        "Bonett and Wright's 95 % intervals and permutation p-values, corrected for all "
+        "correlations that are tested (Bonferroni). Models that share a run or a base are not "
+        "independent of each other: one of each is tested, and correlations over all models or "
+        "over the steps of a run have no interval and no p-value."
     )
 
 
@@ -242,8 +243,9 @@ CAVEATS = {
         "the two words of a rule are neighbours (*determiners* without an adjective)."
     ),
     "Correlation over few models.": (
-        "Steps of one run improve in everything at once, so a correlation over them says little "
-        "about probes. Final models are independent of each other, but they are few."
+        "Steps of one run improve in everything at once, and fine-tunes of one base inherit from "
+        "it, so a correlation over them says little about probes and is not tested. Unrelated "
+        "models can be tested, but they are few."
     ),
     "Probes see other sentences.": (
         "UUAS measures all edges of trees in ordinary text; minimal pairs test five rules. That "

@@ -5,13 +5,14 @@ coordinates in the space of a distance probe with the map R: a continuous concep
 the mean m and the covariance C of the vectors x, W = C^(-1/2) and U an orthonormal basis of the
 columns of W cov(x, z) = C^(1/2) R', the erased vector is
 
-    x - C^(1/2) U U' C^(-1/2) (x - m).
+    x - C^(1/2) U U' C^(-1/2) (x - m)  =  x - C R' (R C R')^+ R (x - m).
 
-It is uncorrelated with z, so that no linear regression from it to z is better than the mean, and of
-all affine functions of x with this property it changes x least in mean square. It is also x minus
-the best linear prediction of x from z: what is erased is the r-dimensional row space of R after
-whitening, not the orthogonal projection on it, which would leave what other directions share with
-it.
+The right side is calculated: only the projections' covariance is inverted, on the scale of their
+correlations, so that features of any spread count. The erased vector is uncorrelated with z, so
+that no linear regression from it to z is better than the mean, and of all affine functions of x
+with this property it changes x least in mean square. It is also x minus the best linear prediction
+of x from z: what is erased is the r-dimensional row space of R after whitening, not the orthogonal
+projection on it, which would leave what other directions share with it.
 
 Reference: Belrose, Schneider-Joseph, Ravfogel, Cotterell, Raff & Biderman 2023, NeurIPS, "LEACE:
 Perfect linear concept erasure in closed form", theorem 4.3. Deviations: the concept is the vector
@@ -29,7 +30,7 @@ from jaxtyping import Float
 
 from core.errors import ShapeError
 
-SMALLEST = 1e-10  # of an eigenvalue or a singular value, over the largest
+SMALLEST = 1e-12  # eigenvalue of the projections' correlations, over the largest
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Eraser:
     """An affine map that takes a subspace out of vectors: x - factor * left right (x - centre).
 
     Attributes:
-        left: (d_model, rank), C^(1/2) U.
-        right: (rank, d_model), U' C^(-1/2).
+        left: (d_model, rank), C R' times an inverse root of R C R'; that is C^(1/2) U.
+        right: (rank, d_model), that root's transpose times R; the same as U' C^(-1/2).
         centre: Mean of the vectors, (d_model,).
         factor: 1 erases; others scale the change.
     """
@@ -98,14 +99,13 @@ def fit_eraser(
             f"A mean of {width} dimensions does not fit a covariance of shape {covariance.shape} "
             f"and a map of shape {readout.shape}."
         )
-    variances, axes = np.linalg.eigh(covariance.astype(np.float64))
-    varies = variances > SMALLEST * max(float(variances[-1]), 0.0)
-    deviations = np.sqrt(np.where(varies, variances, 0.0))
-    root = (axes * deviations) @ axes.T
-    inverse = (axes * np.divide(1.0, deviations, out=np.zeros(width), where=varies)) @ axes.T
-    basis, values, _ = np.linalg.svd(root @ readout.T.astype(np.float64), full_matrices=False)
-    basis = basis[:, values > SMALLEST * values.max(initial=0.0)]
-    return Eraser(root @ basis, basis.T @ inverse, centre.astype(np.float64))
+    rows, covariance = readout.astype(np.float64), covariance.astype(np.float64)
+    spreads = np.sqrt(np.maximum(np.einsum("rd,de,re->r", rows, covariance, rows), 0.0))
+    rows = rows[spreads > 0] / spreads[spreads > 0, None]
+    values, axes = np.linalg.eigh(rows @ covariance @ rows.T)
+    varies = values > SMALLEST * values.max(initial=0.0)
+    right = (axes[:, varies] / np.sqrt(values[varies])).T @ rows
+    return Eraser(covariance @ right.T, right, centre.astype(np.float64))
 
 
 def measure_states(

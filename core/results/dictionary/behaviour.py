@@ -49,12 +49,15 @@ COLUMNS: Mapping[str, str] = {
     "the head), label or pos",
     "rank_correlations.metric": "the probe's score: uuas or accuracy",
     "rank_correlations.kind": KIND,
-    "among": "the models: all models, steps of a run, or final models",
+    "among": "the models: all models, steps of a run, or unrelated models (one of each origin)",
     "rank_correlations.models": "number of models",
+    "rank_correlations.origins": "number of models that share no run and no base; a correlation is "
+    "tested only where these are all",
     "rank_correlations.correlation": "Spearman's correlation of the probe's score with accuracy on "
     "pairs, over models",
-    "rank_correlations.p_value": "two-sided permutation p-value of the correlation, not corrected",
-    "rank_correlations.corrected_p": "p-value, corrected for the correlations of the kind of pairs "
-    "that are tested together (Bonferroni), at most 1",
+    "rank_correlations.p_value": "two-sided permutation p-value of the correlation, not corrected; "
+    "empty where models share a run or a base",
+    "rank_correlations.corrected_p": "p-value, corrected for all correlations that are tested "
+    "(Bonferroni), at most 1",
     "rank_correlations.smallest_p": "smallest corrected p-value that so many models can give",
 }

@@ -95,13 +95,9 @@ COLUMNS: Mapping[str, str] = {
     "scaling.beyond_high": "upper end of the 95 % interval of that difference, over sentences and "
     "draws",
     "kind": "trend of the layers' mean rank with depth, chosen by AICc: constant, linear or "
-    "quadratic",
+    "quadratic; not tested",
     "equation": "the equation of the trend",
     "coefficients": "its coefficients, lowest power first",
-    "trends.p_value": "p-value of a trend: share of permutations, which keep the correlation of "
-    "neighbouring layers, that a parabola fits as well; empty below 6 layers",
-    "trends.corrected_p": "that p-value, corrected for the families tested together (Bonferroni), "
-    "at most 1",
     "trends.r2": "share of the means' variance that the trend explains",
     "aicc_constant": "AICc of a constant (only differences are meaningful)",
     "aicc_linear": "AICc of a line; infinite where there are too few layers",
@@ -140,6 +136,8 @@ COLUMNS: Mapping[str, str] = {
     "norm": "Frobenius norm of its attention and feed-forward matrices (the weights' unit)",
     "norm_change": "its norm over the parent's, minus 1 (share)",
     "kurtosis": "kurtosis of the entries of a matrix, mean over matrices: 3 for a Gaussian",
+    "kurtosis_root": "reference of the model at which that tree begins by the highest kurtosis; the "
+    "root is undecided where the two differ",
     "lineage.nearest": "reference of the related model at the smallest distance; empty without one",
     "recorded": "reference of the base on its card or, for a checkpoint, of the one before it in "
     "its run; empty if that is not among the models",

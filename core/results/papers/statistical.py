@@ -95,11 +95,6 @@ PAPERS = (
         "Numerical Optimization", "Springer",
     ),
     Reference(
-        "patterson1971", 1971, ARTICLE, ("Patterson, H. D.", "Thompson, R."),
-        "Recovery of inter-block information when block sizes are unequal",
-        "Biometrika", doi="10.1093/biomet/58.3.545",
-    ),
-    Reference(
         "phipson2010", 2010, ARTICLE, ("Phipson, Belinda", "Smyth, Gordon K."),
         "Permutation P-values Should Never Be Zero: Calculating Exact P-values When "
         "Permutations Are Randomly Drawn",
@@ -119,11 +114,6 @@ PAPERS = (
         "strehl2002", 2002, ARTICLE, ("Strehl, Alexander", "Ghosh, Joydeep"),
         "Cluster Ensembles - A Knowledge Reuse Framework for Combining Multiple Partitions",
         "Journal of Machine Learning Research",
-    ),
-    Reference(
-        "terbraak1992", 1992, TALK, ("ter Braak, Cajo J. F.",),
-        "Permutation Versus Bootstrap Significance Tests in Multiple Regression and ANOVA",
-        "Bootstrapping and Related Techniques, Springer",
     ),
     Reference(
         "torgerson1952", 1952, ARTICLE, ("Torgerson, Warren S.",),

@@ -88,7 +88,7 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Result:
     return Result(
         study="audit",
         spec=spec.plain(),
-        headline=make_headline(statements, spec.kind, audit.ordered),
+        headline=make_headline(statements, spec.kind, audit.ordered, audit.forward),
         statements=statements,
         tables=tables,
         notices=tuple(notices_of_steps(spec.models, spec.end, spec.at_most))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.models.weights.audit import ALIKE, FINAL, FINE, fault_in_words
+from core.models.weights.audit import ALIKE, FINAL, FINE, MISPLACED, SWAPPED, fault_in_words
 from core.results.estimates import Estimate
 from core.results.names import first_of, short_names
 from core.results.statements import Statement
@@ -36,13 +36,14 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
     return (Statement(str(table["model"].iloc[-1]), CHECKED, count), *faults)
 
 
-def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> str:
+def make_headline(statements: Sequence[Statement], kind: str, ordered: bool, forward: bool) -> str:
     """Say what is wrong with which checkpoints, or that nothing is.
 
     Args:
         statements: Of `statements_of`.
         kind: "run" or "seeds".
         ordered: Whether the order of a run could be judged.
+        forward: Whether norms tell that it is not the reverse order.
     """
     checked = next((each for each in statements if each.verdict == CHECKED), None)
     if checked is None or checked.estimate is None:
@@ -55,6 +56,8 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> 
     count = checked.estimate.value_text
     if faults:
         text = f"{len(faults)} of {count} checkpoints cannot be used as they are: {_say(faults)}."
+        if any(each.verdict in (SWAPPED, MISPLACED) for each in faults):
+            text += " A run whose weights swing back looks the same, so check its log."
     elif kind == "run":
         names = short_names(each.subject for each in finals)
         but = f", but for {names[finals[0].subject]} (the final model itself)," if finals else ""
@@ -67,9 +70,15 @@ def make_headline(statements: Sequence[Statement], kind: str, ordered: bool) -> 
         text += f" Copies could not be ruled out: {_say(alike)}."
     if kind == "run" and not ordered:
         return f"{text} Their order could not be judged from so few or such similar checkpoints."
+    if kind == "seeds" or (faults and forward):
+        return text
+    if not forward:
+        return (
+            f"{text} Whether the order is that of training or its reverse, these weights do not "
+            "tell, because their norm does not grow."
+        )
     judged = "The others" if alike else "They"
-    in_order = f"{text} {judged} are in the order of training."
-    return in_order if kind == "run" and not faults else text
+    return f"{text} {judged} are in the order of training."
 
 
 def _say(statements: Sequence[Statement]) -> str:
@@ -100,7 +109,8 @@ def make_methods(spec: AuditSpec) -> str:
         "their files are equal, and of one run if their cosine exceeds .1, directly or through "
         "other checkpoints; matrices that are equal in all are left out. The order of a run was "
         "recovered from its end by going to the nearest checkpoint each time, and is reported only "
-        "if distances then grow with time everywhere (a Robinson matrix)."
+        "if distances then grow with time everywhere (a Robinson matrix); its direction is taken "
+        "from the norm, if that grows."
     )
 
 
@@ -120,6 +130,12 @@ CAVEATS = {
     "A run that forgets its beginning is still one run.": (
         "Each checkpoint has to resemble some other one. A first step whose successor is much "
         "later may resemble none, and is then reported as not of this run."
+    ),
+    "Weights do not tell everything about order.": (
+        "Distances are the same backwards: that a series is not reversed is concluded from norms, "
+        "which grow in training as a rule, but may fall with weight decay. A run whose weights "
+        "swing back has the distances of a run with swapped steps. Steps on a plateau are alike, "
+        "and swaps among them cannot be seen."
     ),
     "Two faults in one place may be named differently.": (
         "If steps are swapped and copied at once, the copy is reported first and left out of the "

@@ -86,10 +86,10 @@ def too_few_items(label: str, items: int, width: int) -> str:
 
 def high_chance(label: str, chance: float) -> str:
     """Say that unrelated spaces score high too."""
+    others = " or ".join(name for name in ("RSA", "debiased CKA") if name != label)
     return (
         f"Chance level is high: {label} is up to {text_of(chance)} when sentences are shuffled. "
-        f"Compare each curve "
-        "with the grey band, sample more words, or choose RSA or debiased CKA."
+        f"Compare each curve with the grey band, sample more words, or choose {others}."
     )
 
 

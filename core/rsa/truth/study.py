@@ -217,7 +217,7 @@ def _task_rows(
         reading, bits, kind: As in the table.
     """
     changed = truth.reshape(-1, truth.shape[-1])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, score in scores.items():
         scored = score.reshape(-1, score.shape[-1])
         rows.append(

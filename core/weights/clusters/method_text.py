@@ -26,8 +26,6 @@ CITATIONS = (
     "hubert1985",
     "hurvich1989",
     "kruskal1964",
-    "terbraak1992",
-    "patterson1971",
 )
 STATE_CITATIONS = ("xu2025",)  # where delta activations are computed
 REASON = (
@@ -100,9 +98,7 @@ def make_methods(
         f"{text_of(spec.threshold, 'setting')} of its energy (the sum of squared singular "
         "values), compared with the rank of a Gaussian matrix of the same shape "
         "(Marchenko-Pastur). Trends were fitted to the means of layers; AICc chose between a "
-        "constant, a line and a parabola. A trend is reported where a permutation test that keeps "
-        "the correlation of neighbouring layers also rejects a constant at 5 %, corrected for the "
-        "number of families (Bonferroni)."
+        "constant, a line and a parabola, which describes the layers and tests nothing."
     )
     return " ".join(text)
 
@@ -135,12 +131,11 @@ CAVEATS = {
         "models on matrices that changed in both, so that frozen layers make no two models "
         "similar."
     ),
-    "Six layers support a simple trend at most.": (
+    "A trend of few layers is a description.": (
         "Trends are fitted to the means of layers, and AICc chooses between none, a line and a "
         "parabola. A fit to the points of all models at once would find a parabola in most data "
-        "without a trend. Neighbouring layers are alike, which AICc takes for a trend in up to "
-        "half of such data; the permutation test keeps that likeness. With six layers it detects "
-        "only a steep trend."
+        "without a trend. Neighbouring layers are alike, and AICc takes up to nine of ten smooth "
+        "series without a trend for one: the curve describes these layers, and has no p-value."
     ),
     "A rank means little without its baseline.": (
         "A square matrix of noise needs 391 of 768 directions for 90 % of its energy. Compare a "

@@ -47,6 +47,16 @@ def describe_aside(refs: Sequence[str]) -> list[str]:
     ]
 
 
+def describe_steps(refs: Sequence[str]) -> list[str]:
+    """The notice of checkpoints that are on the map and in no score."""
+    if not refs:
+        return []
+    return [
+        "Earlier checkpoints of a run whose last one is scored, so on the map and not scored: "
+        f"{', '.join(refs)}."
+    ]
+
+
 def describe_unchanged(features: Mapping[str, Features]) -> list[str]:
     """A sentence for each set of frozen matrices, with the models that have it."""
     affected: dict[tuple[str, int], list[str]] = {}

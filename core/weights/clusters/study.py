@@ -20,6 +20,7 @@ import numpy as np
 
 from core.errors import SpecError, TaskError
 from core.limits import current_limits
+from core.models.steps import in_order_of_training, run_of
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
@@ -54,6 +55,7 @@ from core.weights.clusters.method_text import (
 from core.weights.clusters.notice_text import (
     describe_aside,
     describe_shapes,
+    describe_steps,
     describe_strays,
     describe_unchanged,
 )
@@ -118,7 +120,9 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
             f"not {len(members)}; choose fewer."
         )
     labels = _labels(spec, ready, members)
-    tables.check_counts(spec, sum(map(bool, labels)) - len(_aside(spec, members)), len(members))
+    aside = {*_aside(spec, members), *_steps(members, labels)}
+    scored = sum(bool(label) for place, label in enumerate(labels) if place not in aside)
+    tables.check_counts(spec, scored, len(members))
     kept = kept_rank(spec.rank)
     tasks = [
         Task.of(
@@ -184,11 +188,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices += said
     distances = select_distances(outputs.values[DISTANCES], list(features)) | by_state
     labels, aside = _labels(spec, ready, present), _aside(spec, present)
+    steps = _steps(present, labels)
     notices += _strays(spec, ready, labels)
-    scored = tables.score(spec, labels, distances, aside)
+    scored = tables.score(spec, labels, distances, {*aside, *steps})
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)
     notices += [*scored.notices, *describe_aside([present[place].ref for place in aside])]
+    notices += describe_steps([present[place].ref for place in steps if place not in aside])
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = maps.draw_map(distances[spec.vector], "pca")
@@ -273,11 +279,19 @@ def _strays(spec: WeightsSpec, ready: Outputs, labels: Sequence[str]) -> list[st
 def _aside(spec: WeightsSpec, members: Sequence[Member]) -> list[int]:
     """Places of models trained with other settings than the rest: on the map, in no score.
 
-    With an uploaded label table every labelled model is scored.
+    With an uploaded label table every labelled model is scored, but for `_steps`.
     """
     if spec.labels or all(member.variant for member in members):
         return []
     return [place for place, member in enumerate(members) if member.variant]
+
+
+def _steps(members: Sequence[Member], labels: Sequence[str]) -> list[int]:
+    """Places of labelled checkpoints of a run whose later ones are there: they are nearest to each
+    other whatever the label, so that only the last of a run is scored."""
+    labelled = {place: each.ref for place, each in enumerate(members) if labels[place]}
+    last = {run_of(ref): ref for ref in in_order_of_training(labelled.values())}
+    return [place for place, ref in labelled.items() if last[run_of(ref)] != ref]
 
 
 def _comparable(

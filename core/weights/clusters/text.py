@@ -292,7 +292,18 @@ def _others(statements: Sequence[Statement], chosen: str) -> str:
         for each in statements
         if each.baseline == CHANCE and each.subject not in (chosen, NORMS)
     ]
-    return f"The other vectors give: {', '.join(shares)}."
+    free = [
+        title_of(each.subject).partition(" (")[0]
+        for each in statements
+        if each.baseline == CHANCE and not every_vector()[each.subject].gauge_safe
+    ]
+    note = (
+        f" One and the same update may give unrelated {listed(free)} vectors, because these depend "
+        "on how it is factored."
+        if free
+        else ""
+    )
+    return f"The other vectors give: {', '.join(shares)}.{note}"
 
 
 def _groups(statements: Sequence[Statement]) -> str:

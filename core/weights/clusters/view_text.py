@@ -5,12 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import listed
-from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.weights.clusters.text import (
     ABOVE,
@@ -25,7 +22,6 @@ from core.weights.clusters.text import (
     state_share,
     title_of,
 )
-from core.weights.vectors.trend_tests import FEWEST, NO_TREND, SIGNIFICANT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +33,7 @@ if TYPE_CHECKING:
 COMMON = "projector"  # the vector that a sentence need not name
 SAME, DIFFERENT = "with the same label", "with different labels"
 FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
+NO_TREND = "a constant"
 
 
 def map_sentence(result: Result) -> str:
@@ -122,10 +119,7 @@ def distances_sentence(result: Result) -> str:
 
 
 def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
-    """State how the rank of each family goes with depth.
-
-    A trend is stated where AICc prefers it to a constant and the test that keeps the correlation of
-    neighbouring layers rejects a constant, too.
+    """State which trend AICc chooses for the rank of each family; none is tested.
 
     Args:
         trends: Of the study.
@@ -135,10 +129,7 @@ def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
     for row in trends[trends["of"] == of].itertuples():
         line = RISES if row.coefficients[-1] > 0 else FALLS
         form = {"constant": NO_TREND, "linear": line, "quadratic": BENDS}[str(row.kind)]
-        p_value = float(row.corrected_p)
-        verdict = form if p_value < SIGNIFICANT else NO_TREND
-        tested = None if np.isnan(p_value) else Estimate(p_value, kind="p")
-        stated.append(Statement(str(row.family), verdict, tested))
+        stated.append(Statement(str(row.family), form))
     return tuple(stated)
 
 
@@ -161,21 +152,14 @@ def depth_sentence(result: Result) -> str:
     )
     if not trends:
         return text
-    tested = [each.estimate.value for each in trends if each.estimate is not None]
-    if not tested:
-        return f"{text} Fewer than {FEWEST} layers cannot show a trend with depth."
-    note = f" corrected for {len(tested)} families" if len(tested) > 1 else ""
     if not moving:
-        least = text_of(min(tested), "p")
-        return f"{text} No trend with depth is detectable (smallest {least}{note})."
+        return f"{text} The best fit over depth (AICc) is a constant in every family."
     clauses = [
         f"{verdict} in the {listed([family_label(each.subject) for each in group])} matrices"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
-    most = text_of(max(each.number.value for each in moving), "p")
-    largest = most.replace("=", "≤") if len(moving) > 1 else most
-    of = f"{len(moving)} of {len(trends)}"
-    return f"{text} Rank {listed(clauses)} ({of}; {largest})."
+    of = f"{len(moving)} of {len(trends)} families"
+    return f"{text} The best fit over depth (AICc, which is no test) {listed(clauses)} ({of})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:

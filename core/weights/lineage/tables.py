@@ -33,8 +33,9 @@ NEAREST, SIZES = "nearest model", "nearest by norms of matrices"
 PERMUTED = "nearest with rows permuted"
 LINEAGE = (
     *("model", "verdict", "parent", "root", "generation", "relative_delta", "cosine", "norm"),
-    *("norm_change", "kurtosis", "nearest", "recorded", "agrees"),
+    *("norm_change", "kurtosis", "kurtosis_root", "nearest", "recorded", "agrees"),
 )
+TEXTS = ("parent", "root", "kurtosis_root", "nearest", "recorded")  # "" where there is none
 
 
 @dataclass(frozen=True)
@@ -153,12 +154,14 @@ def build_lineage(
 
     rows, nearest = {}, forests.nearest_of(relatives.distances)
     alone = {tree[0] for tree in relatives.forest.trees if len(tree) == 1}
+    by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
     for number, ref in enumerate(relatives.refs):
         parent = relatives.parents[number]
         verdict = ALONE if number in alone else ROOT if parent == NONE else DESCENDS
         ancestors = _ancestors(relatives.parents, number)
         row: dict[str, Any] = {"verdict": verdict, "generation": len(ancestors)}
         row["root"] = relatives.refs[(number, *ancestors)[-1]]
+        row["kurtosis_root"] = relatives.refs[(number, *_ancestors(by_kurtosis, number))[-1]]
         row |= {"norm": relatives.norms[number], "kurtosis": relatives.kurtosis[number]}
         if nearest[number] != NONE and verdict != ALONE:
             row["nearest"] = relatives.refs[nearest[number]]
@@ -176,7 +179,7 @@ def build_lineage(
         rows[ref] = row
     for ref, (verdict, original) in copies.items():
         rows[ref] = {"verdict": verdict, "parent": original}
-    empty = {"verdict": LEFT_OUT, "parent": "", "root": "", "nearest": "", "recorded": ""}
+    empty = {"verdict": LEFT_OUT} | dict.fromkeys(TEXTS, "")
     complete = [{"model": ref} | empty | rows.get(ref, {}) for ref in refs]
     table = pd.DataFrame(complete, columns=list(LINEAGE))
     return table.astype({"generation": "Int64", "agrees": "boolean"})

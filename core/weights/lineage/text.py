@@ -100,13 +100,26 @@ def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str
     roots = [said.subject for said in statements if said.verdict == ROOT]
     if not roots:
         return "No two of the models are related by their weights."
-    if len(roots) == 1:
-        return f"{len(joined)} models form one tree, which begins at {names[roots[0]]}."
     sizes = joined["root"].value_counts()
     largest = max(roots, key=lambda ref: int(sizes[ref]))
+    root, other = (
+        names[joined.loc[joined["root"] == largest, rule].iloc[0]]
+        for rule in ("root", "kurtosis_root")
+    )
+    begins = f"begins at {root}"
+    if other != root:
+        begins = (
+            f"begins at {root} by the smallest norm and at {other} by the highest kurtosis, so its "
+            "root is undecided"
+        )
+    if len(roots) == 1:
+        return f"{len(joined)} models form one tree, which {begins}."
+    trees = joined.drop_duplicates("root")
+    disagreeing = int((trees["root"] != trees["kurtosis_root"]).sum())
+    more = f" The two rules disagree in {disagreeing} of the trees." if disagreeing > 1 else ""
     return (
-        f"{len(joined)} models form {len(roots)} trees; the largest, of {sizes[largest]}, begins "
-        f"at {names[largest]}."
+        f"{len(joined)} models form {len(roots)} trees; the largest, of {sizes[largest]}, {begins}."
+        f"{more}"
     )
 
 
@@ -168,9 +181,11 @@ CAVEATS = {
         "root; compare with random roots. With a strong weight decay, norms can fall in training, "
         "and the tree then begins at the wrong end."
     ),
-    "Kurtosis does not direct these trees.": (
-        "In the included models kurtosis falls in fine-tuning and rises in pretraining, so it "
-        "points the wrong way for checkpoints of a run."
+    "Norm and kurtosis may disagree.": (
+        "Trees are directed by norms. In the included models kurtosis falls in fine-tuning and "
+        "rises in pretraining, so it points the wrong way for checkpoints of a run; norms point "
+        "the wrong way elsewhere. Where the two begin a tree at different models, its root is "
+        "undecided."
     ),
     "Parents that are not here cannot be found.": (
         "A model's parent in the tree is its nearest relative among the chosen models, even if "

@@ -11,11 +11,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.runs.store import Value
-from core.statistics import corrected, relative_change
+from core.statistics import relative_change
 from core.weights.vectors.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
 from core.weights.vectors.registry import Features, relative_norms
 from core.weights.vectors.spectra import energy_rank, entropy_rank, stable_rank
-from core.weights.vectors.trend_tests import trend_p_value
 from core.weights.vectors.trends import KINDS, fit_trend
 
 if TYPE_CHECKING:
@@ -136,10 +135,9 @@ def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
 
 def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
-    """Fit a trend of the rank over layers to the layers' means, for each family, and test it.
+    """Fit a trend of the rank over layers to the layers' means, for each family.
 
-    A frozen matrix has rank 0, which is left out of the means. The p-value keeps the correlation of
-    neighbouring layers and is corrected for the families of one kind that can be tested.
+    A frozen matrix has rank 0, which is left out of the means. No trend is tested, see `trends`.
 
     Example:
         >>> spectra = np.tri(5)  # ranks 1 to 5, layer by layer
@@ -158,7 +156,6 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
         "equation",
         "r2",
         *(f"aicc_{kind}" for kind in KINDS),
-        "p_value",
         "coefficients",
     ]
     rows = []
@@ -172,15 +169,10 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
                 numbers = (
                     trend.r2,
                     *(trend.aicc[kind] for kind in KINDS),
-                    trend_p_value(*points),
                     list(trend.coefficients),
                 )
                 rows.append((of, family, trend.kind, f"rank = {trend.equation}", *numbers))
-    trends = pd.DataFrame(rows, columns=columns)
-    tests = trends.groupby("of")["p_value"].transform("count")  # without NaN
-    together = [corrected(p, n) for p, n in zip(trends["p_value"], tests, strict=True)]
-    trends.insert(columns.index("coefficients"), "corrected_p", np.array(together, float))
-    return trends
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _row(

@@ -5,6 +5,10 @@ independent: all models share what is particular to a layer, so a fit to the poo
 find a parabola in most data without a trend. AICc penalises a parabola strongly with six points and
 excludes it with fewer.
 
+A trend describes the layers and is not tested. Neighbouring layers resemble each other, in ways
+that 6 to 24 points cannot show, and AICc takes most smooth series without a trend for a trend
+(`benchmarks.depth_trends`).
+
 References: Akaike 1974; Hurvich & Tsai 1989 (the correction for few points). Deviations: none.
 """
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.models.steps import find_steps, missing_steps, progress_of
+from core.models.steps import (
+    find_steps,
+    in_order_of_training,
+    missing_steps,
+    origin_of,
+    progress_of,
+    run_of,
+)
 
 
 def test_steps_come_in_the_order_of_training_without_the_end() -> None:
@@ -54,3 +61,28 @@ def test_only_a_gap_between_evenly_spaced_steps_is_one(
     steps: list[int], missing: list[int]
 ) -> None:
     assert missing_steps(steps) == missing
+
+
+@pytest.mark.parametrize(
+    ("ref", "origin"),
+    [
+        ("zoo:seed-0@step-50", "zoo:seed-0"),
+        ("zoo:seed-0-again", "zoo:seed-0"),
+        ("zoo:sentiment-0-from-seed-1", "zoo:seed-1"),
+        ("zoo:parse-0-lora-8", "zoo:seed-0"),
+        ("zoo:review-0", "zoo:decoder-0"),
+        ("random:zoo:seed-0", "random:zoo:seed-0"),
+        ("path:/runs/a/checkpoint-300", "path:/runs/a"),
+        ("path:/runs/a/epoch_2", "path:/runs/a"),
+        ("hub:google/multiberts-seed_0-step_200k", "hub:google/multiberts-seed_0"),
+        ("hub:EleutherAI/pythia-70m@step1000", "hub:EleutherAI/pythia-70m"),
+    ],
+)
+def test_models_of_one_run_base_or_recipe_have_one_origin(ref: str, origin: str) -> None:
+    assert origin_of(ref) == origin
+
+
+def test_a_final_model_comes_after_its_checkpoints() -> None:
+    refs = ("path:/runs/a", "path:/runs/a/checkpoint-200", "path:/runs/a/checkpoint-30")
+    assert in_order_of_training(refs) == (refs[2], refs[1], refs[0])
+    assert {run_of(ref) for ref in refs} == {"path:/runs/a"}

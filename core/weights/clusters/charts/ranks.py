@@ -18,10 +18,8 @@ from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
 from core.results.numbers import Tip, text_of, told
-from core.statistics import corrected
 from core.weights.vectors.nulls import null_spectrum
 from core.weights.vectors.ranks import Spectra, rank_at
-from core.weights.vectors.trend_tests import FEWEST, NO_TREND, SIGNIFICANT, trend_p_value
 from core.weights.vectors.trends import fit_trend
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ MEASURES = {
     "entropy_rank": ("Entropy rank", "null_entropy_rank"),
     "relative_norm": ("Relative size of the update", ""),
 }
-LEVEL_FITS = "no trend by AICc; permutation test"  # which rejects a constant
+LEVEL_FITS = "no trend by AICc"
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 
@@ -104,11 +102,10 @@ def depth_chart(
         )
     if measure != "relative_norm":
         ranks, table = ranks[ranks["rank"] > 0], table[table["rank"] > 0]
-    tested = int((ranks.groupby("family")["layer"].nunique() >= FEWEST).sum())
     title, null = MEASURES[measure]
     title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
-    lines, subtitle = _summary(table, measure, null, tested)
+    lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)
     plane = layer_plane(
         table,
@@ -144,27 +141,22 @@ def _models(rows: pd.DataFrame, plane: Plane, tips: Sequence[Tip]) -> Any:
     return make
 
 
-def _summary(table: pd.DataFrame, measure: str, null: str, tested: int) -> tuple[pd.DataFrame, str]:
-    """Mean, null and trend by layer as named lines, and the trend's equation with its p-value, ""
-    where it cannot be tested."""
+def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
+    """Mean, null and trend by layer as named lines, and the trend's equation; "" with too few
+    layers for one."""
     import pandas as pd
 
     mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
     parts = [mean.assign(name=MEAN)]
     if null:
         parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
-    points = mean["layer"].to_numpy(float), mean[measure].to_numpy(float)
-    trend, p_value = fit_trend(*points), corrected(trend_p_value(*points), tested)
-    if trend is None or np.isnan(p_value):
-        return pd.concat(parts, ignore_index=True), ""
-    p = text_of(p_value, "p")
-    if trend.kind == "constant" or p_value >= SIGNIFICANT:
-        none = NO_TREND if p_value >= SIGNIFICANT else LEVEL_FITS
-        return pd.concat(parts, ignore_index=True), f"{none}, {p}"
+    trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
+    if trend is None or trend.kind == "constant":
+        return pd.concat(parts, ignore_index=True), LEVEL_FITS if trend else ""
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
     short = trend.equation.partition(", R²")[0]  # of a panel's heading; the table has all of it
-    return pd.concat(parts, ignore_index=True), f"{short}, {p}"
+    return pd.concat(parts, ignore_index=True), short
 
 
 def depth_legend(*, context: Context = PAGE) -> Chart:

@@ -222,3 +222,16 @@ def test_a_run_is_the_largest_set_that_is_joined_by_steps() -> None:
     assert {ref for ref, said in fewer.verdicts.items() if said.fault == FOREIGN} == {
         "s0", "s1", "s2"
     }  # fmt: skip
+
+
+def test_a_reversed_run_is_in_no_known_direction(samples: Samples) -> None:
+    """Distances are the same backwards; norms, which grow along these runs, are not."""
+    assert run(samples).forward
+    audit = audit_run({ref: samples[ref] for ref in reversed(STEPS)}, {})
+    assert audit.ordered
+    assert not audit.forward
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        steps = rng.normal(size=2_000) + rng.normal(size=(8, 2_000)).cumsum(axis=0)
+        backwards = {f"s{n}": {"w": step} for n, step in enumerate(steps[::-1])}
+        assert not audit_run(backwards, {}).forward

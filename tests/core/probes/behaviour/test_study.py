@@ -18,16 +18,14 @@ from core.probes.behaviour.charts import figures
 from core.probes.behaviour.spec import BehaviourSpec
 from core.probes.behaviour.statements import (
     BELOW_CHANCE,
-    CORRELATES,
     HIGHEST,
     LOWEST,
     OVERALL,
-    TOO_FEW,
     doubts_of,
     statements_of,
 )
 from core.probes.behaviour.study import STUDY
-from core.probes.behaviour.tables import ALL, BIGRAM, EVERY, FINAL, RUN
+from core.probes.behaviour.tables import ALL, BIGRAM, EVERY, RUN, UNRELATED
 from core.probes.behaviour.text import make_headline, make_notices, pairs_sentence
 from core.probes.minimal_pairs.templates import KINDS
 from core.probes.trees.statements import ABOVE, SIMILAR
@@ -36,6 +34,8 @@ from tests.core.results.statements import false_statements
 from tests.core.tiny_models import save_tiny
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.results.export import Result
 
 SEED, FIRST, OTHER = "zoo:seed-0", "zoo:seed-0@step-0", "zoo:seed-1"
@@ -99,38 +99,66 @@ def test_the_longest_run_is_in_the_order_of_training() -> None:
     assert tables.longest_run([SEED, OTHER]) == ()
 
 
-def test_correlations_are_over_models_steps_and_final_models() -> None:
-    names = [FIRST, "zoo:seed-0@step-50", "zoo:seed-0@step-800", SEED, OTHER, "zoo:seed-2"]
-    shares = (0.3, 0.4, 0.5, 0.6, 0.7, 0.2)
+def correlated(scores: dict[str, tuple[float, float]]) -> tuple[dict[str, pd.DataFrame], str]:
+    """The tables and the headline of models with these shares of right pairs and probe scores."""
     behaviour = tables.behaviour_table(
-        {ref: hits({"agreement": share}) for ref, share in zip(names, shares, strict=True)}
+        {ref: hits({"agreement": share}) for ref, (share, _) in scores.items()}
     )
-    scores = [40.0, 41.0, 42.0, 43.0, 44.0, 45.0]
     best = [
         {"model": ref, "probe": "distance", "metric": "uuas", "layer": 2, "value": score,
          "low": score - 1, "high": score + 1}
-        for ref, score in zip(names, scores, strict=True)
+        for ref, (_, score) in scores.items()
     ]  # fmt: skip
     beside = tables.beside_table(behaviour, best)
-    assert beside["behaviour"].tolist() == pytest.approx([100 * share for share in shares])
-    table = tables.correlation_table(beside, behaviour, 0).set_index("among")
-    assert table["models"].to_dict() == {EVERY: 6, RUN: 4, FINAL: 3}
-    assert table.loc[RUN, "correlation"] == pytest.approx(1.0)
-    assert table.loc[FINAL, "correlation"] == pytest.approx(-0.5)
-    assert table.loc[RUN, "p_value"] == pytest.approx(2 / 24)
-    said = statements_of(
-        {
-            "behaviour": behaviour,
-            "behaviour_margins": tables.margin_table({}, [], 10, 0),
-            "rank_correlations": table.reset_index().assign(corrected_p=0.01),
-        },
-        names,
+    assert beside["behaviour"].tolist() == pytest.approx(
+        [100 * each[0] for each in scores.values()]
     )
-    verdicts = {each.baseline: each.verdict for each in said if "models" in each.baseline}
-    assert verdicts == {"all 6 models": CORRELATES, "the 3 final models": TOO_FEW}
-    assert table["corrected_p"].tolist() == pytest.approx((3 * table["p_value"]).clip(upper=1))
+    made = {
+        "behaviour": behaviour,
+        "behaviour_margins": tables.margin_table({}, [], 10, 0),
+        "rank_correlations": tables.correlation_table(beside, behaviour, 0),
+    }
+    said = statements_of(made, list(scores))
     headline = make_headline(said)
     assert all(each.named_in(headline) for each in said)
+    return made, headline
+
+
+def test_only_unrelated_models_are_tested() -> None:
+    """Steps of a run improve on everything at once: they are one observation, not four."""
+    steps = (FIRST, "zoo:seed-0@step-50", "zoo:seed-0@step-800", SEED)
+    names = (*steps, "zoo:seed-0-again", OTHER, "zoo:seed-2")
+    shares = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.2)
+    scores = {
+        ref: (share, 40.0 + n) for n, (ref, share) in enumerate(zip(names, shares, strict=True))
+    }
+    made, headline = correlated(scores)
+    table = made["rank_correlations"].set_index("among")
+    assert table["models"].to_dict() == {EVERY: 7, RUN: 4, UNRELATED: 3}
+    assert table["origins"].to_dict() == {EVERY: 3, RUN: 1, UNRELATED: 3}
+    assert table.loc[RUN, "correlation"] == pytest.approx(1.0)
+    assert table.loc[UNRELATED, "correlation"] == pytest.approx(-0.5)
+    tests = ["low", "high", "p_value", "corrected_p", "smallest_p"]
+    assert table.loc[[EVERY, RUN], tests].isna().all(axis=None)
+    assert table.loc[UNRELATED, "smallest_p"] == pytest.approx(2 / 6)
+    assert "3 unrelated models are too few to tell" in headline
+    _, headline = correlated({ref: scores[ref] for ref in (*steps, OTHER)})
+    assert "5 models, of which only 2 are unrelated, are too few to tell" in headline
+
+
+def test_unrelated_models_can_be_enough() -> None:
+    """Eight folders that perfectly agree, corrected for all correlations that are tested."""
+    refs = [f"path:/runs/{letter}" for letter in "abcdefgh"]
+    made, headline = correlated({ref: (0.1 * n, float(n)) for n, ref in enumerate(refs, start=1)})
+    (row,) = made["rank_correlations"].to_dict("records")
+    assert row["among"] == EVERY
+    assert row["corrected_p"] == row["p_value"] < 0.05
+    assert "Over 8 unrelated models, higher UUAS goes with higher accuracy" in headline
+    made, headline = correlated(
+        {f"{refs[0]}/checkpoint-{n}": (0.1 * n, float(n)) for n in range(1, 9)}
+    )
+    assert made["rank_correlations"]["p_value"].isna().all()
+    assert "8 models, of which only 1 is unrelated, are too few" in headline
 
 
 def test_statements_lead_to_the_headline() -> None:

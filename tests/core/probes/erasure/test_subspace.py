@@ -157,6 +157,21 @@ def test_dependent_rows_and_directions_without_variance_are_harmless(vectors: np
     np.testing.assert_allclose(eraser(flat)[:, 0], 1.0)
 
 
+@pytest.mark.parametrize("spread", [1e-6, 1e5, 1e7])
+def test_a_feature_of_another_spread_is_erased_like_the_others(
+    vectors: np.ndarray, spread: float
+) -> None:
+    """Erasure does not depend on the unit of a feature."""
+    units = np.ones(WIDTH)
+    units[4] = spread
+    readout = random_readout(RANK, WIDTH, np.random.default_rng(9))
+    plain = fit_eraser(*measure_states(vectors), readout)
+    rescaled = fit_eraser(*measure_states(vectors * units), readout / units)
+    np.testing.assert_allclose(rescaled(vectors * units) / units, plain(vectors), atol=1e-8)
+    slow = slow_erased(vectors * units, readout / units)
+    np.testing.assert_allclose(rescaled(vectors * units) / units, slow / units, atol=1e-8)
+
+
 def test_what_does_not_fit_is_refused(vectors: np.ndarray) -> None:
     centre, covariance = measure_states(vectors)
     with pytest.raises(ShapeError, match="does not fit"):

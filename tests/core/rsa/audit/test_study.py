@@ -12,12 +12,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.models.weights.audit import ALIKE
+from core.models.weights.audit import ALIKE, SWAPPED
 from core.models.zoo import zoo_folder
 from core.results.columns import meaning
+from core.results.estimates import Estimate
+from core.results.statements import Statement
 from core.rsa.audit.charts import figures
 from core.rsa.audit.spec import AuditSpec
 from core.rsa.audit.study import STUDY
+from core.rsa.audit.text import CHECKED, make_headline
 from core.rsa.training.spec import TrainingSpec
 from core.rsa.training.study import STUDY as TRAINING
 from tests.core.hub_server import HubServer
@@ -202,3 +205,15 @@ def test_through_training_leaves_out_what_the_audit_finds(tmp_path: Path) -> Non
     assert set(result.table["model"]) == {"zoo:seed-0@step-3200"}
     assert any("2 checkpoints were left out" in notice for notice in result.notices)
     assert any("is swapped with" in notice for notice in result.notices)
+
+
+def test_what_weights_do_not_tell_of_an_order_is_said() -> None:
+    """The direction where norms do not grow, and that a swing back looks like swapped steps."""
+    checked = Statement("zoo:seed-0", CHECKED, Estimate(6.0, kind="whole"))
+    assert "are in the order of training" in make_headline((checked,), "run", True, True)
+    unknown = make_headline((checked,), "run", True, False)
+    assert "are in the order of training" not in unknown
+    assert "or its reverse" in unknown
+    swapped = Statement("zoo:seed-0@step-50", SWAPPED, baseline="zoo:seed-0@step-200")
+    assert "swing back" in make_headline((checked, swapped), "run", True, True)
+    assert "reverse" not in make_headline((checked,), "seeds", False, False)

@@ -305,6 +305,24 @@ def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> Non
     assert not [notice for notice in result.notices if "Rows of the label table" in notice]
 
 
+def test_checkpoints_of_a_run_are_one_model_in_scores(zoo: Path, tmp_path: Path) -> None:
+    """Three steps of each of two runs share their neighbours' label whatever the label is."""
+    rows = []
+    for name, task in (("a", "nli"), ("b", "pos")):
+        for step in range(3):
+            folder = tmp_path / name / f"checkpoint-{100 * (step + 1)}"
+            shutil.copytree(zoo / "models" / f"{task}-{step}", folder)
+            rows.append((f"path:{folder}", name))
+    models = (f"path:{tmp_path}/a/*", f"path:{tmp_path}/b/*", "zoo:parse-0", "zoo:parse-1")
+    rows += [("zoo:parse-0", "b"), ("zoo:parse-1", "a")]
+    spec = replace(SPEC, models=models, label="table", labels="upload:mine.csv")
+    result = STUDY.run(spec, label_table(rows))
+    scored = result.tables["predictions"]["model"].tolist()
+    assert [ref.rpartition("/")[2] for ref in scored if "path:" in ref] == ["checkpoint-300"] * 2
+    (said,) = (notice for notice in result.notices if "Earlier checkpoints" in notice)
+    assert said.count("checkpoint-") == 4
+
+
 def test_rows_of_a_label_table_that_name_no_model_are_said_where_a_label_is_missing(
     zoo: Path,
 ) -> None:

@@ -271,3 +271,17 @@ def test_kurtosis_is_that_of_the_entries() -> None:
     normal = np.random.default_rng(0).standard_normal((300, 300))
     assert calc_kurtosis(normal) == pytest.approx(3.0, abs=0.05)
     assert calc_kurtosis(np.ones((2, 2))) == 0.0
+
+
+def test_a_root_on_which_norm_and_kurtosis_disagree_is_undecided(tmp_path: Path) -> None:
+    """A base made smaller after fine-tuning, as by weight decay: norms begin at the fine-tune."""
+    base, tuned = copy_of("seed-0", tmp_path / "base"), copy_of("nli-0", tmp_path / "tuned")
+    path = tmp_path / "tuned" / "model.safetensors"
+    weights = load_file(path)
+    save_file({name: 0.99 * tensor for name, tensor in weights.items()}, path, {"format": "pt"})
+    result = run(base, tuned)
+    assert result.table["root"].tolist() == [tuned, tuned]
+    assert result.table["kurtosis_root"].tolist() == [base, base]
+    assert "begins at tuned by the smallest norm and at base by the highest" in result.headline
+    assert "its root is undecided" in result.headline
+    assert "undecided" not in run("zoo:seed-0", "zoo:nli-0").headline

@@ -128,8 +128,8 @@ def test_every_measure_by_depth(result: Result, measure: str) -> None:
     assert b"<svg" in chart_svg(depth_chart(result, "query", threshold=0.95, measure=measure))
 
 
-def test_the_p_value_of_a_panel_is_that_of_the_table() -> None:
-    """A family of few layers, which cannot be tested, is no test to correct for."""
+def test_the_trend_of_a_panel_is_that_of_the_table() -> None:
+    """It describes: a family of few layers has none, and no panel has a p-value."""
     rng = np.random.default_rng(0)
     places = [("query", layer) for layer in range(12)] + [("key", layer) for layer in range(4)]
     values = [np.sort(rng.random(24) ** rng.integers(1, 9))[::-1] for _ in places]
@@ -139,9 +139,11 @@ def test_the_p_value_of_a_panel_is_that_of_the_table() -> None:
     result: Any = SimpleNamespace(tables=tables, arrays=arrays, spec={"threshold": 0.9})
     trends = build_trends(spectra, 0.9).set_index("family")
     assert trends.index.tolist() == ["query"]
-    assert 0 < trends.loc["query", "corrected_p"] < 0.5
-    title = depth_chart(result, "query", "weights").to_dict()["title"]
-    assert text_of(trends.loc["query", "corrected_p"], "p") in str(title)
+    title = str(depth_chart(result, "query", "weights").to_dict()["title"])
+    fitted = trends.loc["query", "equation"].removeprefix("rank = ").partition(", R²")[0]
+    assert (fitted if trends.loc["query", "kind"] != "constant" else "no trend by AICc") in title
+    assert "p =" not in title
+    assert not depth_chart(result, "key", "weights").to_dict()["title"].get("subtitle")
 
 
 def test_spectra_of_one_model(result: Result) -> None:
