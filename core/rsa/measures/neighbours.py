@@ -196,7 +196,8 @@ def _nearest(vectors: FloatArray, count: int) -> _Nearest | None:
         level = levels[item, neighbour]
         order = np.lexsort((level, item))
         parts.append((item[order] + start, neighbour[order], level[order]))
-    return _Nearest(*(np.concatenate(columns) for columns in zip(*parts, strict=True)), items)
+    item, neighbour, level = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _Nearest(item, neighbour, level, items)
 
 
 def _overlap(first: _Shares, second: _Shares) -> float:
@@ -204,6 +205,6 @@ def _overlap(first: _Shares, second: _Shares) -> float:
     pairs = [shares.item * shares.items + shares.neighbour for shares in (first, second)]
     order = np.argsort(pairs[0])
     pairs[0], mine = pairs[0][order], first.share[order]
-    at = np.minimum(np.searchsorted(*pairs), len(mine) - 1)
+    at = np.minimum(np.searchsorted(pairs[0], pairs[1]), len(mine) - 1)
     common = np.where(pairs[0][at] == pairs[1], np.minimum(mine[at], second.share), 0.0)
     return float(common.sum() / second.share.sum())
