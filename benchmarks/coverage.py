@@ -150,10 +150,10 @@ def model_bands() -> Iterator[tuple[str, str, float]]:
         for runs in RUNS:
             rng = np.random.default_rng(1)
             held = 0
-            for _ in range(REPLICATES):
+            for _ in range(5 * REPLICATES):
                 low, high = band(rng.standard_normal(runs), rng)
                 held += low <= 0.0 <= high
-            yield name, f"{runs} models", held / REPLICATES
+            yield name, f"{runs} models", held / (5 * REPLICATES)
 
 
 def pooled_bands() -> Iterator[tuple[str, str, float]]:

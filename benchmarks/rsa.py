@@ -1,4 +1,4 @@
-"""RSA, debiased CKA and the bootstrap, compared with their direct implementations.
+"""RSA, debiased CKA and the jackknife, compared with their direct implementations.
 
     OMP_NUM_THREADS=1 python -m benchmarks.rsa > benchmarks/rsa.txt
 
@@ -15,14 +15,14 @@ from functools import partial
 
 import numpy as np
 
-from core.rsa.measures.cka import cka_draws, debiased_cka
+from core.rsa.measures.cka import debiased_cka
 from core.rsa.measures.kernels import similarity_matrix
-from core.rsa.measures.matching import mean_cosine_draws
-from core.rsa.measures.rdm import rsa, rsa_draws
-from core.statistics import sentence_counts
+from core.rsa.measures.rdm import rsa
+from core.rsa.measures.registry import MEASURES
+from core.rsa.measures.scoring import JACKKNIFE_GROUPS
 
 ITEMS, WIDTH = 5000, 768
-DRAWS, WORDS, SENTENCES = 500, 1000, 300
+WORDS, SENTENCES = 1000, 300
 REPEATS = 3
 
 
@@ -121,31 +121,27 @@ def print_ratios() -> None:
         print(f"{f'{name}: {fast_name}':44}{fast_time:9.2f}{fast_peak:8.0f}{times:8.1f}")
 
 
-def print_bootstrap() -> None:
-    """500 draws over all layers against the forward pass that the vectors come from."""
+def print_jackknife() -> None:
+    """Bands of all layers against the forward pass that the vectors come from."""
     rng = np.random.default_rng(1)
     sentence = np.sort(rng.integers(0, SENTENCES, WORDS))
-    counts = sentence_counts(len(np.unique(sentence)), DRAWS, rng)
     x = rng.standard_normal((WORDS, WIDTH))
     y = x + rng.standard_normal((WORDS, WIDTH))
     forward = forward_pass()
     print(
-        f"\n{DRAWS} bootstrap draws, {WORDS:,} words of {SENTENCES} sentences, d = {WIDTH}, 13 "
-        f"layers\n"
+        f"\n{JACKKNIFE_GROUPS} groups left out, {WORDS:,} words of {SENTENCES} sentences, "
+        f"d = {WIDTH}, 13 layers\n"
     )
     print(f"{'':44}{'seconds':>9}{'share':>16}")
     print(f"{'forward pass, BERT-base shape':44}{forward:9.2f}{'1':>16}")
-    for name, draws in (
-        ("RSA", lambda: rsa_draws(x, y, sentence, counts, "cosine", "pearson")),
-        ("linear CKA", lambda: cka_draws(x, y, sentence, counts, debiased=False)),
-        ("debiased CKA", lambda: cka_draws(x, y, sentence, counts, debiased=True)),
-        ("mean cosine", lambda: mean_cosine_draws(x, y, sentence, counts)),
-    ):
-        seconds = 13 * measured(draws)[0]
-        print(f"{f'bootstrap, {name}':44}{seconds:9.2f}{seconds / forward:16.2f}")
+    for name in ("rsa", "cka", "cka-debiased", "cosine"):
+        measure = MEASURES[name]
+        bands = partial(measure.replicates, x, y, sentence, JACKKNIFE_GROUPS, rng)
+        seconds = 13 * measured(bands)[0]
+        print(f"{f'jackknife, {measure.label}':44}{seconds:9.2f}{seconds / forward:16.2f}")
 
 
 if __name__ == "__main__":
     print("Processor time on one thread (OMP_NUM_THREADS=1); ratios are within one run.\n")
     print_ratios()
-    print_bootstrap()
+    print_jackknife()

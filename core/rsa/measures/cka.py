@@ -119,7 +119,8 @@ def cka_jackknife(
     order = np.argsort(group, kind="stable")
     spaces, group = (first[order], second[order]), group[order]
     sizes, held = np.bincount(group).astype(np.int64), 1.0 - np.eye(number)
-    totals = pair_totals(_strips(spaces[0]), _strips(spaces[1]), sizes, held, products_only=True)
+    first, second = spaces
+    totals = pair_totals(_strips(first), _strips(second), sizes, held, products_only=True)
     stays, items = held[:, group].T, held @ sizes
     squares = [np.einsum("id,id->i", space, space)[:, None] for space in spaces]
     rows = [  # sums of an item's kernel values with all items that stay

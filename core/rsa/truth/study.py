@@ -239,7 +239,7 @@ def _task_rows(
         return rows
     replicates = np.array([area_replicates(truth, score) for score in scores.values()])
     for row, without in zip(rows, replicates, strict=True):
-        row["low"], row["high"] = area_band(row["auc"], without)
+        row["low"], row["high"] = area_band(float(row["auc"]), without)
     tested = [number for number, row in enumerate(rows) if row["finder"] in spec.measures]
     aucs = np.array([rows[number]["auc"] for number in tested])
     for number, low in zip(tested, lows_together(aucs, replicates[tested], spec.seed), strict=True):
