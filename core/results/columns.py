@@ -42,6 +42,10 @@ GENERAL: Mapping[str, str] = {
     ),
     "functions.similarity": "similarity of the output of the model's layer on the base's input to "
     "the base's own output, by the chosen measure (no unit; 1 for equal outputs)",
+    "random_similarity": "mean similarity of the layer's output to the base's after the model's "
+    "weight change was rotated at random (no unit)",
+    "ratio": "distance of the layer's output from the base's (1 - similarity), divided by that "
+    "after random changes of equal spectrum (geometric mean; no unit; 1 for as far)",
     "low": "lower end of the 95 % interval of the value in the column before it (its unit)",
     "high": "upper end of the 95 % interval of that value (its unit)",
     "null_low": "lower end of the 95 % range of chance (unit of the value)",

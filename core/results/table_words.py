@@ -11,6 +11,7 @@ TITLES: Mapping[str, str] = {
     # RSA
     "similarity": "Similarity by layer",
     "functions": "Similarity of the outputs on the base's input",
+    "random_functions": "Distance of the outputs, compared with random changes",
     "runs": "Similarity of each run",
     "references": "Similarity of the references",
     "grid": "Every layer with every layer",

@@ -10,6 +10,7 @@ from core.models.loading.language_models import predicts
 from core.models.loading.task_models import kind_of
 from core.models.patterns import matching_refs
 from core.models.sizes import Size
+from core.rsa.layers.random_changes import MOST_SENTENCES, TURNS
 from core.rsa.layers.runs import find_compared, find_references
 from core.rsa.measures.registry import MEASURES, Options, get_measure
 from core.rsa.measures.scoring import JACKKNIFE_GROUPS, null_draws
@@ -45,6 +46,7 @@ TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see 
 # numbers of a block of logits and what is computed from it
 VOCABULARY, PREDICTED, LOGITS = 30_000, 1.5e-8, 8 * 2**22
 PASSAGE = 2.0  # processor seconds of a token map beside its models
+ROTATED = 0.2  # of a random change, whatever the width
 ROUNDINGS, SWAPPED = 4, 0.6  # of a frozen fine-tune; of a pass that a layer swap runs
 
 
@@ -119,6 +121,7 @@ def rsa_price(spec: RsaSpec) -> Price:
             tasks += [work * states] * part
             if spec.functions and ref in compared:
                 tasks.append(costs.vectors(size, sentences) + costs.states(base, sentences))
+                tasks.append(_random_changes(spec, base, size, items, sentences))
             if spec.grid and ref in compared:
                 tasks.append(
                     (comparing(spec.measure, items, width) + PLAIN / 5) * states * (size.layers + 1)
@@ -131,8 +134,21 @@ def rsa_price(spec: RsaSpec) -> Price:
     ) + costs.resident(sizes, sentences) * (1 + spec.functions)
     kept = sum(costs.stored(size, sentences * texts) for size in sizes.values())
     if spec.functions:
-        kept += sum(costs.stored(sizes[ref], sentences) for ref in compared if ref in sizes)
+        tuned = [sizes[ref] for ref in compared if ref in sizes]
+        turned = TURNS * min(sentences, MOST_SENTENCES)
+        kept += sum(costs.stored(size, sentences + turned) for size in tuned)
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def _random_changes(spec: RsaSpec, base: Size, size: Size, items: float, sentences: float) -> float:
+    """Estimate the processor seconds of rotating a model's change and comparing the outputs."""
+    few = min(sentences, MOST_SENTENCES)
+    width = base.d_model
+    scored = scoring(
+        spec.measure, spec.kernel, spec.comparison, items * few / sentences, width, few
+    )
+    read = 2 * costs.vectors(size, few) + ROTATED + _turning(size, 1)
+    return TURNS * read + (TURNS + 1) * (base.layers + 1) * scored
 
 
 def training_price(spec: TrainingSpec) -> Price:
@@ -218,7 +234,7 @@ def swap_price(spec: SwapSpec) -> Price:
                     costs.opening(size) * (2 + donors)
                     + costs.passing(size, sentences * passes + tested)
                 )
-            tasks[-1] += _turning(size, spec)
+            tasks[-1] += _turning(size, spec.noises)
     at_once = min(TASKS_AT_ONCE, len(tasks) - 1)
     largest = max((size.parameters for size in sizes.values()), default=0)
     states = max(
@@ -238,9 +254,9 @@ def _scored(spec: SwapSpec, size: Size, labelled: int) -> float:
     return words if size.architecture else max(words, float(labelled))
 
 
-def _turning(size: Size, spec: SwapSpec) -> float:
+def _turning(size: Size, turns: int) -> float:
     """Estimate the processor seconds of rotating a fine-tune's change at random."""
-    return spec.noises * size.layers * 12 * 3e-10 * size.d_model**3
+    return turns * size.layers * 12 * 3e-10 * size.d_model**3
 
 
 def truth_price(spec: TruthSpec) -> Price:

@@ -25,6 +25,7 @@ from core.models.precision import HALF
 from core.vectors.notices import blank_items, half_precision, read_by_layer, too_long
 from core.vectors.stored import (
     VERSION,
+    Functions,
     Reading,
     Sentences,
     is_by_layer,
@@ -66,7 +67,7 @@ def extract(
     device: str | None = None,
     dtype: str | None = None,
     between: tuple[str, float] | None = None,
-    functions: tuple[str, float] | None = None,
+    functions: Functions | None = None,
     store: Store | None = None,
 ) -> Activations:
     """Extract the vectors of `sentences` in every layer of a model, from the store if they are in
@@ -86,7 +87,7 @@ def extract(
         between: (base, share) to interpolate the weights: base + share * (ref - base).
         functions: (model, share): the vectors are then the outputs of this model's layers on the
             states of `ref`, its base, with that share of its weight change; layer 0 is its
-            embeddings.
+            embeddings. (model, share, seed): with that change rotated at random.
         store: Where results are kept; the current run's store if None.
 
     Returns:

@@ -104,6 +104,7 @@ def extract_pair(
     share: float = 1.0,
     *,
     functions: bool = False,
+    turn: int | None = None,
     sinks: str = "",
 ) -> Paired:
     """Extract the vectors of the items that both models have, in one order.
@@ -117,6 +118,7 @@ def extract_pair(
         functions: Whether each layer of the other reads what the same layer of the base reads, so
             that only its own weights can make its output differ; else it reads its own model's
             states.
+        turn: With functions, the seed by which the other's weight change is rotated at random.
         sinks: "auto" leaves out the attention sinks of both models where they are decoders, "drop"
             whatever they are; "" leaves out none. A sentence's mean is then over its other words.
 
@@ -130,7 +132,8 @@ def extract_pair(
     read = other
     how: dict[str, Any] = {"between": (base, share) if share < 1.0 else None}
     if functions:
-        read, how = base, {"functions": (other, share)}
+        seeds = () if turn is None else (turn,)
+        read, how = base, {"functions": (other, share, *seeds)}
     left_out: Value | None = None
     start = 0.0
     if sinks and items.items != "cls":

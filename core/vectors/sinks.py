@@ -29,7 +29,7 @@ from core.results.export import Result
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs
 from core.vectors.notices import sinks_left_out
-from core.vectors.stored import Sentences, read_with, visit_sentences
+from core.vectors.stored import Functions, Sentences, read_with, visit_sentences
 
 if TYPE_CHECKING:
     from core.runs.store import Store, Value
@@ -125,7 +125,7 @@ def find_sinks(
     sentences: Sentences,
     *,
     between: tuple[str, float] | None = None,
-    functions: tuple[str, float] | None = None,
+    functions: Functions | None = None,
     store: Store | None = None,
 ) -> Sinks:
     """Find the attention sinks of a model, from its stored vectors where there are any.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,8 @@ CHUNK = 128  # sentences computed under one lock and written at once
 LARGEST_HALF = 65_504.0
 
 Sentences = Sequence[Sequence[str]]
+# a model, the share of its weight change that it keeps and, where that is rotated at random, a seed
+Functions = tuple[str, float] | tuple[str, float, int]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Reading:
     """How one model reads, and the key of its stored sentences.
 
     `between` is the base that weights are interpolated from, with the share; `functions` the model
-    whose layers read this one's states, with the share of its weight change that it keeps.
+    whose layers read this one's states.
     """
 
     ref: ModelRef
@@ -46,7 +48,7 @@ class Reading:
     store: Store
     identity: str
     between: tuple[str, float] | None = None
-    functions: tuple[str, float] | None = None
+    functions: Functions | None = None
 
     def key(self, words: Sequence[str], part: str) -> str:
         """Compute the store key of one sentence's "words" or "summary"."""
@@ -62,7 +64,7 @@ def read_with(
     dtype: str | None,
     store: Store | None,
     between: tuple[str, float] | None = None,
-    functions: tuple[str, float] | None = None,
+    functions: Functions | None = None,
 ) -> Reading:
     """Describe how a model reads; arguments as for `core.vectors.activations.extract`.
 
@@ -99,7 +101,7 @@ def read_with(
             info.model_type, info.d_model, info.layers, info.vocabulary,
         ):  # fmt: skip
             raise other_shape(functions[0], str(ref))
-        identity = key_of("functions", identity, donor.fingerprint, functions[1])
+        identity = key_of("functions", identity, donor.fingerprint, *functions[1:])
     longest = checkpoints.longest_input(config)
     return Reading(
         ref,
@@ -146,7 +148,10 @@ def visit_sentences(
     # Long sentences first, as in the batches: a chunk then holds sentences of about one length.
     missing = {key: tuple(sentences[places[key][0]]) for key in absent}
     order = sorted(missing, key=lambda key: -sum(map(len, missing[key])))
-    with _borrowed(reading, reading.between, str(reading.ref)) as loaded, _donor(reading) as donor:
+    with (
+        _borrowed(reading, reading.between, str(reading.ref)) as loaded,
+        _donor(reading, loaded) as donor,
+    ):
         # every run reads the weights of a model whose layers are on the disk once
         most = HELD // (4 * reading.layers * reading.info.d_model) if loaded.layerwise else None
         for start, stop in _chunks([len(missing[key]) for key in order], most):
@@ -189,8 +194,11 @@ def is_by_layer(reading: Reading) -> bool:
 
 
 def _is_between(reading: Reading) -> bool:
-    """Whether weights lie between those of two models, which are then both in memory."""
-    return any(how is not None and how[1] < 1.0 for how in (reading.between, reading.functions))
+    """Whether weights are made from those of two models, which are then both in memory."""
+    return any(
+        how is not None and (how[1] < 1.0 or len(how) > 2)
+        for how in (reading.between, reading.functions)
+    )
 
 
 @contextmanager
@@ -211,15 +219,20 @@ def _borrowed(
 
 
 @contextmanager
-def _donor(reading: Reading) -> Iterator[LoadedModel | None]:
+def _donor(reading: Reading, loaded: LoadedModel) -> Iterator[LoadedModel | None]:
     """Load the model whose layers are the functions, None if the model reads by itself."""
     if reading.functions is None:
         yield None
         return
-    ref, share = reading.functions
+    ref, share, *seeds = reading.functions
     between = (str(reading.ref), share) if share < 1.0 else None
     with _borrowed(reading, between, ref) as donor:
-        yield donor
+        if seeds:
+            from core.vectors.turning import turned_copy
+
+            yield replace(donor, model=turned_copy(loaded.model, donor.model, seeds[0]))
+        else:
+            yield donor
 
 
 def _compute(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.models.zoo import second_run
-from core.results.drawing.axes import layer_plane
+from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished, grey_band
 from core.results.drawing.description import cells_in_words
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 HEIGHT, GRID = 320, 300
 BESIDE = 296  # of one of two texts: its subtitle takes a second line
 NULL = "chance level"
-STATES, FUNCTIONS = "states", "functions"  # panels of the main figure
+# panels of the main figure
+STATES, FUNCTIONS, RATIOS = "states", "functions", "random_functions"
+RATIO = "Distance, times that after a random change"
 
 
 def similarity_chart(result: Result, part: str | None = None, *, context: Context = PAGE) -> Chart:
@@ -38,18 +40,20 @@ def similarity_chart(result: Result, part: str | None = None, *, context: Contex
 
     Args:
         result: Of the RSA study.
-        part: "states", or "functions" for outputs on the base's input, for a chart that stretches;
-            without it, all that the result has, in one chart.
+        part: "states", "functions" for outputs on the base's input, or "random_functions" for how
+            far these moved compared with random changes, for a chart that stretches; without it,
+            all that the result has, in one chart.
 
     Raises:
         SpecError: If the result has no such part.
     """
     parts = parts_of(result)
     if part is None:
-        return beside(
-            [similarity_chart(result, name, context=context) for name in parts], context=context
-        )
+        drawn = [similarity_chart(result, name, context=context) for name in parts]
+        return beside(drawn, across_of(len(drawn)), context=context)
     check_chosen(part, parts)
+    if part == RATIOS:
+        return _ratio_chart(result.tables[RATIOS], context=context)
     base = short_names((str(result.spec["base"]), *dict.fromkeys(result.table["model"])))
     name = base[str(result.spec["base"])]
     if part == FUNCTIONS:
@@ -62,8 +66,9 @@ def similarity_chart(result: Result, part: str | None = None, *, context: Contex
 
 
 def parts_of(result: Result) -> tuple[str, ...]:
-    """List the panels of the main figure: states, and functions where they were compared."""
-    return (STATES, FUNCTIONS) if len(result.tables.get(FUNCTIONS, ())) else (STATES,)
+    """List the panels of the main figure: states, and functions and their distances compared with
+    random changes where these were compared."""
+    return (STATES, *(part for part in (FUNCTIONS, RATIOS) if len(result.tables.get(part, ()))))
 
 
 def domains_chart(result: Result, corpus: str | None = None, *, context: Context = PAGE) -> Chart:
@@ -186,6 +191,25 @@ def _curves(
     what = title or f"Similarity to {base_name} by layer"
     chart = curves(rows, plane, looks, tips, under=under, named=middle)
     return finished(chart, rows, plane, what, _subtitle(table), list(looks))
+
+
+def _ratio_chart(table: pd.DataFrame, *, context: Context) -> Chart:
+    """Draw how far each layer's output moved, in units of random changes of equal spectrum."""
+    compared = tuple(dict.fromkeys(table["model"]))
+    names, colours, shapes = short_names(compared), colours_of(compared), shapes_of(compared)
+    looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
+    rows = table.assign(name=table["model"].map(names), who=table["model"].map(names))
+    low, high = span_of(rows["low"], rows["high"], rows["ratio"], [1.0], zero=True)
+    plane = layer_plane(rows, "ratio", RATIO, (low, high), kind="amount", height=BESIDE,
+                        context=context)  # fmt: skip
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("ratio", RATIO, "amount")),
+        *(Tip("low", "Band, 95 %", "amount"), Tip("random_similarity", "Random change", "share")),
+    )
+    chart = curves(rows, plane, looks, tips)
+    below = "1: as far as a random change with the same singular values; bands: 95 %"
+    what = "Layer functions, compared with random changes"
+    return finished(chart, rows, plane, what, below, list(looks))
 
 
 def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:

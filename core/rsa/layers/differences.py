@@ -43,6 +43,8 @@ REFERENCE, SECOND_RUN = "another pretraining seed", "a second run"
 SAME_LAYER = "every layer is most similar to the same layer"
 OTHER_LAYER = "layers are most similar to another layer"
 CHANGED_MOST = "least similar output on the base's input"
+BEYOND_RANDOM = "output moved most, compared with random changes of equal spectrum"
+LIKE_RANDOM = "no output moved further than after random changes of equal spectrum"
 TEXTS_DIFFER = "similarity differs between the texts"
 TEXTS_ALIKE = "no detectable difference between the texts"
 
@@ -146,28 +148,41 @@ def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
     return statements
 
 
-def function_statements(table: pd.DataFrame, base: str) -> tuple[Statement, ...]:
-    """State which layer of each model changed most: whose output on the base's input is least
-    similar.
+def function_statements(
+    table: pd.DataFrame, base: str, ratios: pd.DataFrame | None = None
+) -> tuple[Statement, ...]:
+    """State which layer of each model changed most: whose output on the base's input moved
+    furthest, compared with random changes of its weights.
 
     Args:
         table: The study's table `functions`; may be empty.
         base: Reference of the base model.
+        ratios: The study's table `random_functions`. A model that it lacks is judged by the
+            similarity of its outputs alone.
 
     Returns:
-        One statement per model of which a layer changed. Its layers are the least similar one and
-        those whose bands overlap with that one's; the estimate is the least similar one's.
+        One statement per model of which a layer changed. Its layers are the one that changed most
+        and those whose bands overlap with that one's; the estimate is that one's.
     """
     statements = []
     for model in dict.fromkeys(table["model"]):
         rows = measured(table[table["model"] == model])
         if rows.empty or rows["similarity"].min() > 1.0 - UNCHANGED:
             continue
-        least = rows.loc[rows["similarity"].idxmin()]
-        among = rows[(rows["low"] <= least["high"]) | (rows.index == least.name)]
+        against = (
+            None if ratios is None else ratios[ratios["model"] == model].dropna(subset=["ratio"])
+        )
+        if against is None or against.empty:
+            most = rows.loc[rows["similarity"].idxmin()]
+            among = rows[(rows["low"] <= most["high"]) | (rows.index == most.name)]
+            verdict, score = CHANGED_MOST, estimate_of(most, "similarity")
+        else:
+            most = against.loc[against["ratio"].idxmax()]
+            among = against[(against["high"] >= most["low"]) | (against.index == most.name)]
+            verdict = LIKE_RANDOM if most["low"] <= 1.0 else BEYOND_RANDOM
+            score = estimate_of(most, "ratio", "amount")
         layers = tuple(sorted(int(layer) for layer in among["layer"]))
-        score = estimate_of(least, "similarity")
-        statements.append(Statement(str(model), CHANGED_MOST, score, layers, base))
+        statements.append(Statement(str(model), verdict, score, layers, base))
     return tuple(statements)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from core.models import describe
 from core.models.architectures import describe_type
 from core.models.changes import Change, shares_no_start
+from core.models.loading.reading import is_layerwise
 from core.rsa.layers.spec import RsaSpec
 
 PART = "function"  # part of a task's role: outputs on the base's input
@@ -35,6 +36,11 @@ def tuned_models(spec: RsaSpec, changes: Mapping[str, Change]) -> tuple[str, ...
     )
 
 
+def fits_whole(base: str) -> bool:
+    """Whether the base's weights are all in memory at once, so that a change can be rotated."""
+    return not is_layerwise(describe(base), random=base.startswith("random:"))
+
+
 def inseparable(base: str) -> str:
     """Say why the base's layers cannot be applied one by one; "" if they can."""
     return describe_type(describe(base).model_type, base).inseparable
@@ -42,9 +48,13 @@ def inseparable(base: str) -> str:
 
 def function_notices(spec: RsaSpec) -> list[str]:
     """Tell why the functions of layers are missing, for an architecture whose layers depend on each
-    other."""
-    reason = inseparable(spec.base) if spec.functions else ""
-    return [no_functions(spec.base, reason)] if reason else []
+    other, or are not compared with random changes, for a model that is read layer by layer."""
+    if not spec.functions:
+        return []
+    reason = inseparable(spec.base)
+    if reason:
+        return [no_functions(spec.base, reason)]
+    return [] if fits_whole(spec.base) else [no_random_changes(spec.base)]
 
 
 def no_functions(base: str, reason: str) -> str:
@@ -52,4 +62,13 @@ def no_functions(base: str, reason: str) -> str:
     return (
         f"Layers of {base} cannot be run one by one: {reason}. Therefore only states are compared, "
         f"which differ above every changed layer."
+    )
+
+
+def no_random_changes(base: str) -> str:
+    """Say that layers may differ in how far any change moves their output."""
+    return (
+        f"Layer functions are not compared with random changes, because {base} is read layer by "
+        f"layer: some layers move further than others after any change of their weights. Free "
+        f"memory for all of its weights to compare them."
     )

@@ -1,9 +1,9 @@
 """The RSA study: in which layers do fine-tuned models differ from their base, and by how much?
 
-`prepare` reads the texts and identifies the models. `plan` makes two tasks for each compared model,
-one for its states and one for the functions of its layers, one for each reference model and, on
-request, one for each layer-by-layer grid and for each model on a second corpus. `collect` makes
-tidy tables, statements, a headline and a methods paragraph.
+`prepare` reads the texts and identifies the models. `plan` makes three tasks for each compared
+model, for its states, the functions of its layers and random changes of them, one for each
+reference model and, on request, one for each layer-by-layer grid and for each model on a second
+corpus. `collect` makes tidy tables, statements, a headline and a methods paragraph.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
@@ -28,7 +28,15 @@ from core.results.papers.citing import cite
 from core.rsa.layers import PURPOSE
 from core.rsa.layers.charts import figures
 from core.rsa.layers.differences import function_statements, statements_of
-from core.rsa.layers.functions import FUNCTIONS, PART, function_notices, tuned_models
+from core.rsa.layers.functions import (
+    FUNCTIONS,
+    PART,
+    fits_whole,
+    function_notices,
+    tuned_models,
+)
+from core.rsa.layers.random_changes import PART as RANDOM_PART
+from core.rsa.layers.random_changes import RANDOM, compare_random
 from core.rsa.layers.runs import (
     COMPARED,
     Compared,
@@ -39,7 +47,7 @@ from core.rsa.layers.runs import (
     runs_of,
 )
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.tables import CURVES, curve_rows, grid_rows, with_calibrated
+from core.rsa.layers.tables import CURVES, curve_rows, grid_rows, ratio_rows, with_calibrated
 from core.rsa.layers.tasks import (
     Settings,
     Trimmed,
@@ -107,7 +115,9 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     how = _settings(spec)
 
     def task(part: str, model: str) -> Task:
-        functions: dict[str, Any] = {"grid": compare_layers, PART: compare_functions}
+        functions: dict[str, Any] = {
+            "grid": compare_layers, PART: compare_functions, RANDOM_PART: compare_random,
+        }  # fmt: skip
         function = functions.get(part, compare_models)
         more: dict[str, Any] = {} if part == "grid" else {"seed": spec.seed}
         return Task.of(
@@ -131,6 +141,8 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     tasks = [task("model", ref) for ref in compared]
     tuned = tuned_models(spec, changes_of(ready))
     tasks += [task(PART, ref) for ref in compared if ref in tuned]
+    if tuned and fits_whole(spec.base):
+        tasks += [task(RANDOM_PART, ref) for ref in compared if ref in tuned]
     tasks += [task("reference", ref) for ref in ready.values[COMPARED].references if ref in content]
     tasks += [task("grid", ref) for ref in compared if spec.grid]
     return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
@@ -141,9 +153,10 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     Returns:
         A result with the tables `similarity` (CURVES), `functions` (CURVES of the layers' outputs
-        on the base's input; where asked for), `references` (where asked for), `runs`
-        (`similarity` before runs are pooled; where some are), `grid` (model, base_layer, layer,
-        similarity; where asked for) and `domains` (corpus and CURVES; with a second corpus).
+        on the base's input; where asked for), `random_functions` (RATIOS; with these), `references`
+        (where asked for), `runs` (`similarity` before runs are pooled; where some are), `grid`
+        (model, base_layer, layer, similarity; where asked for) and `domains` (corpus and CURVES;
+        with a second corpus).
     """
     corpus: Corpus = ready.values["text"]
     values = outputs.values
@@ -169,6 +182,9 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     tables = {"similarity": pooled("model")}
     if any(role[0] == PART for role in values):
         tables["functions"] = pooled(PART)
+    random = {ref: values[RANDOM_PART, ref] for ref in models if (RANDOM_PART, ref) in values}
+    if random:
+        tables["random_functions"] = ratio_rows(random, groups)
     if len(groups) < len(models):
         tables["runs"] = with_calibrated(curves("model"))
     if spec.references:
@@ -185,12 +201,15 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables["domains"] = _both_texts(spec, tables["similarity"], pooled("against"))
     statements = (
         *statements_of(tables["similarity"], tables.get("references", curve_rows({})), spec.base),
-        *function_statements(tables.get("functions", curve_rows({})), spec.base),
+        *function_statements(
+            tables.get("functions", curve_rows({})), spec.base, tables.get("random_functions")
+        ),
     )
     notices += _notices(spec, ready, values, tables["similarity"])
     items = int(values["model", models[0]]["items"]) if models else 0
     methods = make_methods(spec, tuple(models), items, len(corpus.sentences))
     methods += f" {FUNCTIONS}" if "functions" in tables else ""
+    methods += f" {RANDOM}" if random else ""
     return Result(
         study="rsa",
         spec=spec.plain(),

@@ -43,7 +43,7 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
     """
     notices = [notice for value in values.values() for notice in value["notices"]]
     label = MEASURES[spec.measure].label
-    scored = {role: value for role, value in values.items() if "low" in value}
+    scored = {role: value for role, value in values.items() if "null_high" in value}
     notices += saturation_notices(label, scored.values())
     for value in scored.values():
         items = int(value["items"])
@@ -263,7 +263,7 @@ CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of
 HOW_TO_READ = {
     CURVES: (
         "Height is similarity to the base: 1 is the same geometry, 0 unrelated, grey chance "
-        "level. Only layer functions show which layers changed."
+        "level. Only layer functions show which layers changed, compared with random changes."
     ),
     GRID: (
         "Rows are layers of the base, columns layers of the other model; 1 if words relate to "
@@ -312,6 +312,11 @@ CAVEATS = {
         "rotation of the whole "
         "space, and CCA ignores any invertible linear map. A high curve says that the geometry is "
         "preserved."
+    ),
+    "Some layers move further than others after any change.": (
+        "A layer whose output differs most may only be the most sensitive one. The last panel "
+        "divides each output's distance from the base's by that after random changes with the same "
+        "singular values; of those layers, the highest changed most beyond its sensitivity."
     ),
     "The band covers sentences, not fine-tuning runs.": (
         "Another run of the same fine-tuning may lie outside the band. The dashed lines show what "

@@ -11,9 +11,11 @@ from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.rsa.layers.differences import (
     AT_CHANCE,
+    BEYOND_RANDOM,
     CHANGED_MOST,
     COMPARED,
     DIFFERS,
+    LIKE_RANDOM,
     LOWEST,
     MAY_DIFFER,
     NOT_FROM_BASE,
@@ -41,6 +43,14 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+CHANGES = {
+    BEYOND_RANDOM: "Given the base's own input, and compared with random changes of equal "
+    "spectrum, the output that moved furthest is that of",
+    LIKE_RANDOM: "Given the base's own input, no output moved detectably further than after random "
+    "changes of equal spectrum in",
+    CHANGED_MOST: "Given the base's own input, the output that differs most from the base's is "
+    "that of",
+}
 NOTHING = "No model could be compared, for the reasons given."
 MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 NAMED = 3  # models that the grid's sentence names
@@ -170,31 +180,43 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
 def functions_sentence(statements: Sequence[Statement]) -> str:
     """Say in which layer each model changed most; "" without a comparison of functions.
 
-    States differ above every change; only outputs on the base's own input say which layer changed.
+    States differ above every change; only outputs on the base's own input say which layer changed,
+    and only compared with random changes, which move some layers' outputs further than others'.
 
     Args:
         statements: Of `differences.statements_of` and `differences.function_statements`.
     """
     facts = _facts(statements)
+    return " ".join(
+        filter(None, (_most_changed(facts, verdict, words) for verdict, words in CHANGES.items()))
+    )
+
+
+def _most_changed(facts: Facts, verdict: str, words: str) -> str:
+    """Name the layers that changed most, of the models of this verdict; "" without any."""
     names, levels = _names(facts), _levels(facts)
-    changed = [model for model in facts.get(CHANGED_MOST, ()) if model in levels]
+    changed = [model for model in facts.get(verdict, ()) if model in levels]
     shown = first_of(changed, MOST_NAMED)
     clauses = []
     for model in shown:
-        layers = facts[CHANGED_MOST][model].layers
-        score = facts[CHANGED_MOST][model].number.text
+        layers, number = facts[verdict][model].layers, facts[verdict][model].number
         lowest = levels[model].layers[0]
         elsewhere = f"; its states differ most at layer {lowest}" if lowest not in layers else ""
-        unclear = "not distinguishable, lowest " if len(layers) > 1 else ""
-        clauses.append(f"{layers_in_words(layers)} of {names[model]} ({unclear}{score}{elsewhere})")
+        if verdict == CHANGED_MOST:
+            unclear = "not distinguishable, lowest " if len(layers) > 1 else ""
+            score = f"{unclear}{number.text}"
+        else:
+            unclear = "not distinguishable, at most " if len(layers) > 1 else ""
+            score = f"{unclear}{number.value_text} times as far"
+        if verdict == LIKE_RANDOM:
+            clauses.append(f"{names[model]} ({number.text} times as far at most)")
+        else:
+            clauses.append(f"{layers_in_words(layers)} of {names[model]} ({score}{elsewhere})")
     if not clauses:
         return ""
     rest = len(changed) - len(shown)
     more = f" The other {rest} are in the table." if rest else ""
-    return (
-        f"Given the base's own input, the output that differs most from the base's is that of "
-        f"{listed(clauses)}.{more}"
-    )
+    return f"{words} {listed(clauses)}.{more}"
 
 
 def _facts(statements: Iterable[Statement]) -> Facts:

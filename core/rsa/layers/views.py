@@ -9,6 +9,7 @@ from core.results.drawing.panels import Panels
 from core.rsa import LAYERS
 from core.rsa.layers.charts import (
     FUNCTIONS,
+    RATIOS,
     across_of,
     domains_chart,
     grid_chart,
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 def draw_curves(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw states, and functions where they were compared."""
-    return Panels([similarity_chart(result, part, context=context) for part in parts_of(result)])
+    charts = [similarity_chart(result, part, context=context) for part in parts_of(result)]
+    return Panels(charts, across=across_of(len(charts)))
 
 
 def draw_grid(result: Result, *, context: Context = PAGE) -> Panels:
@@ -50,9 +52,11 @@ def _each(result: Result, table: str, column: str) -> list[str]:
 
 
 def curve_tables(result: Result) -> dict[str, pd.DataFrame]:
-    """Take the tables of both panels."""
+    """Take the tables of all panels."""
     return {
-        name: table for name, table in result.tables.items() if name in ("similarity", FUNCTIONS)
+        name: table
+        for name, table in result.tables.items()
+        if name in ("similarity", FUNCTIONS, RATIOS)
     }
 
 

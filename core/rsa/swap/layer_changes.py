@@ -11,7 +11,6 @@ the fine-tune's own input, as it does when the layer is reverted to the base's.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,9 +32,8 @@ from core.models.loading.layers import (
     state_list,
 )
 from core.models.loading.task_models import TaskModel
+from core.vectors.turning import BOTTOM, turned
 
-BOTTOM = re.compile(r"embed|\bwte\b|\bwpe\b")  # weights below the layers
-LARGEST_ROTATION = 1024
 EQUAL_EFFECT = 0.01  # by which a random change may move outputs more or less than the real one
 MOST_SCALINGS = 8  # outputs are nearly linear in a small change: three do on the included models
 
@@ -178,45 +176,3 @@ def noise_donor(
             break
         scale *= ratio
     return donor, scale
-
-
-def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tensor:
-    """Rotate a change at random, which keeps its size and its singular values.
-
-    Args:
-        change: A matrix or a vector.
-        drawn: Source of randomness.
-        rows: Whether rows are rotated too. Those of an embedding are not, so that each word moves
-            as far as before.
-    """
-    made: Tensor
-    if change.dim() != 2:
-        made = change[torch.randperm(len(change), generator=drawn)] * _signs(len(change), drawn)
-        return made
-    right = _rotation(change.shape[1], drawn)
-    made = (
-        change @ right
-        if right.dim() == 2
-        else change[:, right.long()] * _signs(change.shape[1], drawn)
-    )
-    if not rows:
-        return made
-    left = _rotation(change.shape[0], drawn)
-    made = (
-        left @ made
-        if left.dim() == 2
-        else made[left.long()] * _signs(change.shape[0], drawn)[:, None]
-    )
-    return made
-
-
-def _rotation(size: int, drawn: torch.Generator) -> Any:
-    """Draw a random orthogonal matrix or, for large sizes, a permutation (signs are added to
-    it)."""
-    if size > LARGEST_ROTATION:
-        return torch.randperm(size, generator=drawn)
-    return torch.linalg.qr(torch.randn(size, size, generator=drawn))[0]
-
-
-def _signs(size: int, drawn: torch.Generator) -> Any:
-    return torch.randint(0, 2, (size,), generator=drawn).float() * 2 - 1

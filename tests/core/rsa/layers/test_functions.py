@@ -10,21 +10,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from core.errors import ModelError, SpecError
 from core.results.estimates import Estimate
 from core.results.export import Result
 from core.results.statements import Statement
 from core.rsa.layers import charts
-from core.rsa.layers.differences import CHANGED_MOST, DIFFERS, UNMEASURED, function_statements
-from core.rsa.layers.functions import FUNCTIONS, no_functions
+from core.rsa.layers import functions as layer_functions
+from core.rsa.layers.differences import (
+    BEYOND_RANDOM,
+    CHANGED_MOST,
+    DIFFERS,
+    LIKE_RANDOM,
+    UNMEASURED,
+    function_statements,
+)
+from core.rsa.layers.functions import FUNCTIONS, no_functions, no_random_changes
+from core.rsa.layers.random_changes import RANDOM, distance_ratios
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY, plan, prepare
+from core.rsa.layers.tables import ratio_rows
 from core.rsa.layers.view_text import functions_sentence
+from core.statistics import t_interval
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract
 from core.vectors.stored import other_shape
+from core.vectors.turning import turned
 from tests.core.rsa.facts import stated, unnamed
 from tests.core.tiny_models import LAYERS, SENTENCES, save_tiny
 
@@ -70,7 +83,8 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
     assert (states[CHANGED:] < 0.98).all()
     assert functions[CHANGED] == pytest.approx(states[CHANGED])
     assert np.delete(functions, CHANGED) == pytest.approx(np.ones(LAYERS), abs=1e-6)
-    assert stated(result.statements, CHANGED_MOST).layers == (CHANGED,)
+    changed = (each for each in result.statements if each.verdict in (BEYOND_RANDOM, LIKE_RANDOM))
+    assert next(changed).layers == (CHANGED,)
     assert stated(result.statements, DIFFERS).layers[0] == CHANGED
     assert not unnamed(result.statements, result.headline)
     assert FUNCTIONS in result.methods
@@ -81,20 +95,20 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
 @pytest.mark.slow
 def test_each_panel_is_drawn_alone_and_both_together() -> None:
     result = STUDY.run(_spec(), CORPORA)
-    assert charts.parts_of(result) == ("states", "functions")
+    assert charts.parts_of(result) == ("states", "functions", "random_functions")
     both = charts.similarity_chart(result).to_dict()
-    assert len(both["concat"]) == 2
+    assert len(both["concat"]) == 3
     alone = [charts.similarity_chart(result, part).to_dict() for part in charts.parts_of(result)]
     assert alone[0]["title"] != alone[1]["title"]
     with pytest.raises(SpecError):
         charts.similarity_chart(STUDY.run(_spec(functions=False), CORPORA), "functions")
 
 
-def test_without_functions_the_study_has_one_panel_and_one_task_less() -> None:
+def test_without_functions_the_study_has_one_panel_and_two_tasks_less() -> None:
     ready = read_first(prepare(_spec(), CORPORA))
     with_them, without = (plan(_spec(functions=each), ready) for each in (True, False))
     assert {task.key for task in with_them} > {task.key for task in without}
-    assert len(with_them) == len(without) + 1
+    assert len(with_them) == len(without) + 2
     result = STUDY.run(_spec(functions=False), CORPORA)
     assert "functions" not in result.tables
     assert FUNCTIONS not in result.methods
@@ -175,6 +189,88 @@ def test_a_layer_without_a_band_is_named_alone() -> None:
 
 def test_the_figure_has_no_second_panel_for_a_stored_result_without_functions() -> None:
     result = STUDY.run(_spec(), CORPORA)
-    tables = {name: table for name, table in result.tables.items() if name != "functions"}
+    tables = {name: table for name, table in result.tables.items() if "functions" not in name}
     old = Result("rsa", result.spec, result.headline, tables)
     assert "concat" not in charts.similarity_chart(old).to_dict()
+
+
+def test_a_planted_change_moves_its_layer_further_than_random_ones_and_a_rotated_one_does_not(
+    planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted change writes along the states' own directions, which random ones miss."""
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(planted))
+    spec = _spec(base="zoo:base", compare=("zoo:special", "zoo:rotated"))
+    result = STUDY.run(spec, CORPORA)
+    table = result.tables["random_functions"].set_index(["model", "layer"])
+    special, rotated = (table.loc[(f"zoo:{name}", CHANGED)] for name in ("special", "rotated"))
+    assert special["low"] > 1.0
+    assert special["ratio"] > 2.0 * rotated["ratio"]
+    assert rotated["low"] <= 1.0 <= rotated["high"]
+    assert table["ratio"].drop(CHANGED, level="layer").isna().all(), "nothing else moved"
+    assert stated(result.statements, BEYOND_RANDOM).subject == "zoo:special"
+    assert stated(result.statements, LIKE_RANDOM).subject == "zoo:rotated"
+    assert not unnamed(result.statements, result.headline)
+    assert "moved furthest is that of layer 1 of special" in result.headline
+    assert RANDOM in result.methods
+    drawn = charts.similarity_chart(result, "random_functions").to_dict()
+    assert "compared with random changes" in str(drawn["title"])
+
+
+@pytest.fixture(scope="module")
+def planted(box: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copies of the base: a rank-one change of layer 1 that reads the mean state, and the same,
+    rotated at random."""
+    from safetensors.numpy import load_file, save_file
+
+    folder = tmp_path_factory.mktemp("planted")
+    for name in ("base", "special", "rotated"):
+        shutil.copytree(box / "models" / "bert-base", folder / "models" / name)
+    states = extract(f"path:{folder / 'models' / 'base'}", SENTENCES).vectors[CHANGED - 1]
+    along = np.linalg.svd(states, full_matrices=False)[2][0]
+    weights = load_file(folder / "models" / "base" / "model.safetensors")
+    key = next(name for name in sorted(weights) if "layer.0.intermediate.dense.weight" in name)
+    out = np.random.default_rng(0).standard_normal(len(weights[key]))
+    change = torch.from_numpy(np.outer(out, along).astype(np.float32))
+    made = {"special": change, "rotated": turned(change, torch.Generator().manual_seed(5))}
+    for name, moved in made.items():
+        there = weights | {key: weights[key] + moved.numpy()}
+        save_file(there, folder / "models" / name / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+def test_ratios_equal_a_loop_over_layers() -> None:
+    rng = np.random.default_rng(0)
+    distances = rng.uniform(0.1, 0.5, (4, 4))
+    distances[2, 0] = 0.0
+    replicates = distances[..., None] * rng.uniform(0.9, 1.1, (4, 4, 20))
+    made = np.stack(distance_ratios(distances, replicates))
+    moved = [0, 1, 3]
+    spread = np.mean([np.log(distances[layer, 1:]).var(ddof=1) for layer in moved])
+    for layer in moved:
+        ratio = distances[layer, 0] / np.prod(distances[layer, 1:]) ** (1 / 3)
+        each = np.log(replicates[layer, 0] / np.prod(replicates[layer, 1:], axis=0) ** (1 / 3))
+        over_sentences = 19 / 20 * ((each - each.mean()) ** 2).sum()
+        ends = t_interval(np.log(ratio), [over_sentences, spread * 4 / 3], [19, 6])
+        assert made[:, layer] == pytest.approx([ratio, *np.exp(ends)])
+    assert np.isnan(made[:, 2]).all()
+
+
+def test_runs_are_pooled_by_their_geometric_mean() -> None:
+    def value(ratio: float) -> dict[str, Any]:
+        ends = {"low": np.array([ratio / 2]), "high": np.array([ratio * 2])}
+        return {"random_similarity": np.array([0.9]), "ratio": np.array([ratio]), **ends}
+
+    (row,) = ratio_rows({"a": value(2.0), "b": value(8.0)}, {"both": ("a", "b")}).itertuples()
+    assert row.ratio == pytest.approx(4.0)
+    assert row.low < 2.0 < 8.0 < row.high
+    assert row.runs == 2
+
+
+def test_a_model_that_is_read_layer_by_layer_has_no_random_changes_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(layer_functions, "is_layerwise", lambda *given, **more: True)
+    result = STUDY.run(_spec(), CORPORA)
+    assert "random_functions" not in result.tables
+    assert no_random_changes("zoo:bert-base") in result.notices
+    assert stated(result.statements, CHANGED_MOST).layers == (CHANGED,)

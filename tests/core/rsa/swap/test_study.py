@@ -23,7 +23,6 @@ from core.rsa.swap import layer_changes
 from core.rsa.swap import replacement as exchanging
 from core.rsa.swap import tasks as swapping
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.rsa.swap.layer_changes import turned
 from core.rsa.swap.scores import exchange_rows
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.study import STUDY, figures, frozen_siblings, prepare
@@ -38,7 +37,9 @@ from core.rsa.swap.text import (
     SCORES,
     make_headline,
 )
+from core.vectors import turning
 from core.vectors.examples import chance, read_examples
+from core.vectors.turning import turned
 from tests.core.alignment.conftest import WORDS, save_classifier
 from tests.core.rsa.facts import stated, unnamed
 from tests.core.tiny_models import plain_tokenizer
@@ -281,7 +282,7 @@ def _unscaled(both, parts) -> tuple[Any, Any]:
 
 
 def test_a_wide_change_is_turned_by_permutation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layer_changes, "LARGEST_ROTATION", 4)
+    monkeypatch.setattr(turning, "LARGEST_ROTATION", 4)
     change = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
     made = turned(change, torch.Generator().manual_seed(1))
     torch.testing.assert_close(
