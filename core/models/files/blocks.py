@@ -9,12 +9,15 @@ Reference: the structs and loops of ggml-quants (`block_q4_0` to `block_q6_K`). 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
+
+from core.models.files.safetensors import LocalFile, damaged
 
 Bytes = Int[ndarray, "block byte"]
 Numbers = Float[ndarray, "block number"]
@@ -155,3 +158,47 @@ TYPES = {
     30: BlockType("BF16", 1, 2, _bfloat16),
 }
 """Types that are read, by GGML's number."""
+
+
+@dataclass(frozen=True)
+class BlockTensor:
+    """A tensor of blocks in a GGUF file.
+
+    Attributes:
+        file: That holds it.
+        kind: GGML's number of its type.
+        shape: As transformers has it, outputs first.
+        start: Of its bytes in the file.
+        heads: Whose rows are reordered; 0 for none.
+    """
+
+    file: LocalFile
+    kind: int
+    shape: tuple[int, ...]
+    start: int
+    heads: int = 0
+
+    @property
+    def dtype(self) -> str:
+        """GGML's name of its type."""
+        return TYPES[self.kind].name
+
+    def read(self) -> Float[ndarray, "*shape"]:
+        """Read and dequantise the tensor, float32.
+
+        Raises:
+            ModelError: If the file ends within it.
+        """
+        block = TYPES[self.kind]
+        count = math.prod(self.shape) // block.numbers
+        data = self.file.read(self.start, self.start + count * block.size)
+        if len(data) != count * block.size:
+            raise damaged(self.file.path, "truncated: it ends within a tensor")
+        raw = np.frombuffer(data, dtype=np.uint8).reshape(count, block.size)
+        # whoever uses the numbers checks that they are finite
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = block.decode(raw).reshape(self.shape)
+        if not self.heads:
+            return values
+        pairs = values.reshape(self.heads, -1, 2, *self.shape[1:])
+        return pairs.swapaxes(1, 2).reshape(self.shape)

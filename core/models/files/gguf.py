@@ -19,13 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from jaxtyping import Float
-from numpy import ndarray
-
 from core.errors import ModelError
 from core.limits import UNLIMITED
-from core.models.files.blocks import TYPES
+from core.models.files.blocks import TYPES, BlockTensor
 from core.models.files.memory import remembered
 from core.models.files.safetensors import LocalFile, damaged
 from core.runs.process.parsing import MOST_MEMORY
@@ -70,50 +66,6 @@ WHOLE = {
 ROTATION = "rope_freqs.weight"
 PARTS = "split.count"  # setting of a file that is a part of a model
 VOCABULARY = "tokenizer.ggml."  # first part of the settings of a tokenizer
-
-
-@dataclass(frozen=True)
-class BlockTensor:
-    """A tensor of a GGUF file.
-
-    Attributes:
-        file: That holds it.
-        kind: GGML's number of its type.
-        shape: As transformers has it, outputs first.
-        start: Of its bytes in the file.
-        heads: Whose rows are reordered; 0 for none.
-    """
-
-    file: LocalFile
-    kind: int
-    shape: tuple[int, ...]
-    start: int
-    heads: int = 0
-
-    @property
-    def dtype(self) -> str:
-        """GGML's name of its type."""
-        return TYPES[self.kind].name
-
-    def read(self) -> Float[ndarray, "*shape"]:
-        """Read and dequantise the tensor, float32.
-
-        Raises:
-            ModelError: If the file ends within it.
-        """
-        block = TYPES[self.kind]
-        count = math.prod(self.shape) // block.numbers
-        data = self.file.read(self.start, self.start + count * block.size)
-        if len(data) != count * block.size:
-            raise damaged(self.file.path, "truncated: it ends within a tensor")
-        raw = np.frombuffer(data, dtype=np.uint8).reshape(count, block.size)
-        # whoever uses the numbers checks that they are finite
-        with np.errstate(invalid="ignore", over="ignore"):
-            values = block.decode(raw).reshape(self.shape)
-        if not self.heads:
-            return values
-        pairs = values.reshape(self.heads, -1, 2, *self.shape[1:])
-        return pairs.swapaxes(1, 2).reshape(self.shape)
 
 
 @dataclass(frozen=True)

@@ -336,8 +336,7 @@ def _put_rows(merging: Merge, module: str, name: str) -> None:
 
 
 def _leave_out_copies(merging: Merge) -> None:
-    """Leave out copies of embeddings that the adapter changed, where the configuration ties them:
-    transformers makes them of the embeddings."""
+    """Leave out copies of changed embeddings that transformers makes anew, as they are tied."""
     words, base = merging.embedding, merging.base
     named = (*merging.sorted.tokens, *merging.sorted.embedded)
     places = [*(f"{module}.weight" for module in named), *merging.sorted.whole]
