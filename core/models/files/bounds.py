@@ -19,6 +19,7 @@ MOST_LABELS = 10_000
 MOST_NUMBER = 2**31  # for keys with other names
 # keys and list items of a whole configuration; a vocabulary of labels is the longest there is
 MOST_ITEMS = 100_000
+LONGEST_TEXT = 100_000  # characters of a key or a value
 _BOUNDS = {  # by a part of the key's name; the first match counts
     "layers": MOST_LAYERS,
     "n_layer": MOST_LAYERS,
@@ -125,13 +126,14 @@ def _refuse_redirecting(key: str, value: object, source: object) -> None:
 
 
 def _entries(config: dict[str, Any], source: object) -> Iterator[tuple[str, Any]]:
-    for number, entry in enumerate(walk(config)):
-        if number == MOST_ITEMS:
+    for number, (key, value) in enumerate(walk(config)):
+        longest = max(len(key), len(value) if isinstance(value, str) else 0)
+        if number == MOST_ITEMS or longest > LONGEST_TEXT:
             raise ModelError(
-                f"{source} has more than {MOST_ITEMS:,} entries, which no configuration has: get "
-                "it again."
+                f"{source} has more than {MOST_ITEMS:,} entries, or a text of more than "
+                f"{LONGEST_TEXT:,} characters, which no configuration has: get it again."
             )
-        yield entry
+        yield key, value
 
 
 NESTED = "nested"
