@@ -25,6 +25,7 @@ MOST_POSITIONS = 16_777_216
 MOST_WINDOW = 1_024  # subwords that every input is filled up to a multiple of
 # keys and list items of a whole configuration; a vocabulary of labels is the longest there is
 MOST_ITEMS = 100_000
+LONGEST_TEXT = 100_000  # characters of a key or a value
 _KEYS = {
     MOST_LAYERS: "num_hidden_layers num_layers n_layer n_layers encoder_layers decoder_layers "
     "num_encoder_layers num_decoder_layers num_mtp_layers num_nextn_predict_layers "
@@ -148,13 +149,14 @@ def _refuse_redirecting(key: str, value: object, source: object) -> None:
 
 
 def _entries(config: dict[str, Any], source: object) -> Iterator[tuple[str, Any]]:
-    for number, entry in enumerate(walk(config)):
-        if number == MOST_ITEMS:
+    for number, (key, value) in enumerate(walk(config)):
+        longest = max(len(key), len(value) if isinstance(value, str) else 0)
+        if number == MOST_ITEMS or longest > LONGEST_TEXT:
             raise ModelError(
-                f"{source} has more than {MOST_ITEMS:,} entries, which no configuration has: get "
-                "it again."
+                f"{source} has more than {MOST_ITEMS:,} entries, or a text of more than "
+                f"{LONGEST_TEXT:,} characters, which no configuration has: get it again."
             )
-        yield entry
+        yield key, value
 
 
 NESTED = "nested"

@@ -14,12 +14,14 @@ from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 from core.models.files.bounds import (
     BOUNDS,
+    LONGEST_TEXT,
     MOST_ITEMS,
     MOST_LABELS,
     MOST_LAYERS,
     MOST_WIDTH,
     NESTED,
     check_bounds,
+    refuse_code,
     refuse_redirection,
     walk,
 )
@@ -146,6 +148,15 @@ def test_fields_are_of_the_kind_that_their_readers_take_for_granted(
 def test_more_entries_than_any_configuration_has() -> None:
     assert not refused({"items": [0] * (MOST_ITEMS - 1)})  # the list itself is an entry
     assert refused({"items": [0] * MOST_ITEMS})
+
+
+def test_a_text_without_an_end_is_refused_before_it_is_copied() -> None:
+    long = "x" * (LONGEST_TEXT + 1)
+    for config in ({"a": long}, {long: 0}, {"a": [{"b": [long]}]}):
+        assert refused(config)
+        with pytest.raises(ModelError, match="characters"):
+            refuse_code(config, "config.json")
+    assert not refused({"a": long[1:]})
 
 
 def test_a_refusal_names_the_key_and_the_source_and_no_endless_number() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Iterable
@@ -88,13 +89,15 @@ def test_a_header_that_would_take_much_memory_is_not_parsed() -> None:
 
 
 def test_many_tensors_are_read_in_time_that_grows_as_their_number() -> None:
+    gc.disable()  # it looks at all that the other tests left, now and then
     seconds = []
-    for count in (10_000, 40_000):
+    for count in (5_000, 40_000):
         header = header_of(f"layer.{number}" for number in range(count))
         began = time.process_time()
         assert len(read_header(Counted(header))) == count
         seconds.append(time.process_time() - began)
-    assert seconds[1] < 12 * max(seconds[0], 0.05)
+    gc.enable()
+    assert seconds[1] < 30 * max(seconds[0], 0.02)
 
 
 def test_a_tensor_of_a_name_without_an_end_is_none() -> None:

@@ -1,8 +1,8 @@
 """Opens models of a hub as pages and studies do, in a process of its own, and says what it took.
 
-`python -m tests.core.models.hub.asker PLAIN NAME...` opens the first model to have everything
-imported, then writes a line of JSON for each other one: the most bytes that were held beyond those
-before, processor seconds, and the sentence of each way to open it ("" where it could be opened).
+`python -m tests.core.models.hub.asker NAME...` opens one model after the other in every way and
+writes a line of JSON for each: bytes held before and at most, processor seconds, and the sentence
+of each way ("" where it could be opened).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def main(names: list[str]) -> None:
     for name in names:
         gc.collect()
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        before, began, reasons = memory("VmRSS"), time.process_time(), {}
+        held, began, reasons = memory("VmRSS"), time.process_time(), {}
         for way, opened in WAYS.items():
             try:
                 opened(f"hub:{name}")
                 reasons[way] = ""
             except PalimpsestError as error:
                 reasons[way] = str(error)
-        record = {"held": memory("VmHWM") - before, "seconds": time.process_time() - began}
+        record = {"held": held, "peak": memory("VmHWM"), "seconds": time.process_time() - began}
         print(json.dumps({"name": name, **record, "reasons": reasons}), flush=True)
 
 
