@@ -136,8 +136,8 @@ COLUMNS: Mapping[str, str] = {
     "norm": "Frobenius norm of its attention and feed-forward matrices (the weights' unit)",
     "norm_change": "its norm over the parent's, minus 1 (share)",
     "kurtosis": "kurtosis of the entries of a matrix, mean over matrices: 3 for a Gaussian",
-    "kurtosis_root": "reference of the model at which that tree begins by the highest kurtosis; the "
-    "root is undecided where the two differ",
+    "kurtosis_root": "reference of the model at which that tree begins by the highest kurtosis; "
+    "the root is undecided where the two differ",
     "lineage.nearest": "reference of the related model at the smallest distance; empty without one",
     "recorded": "reference of the base on its card or, for a checkpoint, of the one before it in "
     "its run; empty if that is not among the models",
