@@ -6,13 +6,13 @@ the spec asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from core.errors import SpecError
 from core.models.changes import change_tasks
-from core.models.identity import Identity, identity_tasks
+from core.models.identity import Identity, identities, identity_tasks
 from core.probes.trees.data import Tree, Treebank, Trees, read_treebank
 from core.probes.trees.rival_tasks import (
     score_baselines,
@@ -25,7 +25,8 @@ from core.probes.trees.rival_tasks import (
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import BESIDE, PARSED, POSITION, TAGS, WINDOW
 from core.probes.trees.tasks import Regime, is_exact, score_probes, train_probes
-from core.runs.runner import Task
+from core.results.names import listed, short_names
+from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.text.reading import Text
 
@@ -179,3 +180,25 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
         )
         raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not among them.")
     return spec.layers or tuple(range(model.layers + 1))
+
+
+def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
+    """Say of which models the vectors have more dimensions than there are training sentences: a
+    probe may then fall below a baseline because it is fitted worse.
+
+    Args:
+        ready: Outputs of the study's first stage.
+        models: References.
+    """
+    treebank: Treebank = ready.need(TREEBANK)
+    count, identified = len(treebank.parts["train"]), identities(ready)
+    widths = {ref: identified[ref].d_model for ref in models}
+    wide = {ref: width for ref, width in widths.items() if width > count}
+    if not wide:
+        return []
+    names = short_names(wide)
+    listed_widths = listed([f"{names[ref]} ({width:,})" for ref, width in wide.items()])
+    return [
+        f"There are fewer training sentences ({count:,}) than dimensions of {listed_widths}, so a "
+        "probe may fall below a baseline for want of text alone."
+    ]

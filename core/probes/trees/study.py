@@ -35,6 +35,7 @@ from core.probes.trees.planning import (
     BASELINES,
     TREEBANK,
     beside_task,
+    few_sentences,
     model_tasks,
     prepare,
     rival_tasks,
@@ -148,7 +149,9 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     return ProbeResult(
         study="probe",
         spec=spec.plain(),
-        headline=make_headline(statements, metric, parsed=treebank.parsed),
+        headline=" ".join(
+            [make_headline(statements, metric, parsed=treebank.parsed), *few_sentences(ready, real)]
+        ),
         tables=tables,
         notices=tuple(dict.fromkeys(notices)),
         statements=(*statements, *doubts),

@@ -25,6 +25,7 @@ from core.models.hub import listing as hub_listing
 from core.models.hub.presets import PRESETS
 from core.models.patterns import matching_refs
 from core.models.references import is_pattern
+from core.models.steps import in_order_of_training, run_of
 from core.models.zoo import read_adapters
 from core.runs.runner import tick
 from core.weights.clusters.notice_text import (
@@ -153,6 +154,14 @@ def add_listed(
         hub_listing.list_fine_tunes(parse_ref(base).name, most, say=say), first=count
     )
     return (*named, *(model.ref for model in listed if model.ref not in named))
+
+
+def earlier_steps(members: Sequence[Member], labels: Sequence[str]) -> list[int]:
+    """List the places of labelled checkpoints of a run whose later ones are there: they are nearest
+    to each other whatever the label, so that only the last of a run is scored."""
+    labelled = {place: each.ref for place, each in enumerate(members) if labels[place]}
+    last = {run_of(ref): ref for ref in in_order_of_training(labelled.values())}
+    return [place for place, ref in labelled.items() if last[run_of(ref)] != ref]
 
 
 def fine_tunes() -> list[dict[str, Any]]:

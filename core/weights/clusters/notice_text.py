@@ -37,23 +37,23 @@ def describe_rounding(model: str, rounded: int, changed: int) -> str:
     )
 
 
-def describe_aside(refs: Sequence[str]) -> list[str]:
-    """The notice of models that are on the map and in no score."""
-    if not refs:
-        return []
-    return [
-        "Trained with other settings than the rest, so shown on the map but not scored: "
-        f"{', '.join(refs)}."
-    ]
+def describe_aside(aside: Mapping[str, bool]) -> list[str]:
+    """The notices of models that are on the map and in no score, by the reason.
 
-
-def describe_steps(refs: Sequence[str]) -> list[str]:
-    """The notice of checkpoints that are on the map and in no score."""
-    if not refs:
-        return []
+    Args:
+        aside: Whether each was trained with other settings; the rest are earlier checkpoints.
+    """
+    reasons: dict[str, list[str]] = {}
+    for ref, variant in aside.items():
+        reason = (
+            "Trained with other settings than the rest"
+            if variant
+            else "Earlier checkpoints of a run whose last one is scored"
+        )
+        reasons.setdefault(reason, []).append(ref)
     return [
-        "Earlier checkpoints of a run whose last one is scored, so on the map and not scored: "
-        f"{', '.join(refs)}."
+        f"{reason}, so shown on the map but not scored: {', '.join(refs)}."
+        for reason, refs in reasons.items()
     ]
 
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from core.errors import SpecError, TaskError
 from core.limits import current_limits
-from core.models.steps import in_order_of_training, run_of
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
@@ -43,7 +42,7 @@ from core.weights.clusters.distances import (
     select_distances,
 )
 from core.weights.clusters.doses import compare_doses
-from core.weights.clusters.members import Member
+from core.weights.clusters.members import Member, earlier_steps
 from core.weights.clusters.method_text import (
     CAVEATS,
     CITATIONS,
@@ -55,7 +54,6 @@ from core.weights.clusters.method_text import (
 from core.weights.clusters.notice_text import (
     describe_aside,
     describe_shapes,
-    describe_steps,
     describe_strays,
     describe_unchanged,
 )
@@ -120,7 +118,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
             f"not {len(members)}; choose fewer."
         )
     labels = _labels(spec, ready, members)
-    aside = {*_aside(spec, members), *_steps(members, labels)}
+    aside = _aside(spec, members, labels)
     scored = sum(bool(label) for place, label in enumerate(labels) if place not in aside)
     tables.check_counts(spec, scored, len(members))
     kept = kept_rank(spec.rank)
@@ -178,8 +176,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         )
     features, notices = _comparable(present, outputs, list(selection.notices))
     present = [member for member in present if member.ref in features]
-    for member in present:
-        notices += outputs.values["delta", member.ref]["notices"]
+    notices += [n for each in present for n in outputs.values["delta", each.ref]["notices"]]
     by_state: dict[str, np.ndarray] = {}
     if spec.reads_states:  # every vector then compares the same models
         kept, by_state, said = compare_states(spec.base, features, outputs)
@@ -187,14 +184,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         features = {ref: features[ref] for ref in kept}
         notices += said
     distances = select_distances(outputs.values[DISTANCES], list(features)) | by_state
-    labels, aside = _labels(spec, ready, present), _aside(spec, present)
-    steps = _steps(present, labels)
-    notices += _strays(spec, ready, labels)
-    scored = tables.score(spec, labels, distances, {*aside, *steps})
+    labels = _labels(spec, ready, present)
+    aside = _aside(spec, present, labels)
+    scored = tables.score(spec, labels, distances, aside)
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)
-    notices += [*scored.notices, *describe_aside([present[place].ref for place in aside])]
-    notices += describe_steps([present[place].ref for place in steps if place not in aside])
+    notices += [*_strays(spec, ready, labels), *scored.notices]
+    notices += describe_aside({present[n].ref: present[n].variant for n in aside})
     notices += describe_unchanged(features)
     spectra = rank_tables.build_spectra(features, _weights(selection, outputs))
     drawn = maps.draw_map(distances[spec.vector], "pca")
@@ -276,22 +272,12 @@ def _strays(spec: WeightsSpec, ready: Outputs, labels: Sequence[str]) -> list[st
     return describe_strays(ready.need("labels").by_model, refs)
 
 
-def _aside(spec: WeightsSpec, members: Sequence[Member]) -> list[int]:
-    """Places of models trained with other settings than the rest: on the map, in no score.
-
-    With an uploaded label table every labelled model is scored, but for `_steps`.
-    """
-    if spec.labels or all(member.variant for member in members):
-        return []
-    return [place for place, member in enumerate(members) if member.variant]
-
-
-def _steps(members: Sequence[Member], labels: Sequence[str]) -> list[int]:
-    """Places of labelled checkpoints of a run whose later ones are there: they are nearest to each
-    other whatever the label, so that only the last of a run is scored."""
-    labelled = {place: each.ref for place, each in enumerate(members) if labels[place]}
-    last = {run_of(ref): ref for ref in in_order_of_training(labelled.values())}
-    return [place for place, ref in labelled.items() if last[run_of(ref)] != ref]
+def _aside(spec: WeightsSpec, members: Sequence[Member], labels: Sequence[str]) -> list[int]:
+    """Places of models that are on the map and in no score: earlier checkpoints of a run, and those
+    trained with other settings than the rest, unless an uploaded table labels them."""
+    every = spec.labels or all(member.variant for member in members)
+    variants = [] if every else [n for n, member in enumerate(members) if member.variant]
+    return sorted({*variants, *earlier_steps(members, labels)})
 
 
 def _comparable(
