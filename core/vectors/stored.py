@@ -230,7 +230,8 @@ def _donor(reading: Reading, loaded: LoadedModel) -> Iterator[LoadedModel | None
         if seeds:
             from core.vectors.turning import turned_copy
 
-            yield replace(donor, model=turned_copy(loaded.model, donor.model, seeds[0]))
+            turned: Any = turned_copy(loaded.model, donor.model, seeds[0])
+            yield replace(donor, model=turned)
         else:
             yield donor
 

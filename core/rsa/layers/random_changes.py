@@ -115,7 +115,7 @@ def distance_ratios(
         >>> [round(float(end[0]), 6) for end in ends]
         [4.0, 4.0, 4.0]
     """
-    moved = (distances > UNCHANGED).all(1)
+    moved: NDArray[np.bool_] = np.all(distances > UNCHANGED, axis=1)
     logs = np.log(np.where(moved[:, None], distances, 1.0))
     estimate = np.where(moved, logs[:, 0] - logs[:, 1:].mean(1), np.nan)
     low, high = np.full((2, len(distances)), np.nan)
