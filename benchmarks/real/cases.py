@@ -18,7 +18,8 @@ PAIR = ("rxnfp-base", "rxnfp-10k")
 AS_PUBLISHED = "rxnfp-ft-as-published"
 PARTS = ("train", "dev", "test")
 Facts = dict[str, float]
-FEW = {"sentences": 30, "draws": 50}
+FEW = {"sentences": 30}
+DRAWS = {"draws": 50}
 MAPPED = 150  # reactions that maps are fitted to: they have few molecules that differ
 
 
@@ -181,7 +182,7 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
     )
     pair = {"base": base, "compare": (tuned,)}
     yield case("divergence", PAIR, {**pair, "others": (), **few}, refused=True)
-    yield case("swap", PAIR, {**pair, "frozen": False, "noises": 2, **few}, refused=True)
+    yield case("swap", PAIR, {**pair, "frozen": False, "noises": 2, **few, **DRAWS}, refused=True)
     maps = {"methods": ("identity", "shuffled", "lookup", "procrustes", "ridge"), "grid": ""}
     yield case("align", FAMILY[:2], {"models": (base, ft), "layers": (6, 12), **maps, **read})
     yield case("align rotation", FAMILY[:2], {"models": (base, ft), "draws": 2, **read})
@@ -199,7 +200,7 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
             "seeds": 1,
             "controls": 0,
             "epochs": 5,
-            **FEW,
+            **DRAWS,
             "sentences": 100,
         },
         "demo",

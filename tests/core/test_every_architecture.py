@@ -42,7 +42,7 @@ def test_weights_and_rsa(tmp_path: Path, model_type: str) -> None:
         assert result.failures == {}
         assert result.table["relative_delta"].to_numpy() == pytest.approx(change, rel=0.1)
         study = STUDIES["rsa"]
-        given = {"sentences": 20, "words": 40, "draws": 20, "references": False}
+        given = {"sentences": 20, "words": 40, "references": False}
         result = study.run(study.Spec(base=f"path:{base}", compare=(tuned[0],), **given))
         assert result.failures == {}
     assert result.table["layer"].tolist() == list(range(LAYERS + 1))

@@ -19,7 +19,6 @@ SMALL: dict[str, dict[str, Any]] = {
         "compare": ("{model}",),
         "sentences": 20,
         "words": 40,
-        "draws": 20,
         "references": False,
     },
     "weights": {"models": ("{model}", "zoo:parse-1", "zoo:pos-0"), "permutations": 100},

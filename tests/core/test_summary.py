@@ -19,10 +19,9 @@ def test_the_default_study_in_a_line() -> None:
 
 
 def test_what_differs_is_named() -> None:
-    spec = RsaSpec(genres=("legal",), one_per_word=True, references=False, draws=1_000)
+    spec = RsaSpec(genres=("legal",), one_per_word=True, references=False, seed=1_000)
     assert summary(spec).endswith(
-        "demo (legal), 200 sentences; one occurrence per word; no reference models; bootstrap "
-        "draws: 1,000"
+        "demo (legal), 200 sentences; one occurrence per word; no reference models; seed: 1,000"
     )
 
 

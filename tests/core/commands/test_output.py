@@ -15,7 +15,7 @@ from core.errors import PalimpsestWarning
 from tests import ROOT
 
 COMMAND = f"{sys.executable} -m core"
-RUN = "rsa --sentences 20 --words 40 --draws 20 --no-references --compare zoo:parse-0"
+RUN = "rsa --sentences 20 --words 40 --no-references --compare zoo:parse-0"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell's redirections")
 
 

@@ -94,8 +94,6 @@ def test_a_study_on_a_full_disk_says_its_result_and_leaves_no_half_of_it(
         "20",
         "--words",
         "40",
-        "--draws",
-        "20",
         "--no-references",
         "--compare",
         "zoo:parse-0",

@@ -32,12 +32,12 @@ def test_lists_are_crossed_and_single_values_are_the_same_everywhere(tmp_path: P
         measure: [rsa, cka-debiased]
         pool-runs: false
         drop_influential: 0
-        draws: "100"
+        words: "100"
         """,
     )
     specs = [cell.spec for cell in sweep.cells]
     assert specs == [
-        RsaSpec(compare=compare, measure=measure, pool_runs=False, draws=100)
+        RsaSpec(compare=compare, measure=measure, pool_runs=False, words=100)
         for compare in (("zoo:parse-0",), ("zoo:nli-0", "zoo:nli-1"))
         for measure in ("rsa", "cka-debiased")
     ]
@@ -46,7 +46,7 @@ def test_lists_are_crossed_and_single_values_are_the_same_everywhere(tmp_path: P
     assert len({cell.key for cell in sweep.cells}) == 4
     assert sweep.cells[0].models == ("zoo:seed-0", "zoo:parse-0")
     again = sweep_of(
-        tmp_path, "study: rsa\nmeasure: rsa\ncompare: zoo:parse-0\ndraws: 100\npool_runs: false"
+        tmp_path, "study: rsa\nmeasure: rsa\ncompare: zoo:parse-0\nwords: 100\npool_runs: false"
     )
     assert again.cells[0].key == sweep.cells[0].key, (
         "a cell is its options, however they are written"
@@ -167,7 +167,7 @@ def test_every_study_can_be_swept_over_its_seed_or_models(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("line", "value"),
-    [("seed: 030", 30), ("seed: 08", 8), ("seed: '7'", 7), ("draws: 1000", 1000)],
+    [("seed: 030", 30), ("seed: 08", 8), ("seed: '7'", 7), ("words: 1000", 1000)],
 )
 def test_a_number_is_what_a_person_reads(tmp_path: Path, line: str, value: int) -> None:
     (cell,) = sweep_of(tmp_path, f"study: rsa\n{line}").cells

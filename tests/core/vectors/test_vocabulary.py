@@ -175,7 +175,7 @@ def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path
         study.STUDY.run(spec, texts)
         ready = read_first(study.prepare(spec, texts))
         outputs = run(study.plan(spec, ready))
-    assert outputs.stored == len(study.plan(spec, ready)) == 2  # states, and functions of layers
+    assert outputs.stored == len(study.plan(spec, ready)) == 3  # states, functions of layers, random changes
     assert any(isinstance(role, tuple) and role[0] == vocabulary.UNKNOWN for role in ready.values)
 
 
@@ -197,7 +197,7 @@ def test_capitals_that_are_never_read_are_said_with_the_setting_to_write(tmp_pat
     assert "20 of 26 entries have capitals" in lowered
     assert '{"do_lower_case": false} into tokenizer_config.json' in lowered
     texts = {"demo": Corpus("demo", (Sentence(("Q", "V", "door")), Sentence(("A", "C"))) * 20)}
-    spec = RsaSpec(f"path:{folder}", (f"path:{folder}",), references=False, words=50, draws=20)
+    spec = RsaSpec(f"path:{folder}", (f"path:{folder}",), references=False, words=50)
     told = [notice for notice in study.STUDY.run(spec, texts).notices if "capitals" in notice]
     assert sum("do_lower_case" in notice and "antibodies" in notice for notice in told) == 1
     assert sum("80 %" in notice for notice in told) == 1  # and no advice to choose another text

@@ -35,8 +35,6 @@ SMALL = [
     "20",
     "--words",
     "40",
-    "--draws",
-    "20",
     "--no-references",
     "--compare",
     "zoo:parse-0",
