@@ -75,6 +75,12 @@ def every_vector() -> dict[str, Vector | StateVector]:
     return {**VECTORS, **STATE_VECTORS}
 
 
+def title_of(vector: str) -> str:
+    """A vector's name inside a sentence."""
+    title = every_vector()[vector].title
+    return title[0].lower() + title[1:]
+
+
 @pure("weights.states", guard=as_identified)
 def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence[str]]) -> Value:
     """Run a model over sentences and average its hidden states.

@@ -40,9 +40,9 @@ def similarity_chart(result: Result, part: str | None = None, *, context: Contex
 
     Args:
         result: Of the RSA study.
-        part: "states", "functions" for outputs on the base's input, or "random_functions" for how
-            far these moved compared with random changes, for a chart that stretches; without it,
-            all that the result has, in one chart.
+        part: Of `parts_of`: "states", and "random_functions" for how far outputs on the base's
+            input moved compared with random changes, or "functions" for these outputs; for a chart
+            that stretches. Without it, all in one chart.
 
     Raises:
         SpecError: If the result has no such part.
@@ -66,9 +66,10 @@ def similarity_chart(result: Result, part: str | None = None, *, context: Contex
 
 
 def parts_of(result: Result) -> tuple[str, ...]:
-    """List the panels of the main figure: states, and functions and their distances compared with
-    random changes where these were compared."""
-    return (STATES, *(part for part in (FUNCTIONS, RATIOS) if len(result.tables.get(part, ()))))
+    """List the panels of the main figure: states, and functions where they were compared; beside
+    random changes, where these were made, as some layers move more than others after any change."""
+    functions = (part for part in (RATIOS, FUNCTIONS) if len(result.tables.get(part, ())))
+    return (STATES, *list(functions)[:1])
 
 
 def domains_chart(result: Result, corpus: str | None = None, *, context: Context = PAGE) -> Chart:

@@ -9,6 +9,7 @@ Reference: none. Deviations: none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -75,18 +76,19 @@ def compare_random(
         tick(0.8 + 0.2 * layer / len(real.base), f"layer {layer} and random changes")
         kept = how.kept(*how.prepared(real.base[layer], real.compared[layer]))
         sentence = real.sentence[kept]
-        groups = JACKKNIFE_GROUPS if sentence_labels(sentence)[1] > 1 else 0
-        left_out = np.zeros((TURNS + 1, 0))
+        several = sentence_labels(sentence)[1] > 1
+        left_out: list[FloatArray] = []
         for turn, pair in enumerate(pairs):
             x, y = (part[kept] for part in how.prepared(pair.base[layer], pair.compared[layer]))
             values[turn, layer] = measure.similarity(x, y)
-            if groups:  # the same ones for all
-                drawn = np.random.default_rng(seed)
-                each = measure.replicates(x, y, sentence, groups, drawn)
-                left_out = np.resize(left_out, (TURNS + 1, len(each)))
-                left_out[turn] = each
-        replicates.append(left_out)
-    ratio, low, high = distance_ratios(1.0 - values.T, 1.0 - np.stack(replicates))
+            drawn = np.random.default_rng(seed)  # the same groups for all
+            left_out.append(
+                measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, drawn)
+                if several
+                else np.zeros(0)
+            )
+        replicates.append(1.0 - np.stack(left_out))
+    ratio, low, high = distance_ratios(1.0 - values.T, replicates)
     return {
         "random_similarity": values[1:].mean(0), "ratio": ratio, "low": low, "high": high,
         "notices": list(real.notices),
@@ -94,14 +96,14 @@ def compare_random(
 
 
 def distance_ratios(
-    distances: FloatArray, replicates: FloatArray
+    distances: FloatArray, replicates: Sequence[FloatArray]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Divide distances by the geometric mean of those after random changes, with 95 % intervals.
 
     Args:
         distances: Of each layer's real change and then of the random ones, (layer, 1 + turn).
-        replicates: The same with groups of sentences left out, (layer, 1 + turn, group); no groups
-            where there is one sentence.
+        replicates: Of each layer the same with groups of sentences left out, (1 + turn, group); no
+            groups where there is one sentence.
 
     Returns:
         The ratio and its ends, each (layer,), by Student's t on its logarithm: over sentences
@@ -120,12 +122,13 @@ def distance_ratios(
     estimate = np.where(moved, logs[:, 0] - logs[:, 1:].mean(1), np.nan)
     low, high = np.full((2, len(distances)), np.nan)
     turns = distances.shape[1] - 1
-    if moved.any() and replicates.shape[2] > 1:
-        spread = float(logs[moved, 1:].var(1, ddof=1).mean()) * (1 + 1 / turns)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            parts = np.log(replicates[moved])
-        over_sentences = jackknife_variance((parts[:, 0] - parts[:, 1:].mean(1)).T)
-        degrees = [replicates.shape[2] - 1, (turns - 1) * int(moved.sum())]
-        variances = [over_sentences, np.full(int(moved.sum()), spread)]
-        low[moved], high[moved] = t_interval(estimate[moved], variances, degrees)
+    spread = float(logs[moved, 1:].var(1, ddof=1).mean()) * (1 + 1 / turns) if moved.any() else 0.0
+    for layer in map(int, np.flatnonzero(moved)):
+        groups = replicates[layer].shape[1]
+        if groups > 1:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                parts = np.log(replicates[layer])
+            variances = [jackknife_variance(parts[0] - parts[1:].mean(0)), spread]
+            degrees = [groups - 1, (turns - 1) * int(moved.sum())]
+            low[layer], high[layer] = t_interval(estimate[layer], variances, degrees)
     return np.exp(estimate), np.exp(low), np.exp(high)

@@ -262,8 +262,8 @@ REASON = (
 CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of the page
 HOW_TO_READ = {
     CURVES: (
-        "Height is similarity to the base: 1 is the same geometry, 0 unrelated, grey chance "
-        "level. Only layer functions show which layers changed, compared with random changes."
+        "States: 1 is the same geometry as the base's, grey is chance level. Only layer functions "
+        "show which layers changed."
     ),
     GRID: (
         "Rows are layers of the base, columns layers of the other model; 1 if words relate to "

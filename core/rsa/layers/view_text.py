@@ -3,20 +3,16 @@ tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.results.names import first_of, layers_in_words, listed, short_name, short_names
+from core.results.names import first_of, layers_in_words, listed, short_name
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.rsa.layers.differences import (
     AT_CHANCE,
-    BEYOND_RANDOM,
-    CHANGED_MOST,
     COMPARED,
     DIFFERS,
-    LIKE_RANDOM,
-    LOWEST,
     MAY_DIFFER,
     NOT_FROM_BASE,
     OTHER_LAYER,
@@ -36,6 +32,14 @@ from core.rsa.layers.differences import (
     text_differences,
     text_statement,
 )
+from core.rsa.layers.function_text import (
+    MOST_NAMED,
+    Facts,
+    facts_of,
+    functions_sentence,
+    levels_of,
+    names_of,
+)
 from core.rsa.layers.text import RULE, UNEQUAL
 
 if TYPE_CHECKING:
@@ -43,18 +47,8 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-CHANGES = {
-    BEYOND_RANDOM: "Given the base's own input, and compared with random changes of equal "
-    "spectrum, the output that moved furthest is that of",
-    LIKE_RANDOM: "Given the base's own input, no output moved detectably further than after random "
-    "changes of equal spectrum in",
-    CHANGED_MOST: "Given the base's own input, the output that differs most from the base's is "
-    "that of",
-}
 NOTHING = "No model could be compared, for the reasons given."
-MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 NAMED = 3  # models that the grid's sentence names
-Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
 
 
 def curves_sentence(result: Result) -> str:
@@ -142,7 +136,7 @@ def summarise(statements: Sequence[Statement]) -> str:
     Args:
         statements: Of `differences.statements_of`.
     """
-    facts = _facts(statements)
+    facts = facts_of(statements)
     if not facts.get(COMPARED):
         return _unmeasured(facts) or NOTHING
     return _finding(facts) + _comparison(facts) + _unequal(facts)
@@ -156,11 +150,11 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
         statements: Of `differences.statements_of` and `differences.function_statements`.
         label: Of the measure.
     """
-    facts = _facts(statements)
+    facts = facts_of(statements)
     compared = list(facts.get(COMPARED, ()))
     if not compared:
         return summarise(statements)
-    names = _names(facts)
+    names = names_of(facts)
     named = len(first_of(compared, MOST_NAMED))
     clauses = [_clause(facts, model, names[model], label) for model in compared[:named]]
     if len(compared) > named:
@@ -177,65 +171,9 @@ def make_headline(statements: Sequence[Statement], label: str) -> str:
     return " ".join(filter(None, parts))
 
 
-def functions_sentence(statements: Sequence[Statement]) -> str:
-    """Say in which layer each model changed most; "" without a comparison of functions.
-
-    States differ above every change; only outputs on the base's own input say which layer changed,
-    and only compared with random changes, which move some layers' outputs further than others'.
-
-    Args:
-        statements: Of `differences.statements_of` and `differences.function_statements`.
-    """
-    facts = _facts(statements)
-    return " ".join(
-        filter(None, (_most_changed(facts, verdict, words) for verdict, words in CHANGES.items()))
-    )
-
-
-def _most_changed(facts: Facts, verdict: str, words: str) -> str:
-    """Name the layers that changed most, of the models of this verdict; "" without any."""
-    names, levels = _names(facts), _levels(facts)
-    changed = [model for model in facts.get(verdict, ()) if model in levels]
-    shown = first_of(changed, MOST_NAMED)
-    clauses = []
-    for model in shown:
-        layers, number = facts[verdict][model].layers, facts[verdict][model].number
-        lowest = levels[model].layers[0]
-        elsewhere = f"; its states differ most at layer {lowest}" if lowest not in layers else ""
-        if verdict == CHANGED_MOST:
-            unclear = "not distinguishable, lowest " if len(layers) > 1 else ""
-            score = f"{unclear}{number.text}"
-        else:
-            unclear = "not distinguishable, at most " if len(layers) > 1 else ""
-            score = f"{unclear}{number.value_text} times as far"
-        if verdict == LIKE_RANDOM:
-            clauses.append(f"{names[model]} ({number.text} times as far at most)")
-        else:
-            clauses.append(f"{layers_in_words(layers)} of {names[model]} ({score}{elsewhere})")
-    if not clauses:
-        return ""
-    rest = len(changed) - len(shown)
-    more = f" The other {rest} are in the table." if rest else ""
-    return f"{words} {listed(clauses)}.{more}"
-
-
-def _facts(statements: Iterable[Statement]) -> Facts:
-    facts: Facts = {}
-    for statement in statements:
-        facts.setdefault(statement.verdict, {})[statement.subject] = statement
-    return facts
-
-
-def _names(facts: Facts) -> dict[str, str]:
-    verdicts = (COMPARED, UNMEASURED, SATURATED)
-    return short_names(
-        tuple(dict.fromkeys(name for each in verdicts for name in facts.get(each, ())))
-    )
-
-
 def _unmeasured(facts: Facts) -> str:
     """Name the models of which no layer could be measured; "" without any."""
-    names, parts = _names(facts), []
+    names, parts = names_of(facts), []
     for verdict, reason in (
         (UNMEASURED, ""),
         (SATURATED, " by this measure, because unrelated spaces score 1, too"),
@@ -251,8 +189,8 @@ def _unmeasured(facts: Facts) -> str:
 
 def _finding(facts: Facts) -> str:
     """Say where the models differ from the base, and what the least similar one scores."""
-    compared, names, kind = list(facts[COMPARED]), _names(facts), _kind(facts)
-    levels = _levels(facts)
+    compared, names, kind = list(facts[COMPARED]), names_of(facts), _kind(facts)
+    levels = levels_of(facts)
     least = min(compared, key=lambda model: levels[model].number.value)
     score, at = levels[least].number, f"layer {levels[least].layers[0]}"
     level = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
@@ -287,11 +225,6 @@ def _finding(facts: Facts) -> str:
     return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
 
 
-def _levels(facts: Facts) -> Mapping[str, Statement]:
-    """Give each model's lowest similarity, whether at chance level or above."""
-    return facts.get(LOWEST, {}) | facts.get(AT_CHANCE, {})
-
-
 def _counted(count: int, total: int, kind: str) -> str:
     """Say how many of the models differ, with the verb: "Both fine-tunes differ"."""
     if count == total:
@@ -315,7 +248,7 @@ def _place(facts: Facts, model: str) -> str:
 
 def _clause(facts: Facts, model: str, name: str, label: str) -> str:
     """Say where one model differs, with its lowest similarity, its runs and its weight change."""
-    lowest, uncertain = _levels(facts)[model], facts.get(MAY_DIFFER, {}).get(model)
+    lowest, uncertain = levels_of(facts)[model], facts.get(MAY_DIFFER, {}).get(model)
     place, also = "does not detectably differ", ""
     if model in facts.get(DIFFERS, ()):
         place, also = f"differs {_place(facts, model)}", "also "

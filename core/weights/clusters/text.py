@@ -15,7 +15,7 @@ from core.results.estimates import Estimate
 from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.weights.activations import every_vector
+from core.weights.activations import every_vector, title_of
 from core.weights.vectors.nulls import null_projector_distance
 from core.weights.vectors.ranks import layer_sizes
 from core.weights.vectors.registry import relative_size
@@ -32,7 +32,7 @@ SIGNIFICANT = 0.05
 NORMS = "norms"
 CHANCE, GAUSSIAN = "chance", "Gaussian matrix of the same shape"
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
-NUMERALS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 SPELT = dict(enumerate(NUMERALS, start=2))
 
 ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"
@@ -343,9 +343,3 @@ def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
         f"directions for {text_of(threshold, 'setting')} of its energy, "
         f"{ratio.number.value_text} of what a Gaussian matrix needs."
     )
-
-
-def title_of(vector: str) -> str:
-    """A vector's name inside a sentence."""
-    title = every_vector()[vector].title
-    return title[0].lower() + title[1:]

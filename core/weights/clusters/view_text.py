@@ -9,6 +9,7 @@ from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import listed
 from core.results.statements import Statement
+from core.weights.activations import title_of
 from core.weights.clusters.text import (
     ABOVE,
     LOWER,
@@ -20,7 +21,6 @@ from core.weights.clusters.text import (
     state_chance,
     state_ranks,
     state_share,
-    title_of,
 )
 
 if TYPE_CHECKING:
@@ -155,11 +155,11 @@ def depth_sentence(result: Result) -> str:
     if not moving:
         return f"{text} The best fit over depth (AICc) is a constant in every family."
     clauses = [
-        f"{verdict} in the {listed([family_label(each.subject) for each in group])} matrices"
+        f"{verdict} in {listed([family_label(each.subject) for each in group])}"
         for verdict, group in groupby(moving, key=lambda each: each.verdict)
     ]
-    of = f"{len(moving)} of {len(trends)} families"
-    return f"{text} The best fit over depth (AICc, which is no test) {listed(clauses)} ({of})."
+    of = f"{len(moving)} of {len(trends)}"
+    return f"{text} By AICc (no test), rank {listed(clauses)} ({of})."
 
 
 def _shares(shares: Sequence[Statement]) -> str:

@@ -102,15 +102,15 @@ def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str
         return "No two of the models are related by their weights."
     sizes = joined["root"].value_counts()
     largest = max(roots, key=lambda ref: int(sizes[ref]))
-    root, other = (
+    root, by_kurtosis = (
         names[joined.loc[joined["root"] == largest, rule].iloc[0]]
         for rule in ("root", "kurtosis_root")
     )
     begins = f"begins at {root}"
-    if other != root:
+    if by_kurtosis != root:
         begins = (
-            f"begins at {root} by the smallest norm and at {other} by the highest kurtosis, so its "
-            "root is undecided"
+            f"begins at {root} by the smallest norm and at {by_kurtosis} by the highest kurtosis, "
+            "so its root is undecided"
         )
     if len(roots) == 1:
         return f"{len(joined)} models form one tree, which {begins}."

@@ -175,7 +175,9 @@ def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path
         study.STUDY.run(spec, texts)
         ready = read_first(study.prepare(spec, texts))
         outputs = run(study.plan(spec, ready))
-    assert outputs.stored == len(study.plan(spec, ready)) == 3  # states, functions of layers, random changes
+    assert (
+        outputs.stored == len(study.plan(spec, ready)) == 3
+    )  # states, functions of layers, random changes
     assert any(isinstance(role, tuple) and role[0] == vocabulary.UNKNOWN for role in ready.values)
 
 

@@ -26,12 +26,12 @@ from core.rsa.layers.differences import (
     UNMEASURED,
     function_statements,
 )
+from core.rsa.layers.function_text import functions_sentence
 from core.rsa.layers.functions import FUNCTIONS, no_functions, no_random_changes
 from core.rsa.layers.random_changes import RANDOM, distance_ratios
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY, plan, prepare
 from core.rsa.layers.tables import ratio_rows
-from core.rsa.layers.view_text import functions_sentence
 from core.statistics import t_interval
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
@@ -95,9 +95,9 @@ def test_only_the_changed_layer_falls_by_its_function_and_all_above_it_by_their_
 @pytest.mark.slow
 def test_each_panel_is_drawn_alone_and_both_together() -> None:
     result = STUDY.run(_spec(), CORPORA)
-    assert charts.parts_of(result) == ("states", "functions", "random_functions")
+    assert charts.parts_of(result) == ("states", "random_functions")
     both = charts.similarity_chart(result).to_dict()
-    assert len(both["concat"]) == 3
+    assert len(both["concat"]) == 2
     alone = [charts.similarity_chart(result, part).to_dict() for part in charts.parts_of(result)]
     assert alone[0]["title"] != alone[1]["title"]
     with pytest.raises(SpecError):

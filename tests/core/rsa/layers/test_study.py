@@ -640,7 +640,7 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([*command, "--out", str(tmp_path / "one")]) == 0
     first = capsys.readouterr()
     assert first.out.startswith("tuned-0 ")
-    assert "0 of 4 tasks were stored" in first.err
+    assert "0 of 5 tasks were stored" in first.err
     record = json.loads((tmp_path / "one" / "result.json").read_text())
     assert record["spec"]["base"] == "zoo:seed-0"
     assert record["headline"] == first.out.splitlines()[0]
@@ -664,7 +664,7 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
         text=True,
         check=True,
     )
-    assert "4 of 4 tasks were stored" in again.stderr
+    assert "5 of 5 tasks were stored" in again.stderr
     assert again.stdout.splitlines()[-1] == "set()"
     assert (tmp_path / "two" / "table.csv").read_bytes() == (
         tmp_path / "one" / "table.csv"
