@@ -53,9 +53,9 @@ KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
 PLANTED = 2  # maps fitted to a planted rotation, and copies of the rows that it takes
 BLOCKS = 4  # numbers of blocks of a known bijection
-# Sentences that are mapped at once by stitching, their length over the mean's as they are padded,
-# and copies of their states in all layers that networks and other maps make, in double precision
-STITCHED, LONGEST, BY_NETWORKS, BY_OTHERS = 64, 2.0, 6, 2
+# Sentences that are stitched at once, their length over the mean's as they are padded, rows of them
+# that are mapped at once, and copies of these that a network makes
+STITCHED, LONGEST, MAPPED_ROWS, BY_NETWORK = 64, 2.0, 512, 6
 PADDED = 3  # copies of the states of a batch of padded sentences
 ADAM = 4e-9  # processor seconds of an Adam step per weight
 FITS, PUBLISHED = (
@@ -149,12 +149,11 @@ def stitching_price(spec: StitchSpec) -> Price:
             )
             work += costs.passing(upper, labelled, len(spec.methods) * states / 2)
             tasks.append(work + sum(fitting(spec.methods, width, rows, states)))
-            held = 2 * states * rows * width * 3 * costs.DOUBLE + costs.SINGLE * (
-                upper.parameters + lower.parameters
-            )
-            padded = STITCHED * LONGEST * costs.SUBWORDS * states * width
-            trained = any(name in NETWORKS for name in spec.methods)
-            held += (BY_NETWORKS if trained else BY_OTHERS) * costs.DOUBLE * padded
+            fitted = 3 * 2 * rows  # rows of both models, and copies of those of training
+            padded = 2 * STITCHED * LONGEST * costs.SUBWORDS
+            stitched = 2 * 2 * rows + padded + BY_NETWORK * MAPPED_ROWS
+            held = states * width * costs.DOUBLE * max(fitted, stitched)
+            held += costs.SINGLE * (upper.parameters + lower.parameters)
             memory = max(memory, TASKS_AT_ONCE * held)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes) ** 2, "ordered pair"))
 
