@@ -33,6 +33,7 @@ from core.probes.structural.scores import ratio
 from core.probes.trees.comparisons import best_layers, differences, margins
 from core.probes.trees.tables import attachment_row
 from core.rsa.divergence.tables import correlate, mean_band
+from core.rsa.layers.random_changes import TURNS, distance_ratios
 from core.rsa.swap.scores import exchange_rows, own_row
 from core.weights.intruders.scales import SCALES, WAYS
 from core.weights.intruders.scaling_tables import scaling_table
@@ -448,6 +449,33 @@ def _errors(rng: np.random.Generator, models: int) -> tuple[Replicates, Replicat
     return made[0], made[1]
 
 
+def ratio_bands() -> Iterator[Row]:
+    """Distances of layers' outputs, divided by those after random changes."""
+    for count in (20, 100):
+        yield coverage(
+            "ratio of layer functions", f"{count} sentences", _ratios(count), REPLICATES // 3
+        )
+
+
+def _ratios(count: int) -> Simulation:
+    """Seven layers, three random changes that move an output by about a tenth more or less each;
+    sentences differ in how far they are moved by any change, and by each."""
+    truth = np.array([2.0, 15.0, 10.0, 7.0, 5.0, 4.0, 6.0])
+
+    def simulate(rng: np.random.Generator) -> list[bool]:
+        by_change = np.exp(0.1 * rng.standard_normal((len(truth), TURNS + 1)))
+        by_change[:, 0] *= truth
+        moved = rng.standard_normal((len(truth), 1, count))
+        own = rng.standard_normal((len(truth), TURNS + 1, count))
+        distances = 0.01 * by_change[:, :, None] * np.exp(0.4 * moved + 0.3 * own)
+        total = distances.sum(-1, keepdims=True)
+        replicates = (total - distances) / (count - 1)
+        _, low, high = distance_ratios(distances.mean(-1), list(replicates))
+        return [bool(held) for held in (low <= truth) & (truth <= high)]
+
+    return simulate
+
+
 def _within(ends: Ends, truth: float) -> bool:
     return bool(ends[0] <= truth <= ends[1])
 
@@ -467,6 +495,7 @@ def main() -> None:
         scaling_bands,
         removal_bands,
         alignment_bands,
+        ratio_bands,
     )
     for name, case, share in (row for part in parts for row in part()):
         mark = " *" if share < HELD[0] else " +" if share > HELD[1] else ""

@@ -31,6 +31,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.probes.trees.tables.attachment_row": ("attachment score",),
     "core.rsa.divergence.tables.correlate": ("rank correlation over words",),
     "core.rsa.divergence.tables.mean_band": ("mean divergence",),
+    "core.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
     "core.rsa.layers.runs.pooled_band": (
         *("pooled runs, runs vary most", "pooled runs, runs vary as much"),
         "pooled runs, runs vary least",
@@ -106,6 +107,12 @@ LABELS = (
         "bootstrap over models (for comparison)", "A bootstrap of three models covers about 75 %"
     ),
     Label("pooled runs", "pooled runs, 2 or 3 of them |", "rsa", "Pooled bands of 2 or 3 runs"),
+    Label(
+        "ratio of layer functions",
+        "distances of layer functions, divided by",
+        "rsa",
+        "Ratios to random changes cover 97 %",
+    ),
     Label("AUC of outputs, almost 1", "AUCs above .95", "truth", "AUCs above .95"),
     Label("probe margin over a baseline", "margin of a probe over", "probe", "margins over"),
     Label("probe score, control trees", "the range of the intervals", "probe", SETS),

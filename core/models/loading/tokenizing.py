@@ -44,7 +44,7 @@ PROBED = tuple(
     line.split()
     for line in (
         "The Dog didn't bark ; it SLEPT , and iPhones rang 3,141 times in 1999 .",
-        "Unbelievably , McDonald's re-opened at https://example.org/a_b?c=1 ( 50 % off ) !",
+        "Unbelievably , McDonald's re-opened at www.example.org/a_b?c=1 ( 50 % off ) !",
         "naïve Café Ångström ﬁne straße İstanbul Приве́т 東京 こんにちは مرحبا שלום",
         "नमस्ते 🙂 … “ ” — €",
         'e=mc^2 x_1 >= -0.5 {"key": [1, 2]} <b> C:\\ \u200bzero ＦＵＬＬ ½ aaaaaaaaaaaaaaaaaaaa',
