@@ -133,6 +133,9 @@ def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
     values: dict[str, Any] = {}
     for option in options_of(study.Spec):
         given = getattr(arguments, option.name)
+        if given is not None and option.kind != "flag" and not option.many and len(given) > 1:
+            flag = f"--{option.name.replace('_', '-')}"
+            raise SpecError(f"{flag} was given twice ({', '.join(given)}): give it once.")
         if given is not None:
             values[option.name] = given if option.kind == "flag" else option.read(given)
     spec: Spec = study.Spec(**values)

@@ -98,7 +98,7 @@ def test_a_wrong_file_and_a_wrong_scheduler_are_one_sentence(
     assert "No Dask scheduler answers" in capsys.readouterr().err
     (tmp_path / "out" / "file").write_text("")
     assert main(["sweep", str(file), "--out", str(tmp_path / "out" / "file")]) == 2
-    assert "cannot write to" in capsys.readouterr().err
+    assert "could not be written to" in capsys.readouterr().err
     file.write_text("study: nap\nseeds: 1")
     assert main(command) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -24,18 +24,11 @@ def box(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def weights(out: Path, *more: str) -> int:
-    command = [
-        "weights",
-        "--base",
-        "zoo:seed-0",
-        "--models",
-        "zoo:*-*",
-        "--rank",
-        "3",
-        "--out",
-        str(out),
-    ]
-    return cli.main([*command, "--permutations", "200", *more])
+    flags = {"--base": "zoo:seed-0", "--models": "zoo:*-*", "--rank": "3", "--permutations": "200"}
+    command = ["weights", "--out", str(out), *more]
+    for flag, value in flags.items():
+        command += [flag, value] if flag not in more else []
+    return cli.main(command)
 
 
 def test_the_files_and_columns_that_were_promised(

@@ -384,7 +384,7 @@ def test_a_precomputed_result_can_be_recomputed_here(
 def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "ui.study.run_panel.current_limits",
-        lambda: type("L", (), {"max_queue": 1, "shared": True})(),
+        lambda: type("L", (), {"max_queue": 1, "shared": True, "max_seconds": 60.0})(),
     )
     open_page("a")
     full = open_page("b")

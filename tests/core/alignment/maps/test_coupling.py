@@ -109,6 +109,7 @@ def test_many_at_once_are_each_by_itself_with_its_gradient(kind: str, wide: bool
 
 
 def test_a_bank_computes_them_as_vmap_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.alignment.maps.bank.fast_bfloat16", lambda width: False)
     generator = torch.Generator().manual_seed(2)
     bank = Bank(
         nn.ModuleList([shaken(network, generator).float() for network in networks("inn")]),
