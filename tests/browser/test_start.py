@@ -4,6 +4,7 @@ computer is let in."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator

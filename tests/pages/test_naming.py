@@ -25,5 +25,5 @@ def test_a_link_renames_a_model_in_charts_and_tables(drawn: list[object]) -> Non
 @pytest.mark.usefixtures("box")
 def test_without_names_a_page_has_the_short_ones(drawn: list[object]) -> None:
     app = open_page("pages/rsa.py", **SMALL)
-    assert "parse-0 (" in str(drawn[-1])
+    assert "parse-0 (" in str(drawn[0])
     assert set(app.dataframe[0].value["model"]) == {"zoo:parse-0"}

@@ -120,5 +120,6 @@ def read_back(folder: Path) -> None:
         raise ModelError(
             f"The model that was written cannot be loaded ({first_line(error)}): choose another."
         ) from error
-    refuse_misfits(folder, report)
-    check_complete("The model that was written", report, type(model).__name__)
+    written = "The model that was written"
+    refuse_misfits(written, report)
+    check_complete(written, report, type(model).__name__)

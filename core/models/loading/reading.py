@@ -104,10 +104,11 @@ def read_model(
     return cast("tuple[Any, dict[str, Any]]", read)
 
 
-def refuse_misfits(folder: Path, report: Mapping[str, Any]) -> None:
+def refuse_misfits(source: object, report: Mapping[str, Any]) -> None:
     """Refuse stored tensors whose shapes are not those that the configuration asks for.
 
     Args:
+        source: Names the model in the message.
         report: Of transformers' loader.
 
     Raises:
@@ -118,7 +119,7 @@ def refuse_misfits(folder: Path, report: Mapping[str, Any]) -> None:
         name, stored, wanted = misfits[0]
         more = f" ({len(misfits)} tensors do not fit)" if len(misfits) > 1 else ""
         raise ModelError(
-            f"{folder} stores {name} as {_sides(stored)}, and its configuration asks for "
+            f"{source} stores {name} as {_sides(stored)}, and its configuration asks for "
             f"{_sides(wanted)}{more}: they do not belong together, so get both again."
         )
 

@@ -157,7 +157,7 @@ def bytes_of(folder: Path) -> int:
     )
 
 
-@pytest.mark.parametrize("way", ["cut short", "refused"])
+@pytest.mark.parametrize("way", ["without an end", "refused"])
 @pytest.mark.usefixtures("cramped")
 def test_what_failed_leaves_first_and_no_model_that_came_whole(
     server, tiny, monkeypatch, way: str
@@ -169,16 +169,18 @@ def test_what_failed_leaves_first_and_no_model_that_came_whole(
     files = files_of(tiny)
     index = json.dumps({"weight_map": {"a": "first.safetensors", "b": "second.safetensors"}})
     weights = files.pop("model.safetensors")
-    files |= {"model.safetensors.index.json": index.encode(), "first.safetensors": weights}
+    files |= {
+        "model.safetensors.index.json": index.encode(),
+        "first.safetensors": weights,
+        "second.safetensors": b"x" * 1_000,
+    }
     if way == "refused":
         settings = json.loads(files["tokenizer_config.json"])
         settings["auto_map"] = {"AutoTokenizer": ["tokenization_evil.Evil", None]}
-        files |= {
-            "second.safetensors": b"",
-            "tokenizer_config.json": json.dumps(settings).encode(),
-        }
-    server.add("someone/failing", files)
-    with pytest.raises(ModelError, match="is incomplete" if way == "cut short" else "own code"):
+        files["tokenizer_config.json"] = json.dumps(settings).encode()
+    endless = () if way == "refused" else ("second.safetensors",)
+    server.add("someone/failing", files, endless=endless)
+    with pytest.raises(ModelError, match="more bytes" if endless else "own code"):
         download("someone/failing")
     assert any("first.safetensors" in path for path in server.requests)
     assert whole.is_dir()

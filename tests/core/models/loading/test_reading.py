@@ -109,7 +109,7 @@ def test_pickled_code_is_never_run(
     shutil.copytree(llama, folder, ignore=shutil.ignore_patterns("*.safetensors"))
     witness = tmp_path / "witness"
     torch.save({"w": Touching(witness)}, folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match="does not hold plain tensors"):
+    with pytest.raises(ModelError, match="no pickled tensors"):
         open_model(f"path:{folder}", "")
     assert not witness.exists()
     torch.save([torch.zeros(2)], folder / "pytorch_model.bin")
