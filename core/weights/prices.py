@@ -15,7 +15,7 @@ from core.runs.process.cores import TASKS_AT_ONCE
 from core.weights.activations import SENTENCES
 from core.weights.clusters.members import EVERY, find_members
 from core.weights.intruders.scales import SCALES
-from core.weights.intruders.tasks import PARTS
+from core.weights.intruders.tasks import LARGE_DRAWS, PARTS
 from core.weights.vectors.directions import SMALL
 from core.weights.vectors.products import HELD as HELD_PRODUCTS
 
@@ -88,6 +88,13 @@ def intruders_price(spec: IntruderSpec) -> Price:
             number * _changed(shape, spec.draws) for shape, number in _matrices(size, spec.families)
         )
         tasks += [costs.OPENING + once / PARTS] * PARTS
+        tasks.append(
+            costs.OPENING
+            + sum(
+                number * _turned(shape, spec.draws)
+                for shape, number in _matrices(size, spec.families)
+            )
+        )
     memory = _largest(here * PARTS) + sum(
         6 * size.layers * spec.draws * spec.leading * costs.SINGLE for size in here
     )
@@ -195,9 +202,15 @@ def _changed(shape: tuple[int, int], draws: int) -> float:
     return draws * once + BASE * _cube(shape)
 
 
+def _turned(shape: tuple[int, int], draws: int) -> float:
+    """Processor seconds for one matrix and its turned updates, which are decomposed whole."""
+    count = draws if min(shape) <= SMALL else min(draws, LARGE_DRAWS)
+    return count * (DRAWN * shape[0] * shape[1] + LED * _cube(shape)) + 3 * BASE * _cube(shape)
+
+
 def _scaled(size: Size, removals: int) -> float:
     """Processor seconds to score a model at every scale of its directions and of the controls."""
-    runs = 1 + (len(SCALES) - 1) * (2 + removals)
+    runs = 2 + (len(SCALES) - 1) * (3 + removals)
     decomposed = BASE * 2 * size.layers * 6 * float(size.d_model) ** 3
     return (
         2 * costs.opening(size) + decomposed + costs.passing(size, runs * (SCORED + MASKED_PASSES))

@@ -61,6 +61,13 @@ COLUMNS: Mapping[str, str] = {
     "norm",
     "families.null_high": "upper end of the 95 % range of intruders after a random update of equal "
     "norm",
+    "turned_mean": "intruders after a random update with the same singular values, on average",
+    "turned_low": "lower end of the 95 % range of intruders after such an update",
+    "turned_high": "upper end of the 95 % range of intruders after such an update",
+    "turned_p": "p-value: share of such updates with at least as many intruders",
+    "turned_draws": "number of such updates",
+    "corrected_turned_p": "that p-value, corrected for the models tested together (Bonferroni), at "
+    "most 1",
     "corrected_p": "p-value, corrected for the models tested together (Bonferroni), at most 1",
     "families.p_value": "p-value: share of random updates of equal norm with at least as many "
     "intruders",
@@ -88,6 +95,10 @@ COLUMNS: Mapping[str, str] = {
     "scaling.change": "the value minus that of the model as it is (its unit)",
     "scaling.change_low": "lower end of the 95 % interval of the change, over sentences and draws",
     "scaling.change_high": "upper end of the 95 % interval of the change, over sentences and draws",
+    "scaling.excess": "the value with scaled intruder dimensions minus that with the whole update of "
+    "the same matrices shrunk by an equal norm (its unit); empty in other ways",
+    "scaling.excess_low": "lower end of the 95 % interval of that difference, over sentences",
+    "scaling.excess_high": "upper end of the 95 % interval of that difference, over sentences",
     "scaling.beyond": "the value with scaled intruder dimensions minus that with random directions "
     "(its unit); empty in other rows",
     "scaling.beyond_low": "lower end of the 95 % interval of that difference, over sentences and "

@@ -10,7 +10,7 @@ from core.results.drawing.axes import Plane, layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, finished
 from core.results.drawing.panels import Panels, Place, beside, legend_strip
-from core.results.drawing.style import BLUE, GREY, ORANGE, colours_of, shapes_of
+from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind, Tip
@@ -29,6 +29,7 @@ SCALED_LOOKS = {
     "intruders": Look(BLUE),
     "random": Look(GREY, "square", (6, 4)),
     "other": Look(ORANGE, "diamond", (2, 3)),
+    "shrunk": Look(GREEN, "triangle-up", (8, 3)),
 }
 
 

@@ -36,6 +36,25 @@ class Directions:
         return change
 
 
+@dataclass(frozen=True)
+class Shrunk:
+    """A matrix's whole update, shrunk by the norm that scaling its intruder dimensions removes.
+
+    Attributes:
+        update: The fine-tuned matrix minus the base's, shape (output, input).
+        removed: Frobenius norm that removing the intruder dimensions takes away.
+    """
+
+    update: Float[ndarray, "output input"]
+    removed: float
+
+    def change(self, scale: float) -> Float[ndarray, "output input"]:
+        """Compute what shrinking by (1 - scale) of that norm, or to nothing, adds to the matrix."""
+        share = (1.0 - scale) * self.removed / float(np.linalg.norm(self.update))
+        change: ndarray = -min(share, 1.0) * self.update
+        return change
+
+
 def choose_directions(
     base: Float[ndarray, "output input"],
     delta: Float[ndarray, "output input"],

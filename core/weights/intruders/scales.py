@@ -9,4 +9,5 @@ WAYS = {
     "intruders": "intruder dimensions",
     "random": "random directions",
     "other": "other directions",
+    "shrunk": "whole update, shrunk by an equal norm",
 }

@@ -35,12 +35,13 @@ from core.runs.tasks import pure, span, tick
 from core.vectors.examples import Encoded, Pairs, batches, encode, hits
 from core.vectors.forward import cut_sentences
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
-from core.weights.intruders.removal import Directions, choose_directions, draw_directions
+from core.weights.intruders.removal import Directions, Shrunk, choose_directions, draw_directions
 from core.weights.intruders.scales import SCALES
 
 EVERY = 7  # subwords between two that are masked at once
 BATCH = 32  # sentences
-Changed = list[tuple[Slot, Directions]]
+Changed = Sequence[tuple[Slot, Directions | Shrunk]]
+Chosen = list[tuple[Slot, Directions]]
 Blanks = tuple[tuple[Batch, torch.Tensor], ...]
 Score = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -131,7 +132,49 @@ def scale_intruders(
     return value
 
 
-def _choose(pair: Pair, leading: int, threshold: float) -> tuple[Changed, Changed, int]:
+@pure("weights.shrinking")
+def shrink_update(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    threshold: float,
+    pairs: Pairs,
+    words: tuple[tuple[str, ...], ...],
+) -> Value:
+    """Score a fine-tune whose update is shrunk by the norm that its intruder dimensions have.
+
+    Only matrices with intruder dimensions are shrunk. Arguments and errors as for
+    `scale_intruders`.
+
+    Returns:
+        "shrunk hits" and "shrunk losses" as "intruders hits" and "intruders losses" there; nothing
+        without intruders.
+    """
+    with pinned():
+        for ref, identity in ((base, base_identity), (model, model_identity)):
+            if identify(ref) != identified(identity):
+                raise ModelError(f"{ref} has changed since this study began: run the study again.")
+        pair = open_pair(base, model, base_identity, model_identity, families)
+        changed = []
+        with span(0.0, 0.2):
+            for delta in deltas_with_progress(pair):
+                if not delta.matrix.any():
+                    continue
+                chosen, _ = choose_directions(delta.weight, delta.matrix, leading, threshold)
+                if chosen.left.shape[1]:
+                    shrunk = Shrunk(delta.matrix, float(np.linalg.norm(chosen.left)))
+                    changed.append((pair.slots[delta.index][1], shrunk))
+        if not changed:
+            return {}
+        scored = _open(base, model, pairs, words, pair)
+        hits, losses = _run(scored, _score(scored), changed, 0.0)
+    return {"shrunk hits": hits} | ({} if scored.masked is None else {"shrunk losses": losses})
+
+
+def _choose(pair: Pair, leading: int, threshold: float) -> tuple[Chosen, Chosen, int]:
     """Find the intruder dimensions of every matrix, and the other directions beside them."""
     intruders, others = [], []
     for delta in deltas_with_progress(pair):

@@ -26,6 +26,7 @@ DRAWS = 1000  # bootstrap draws over sentences
 COLUMNS = (
     *("model", "metric", "way", "scale", "scaled", "value", "low", "high"),
     *("change", "change_low", "change_high", "beyond", "beyond_low", "beyond_high"),
+    *("excess", "excess_low", "excess_high"),
 )
 FloatArray = NDArray[np.float64]
 
@@ -57,7 +58,8 @@ def scaling_table(values: dict[str, Value], metrics: dict[str, str], seed: int) 
 
     Returns:
         `change` is the value minus that of the model as it is; `beyond` is the value with scaled
-        intruder dimensions minus the mean with random directions, NaN in other ways.
+        intruder dimensions minus the mean with random directions, `excess` the same minus the value
+        with the whole update shrunk; both NaN in other ways.
     """
     import pandas as pd
 
@@ -71,11 +73,14 @@ def scaling_table(values: dict[str, Value], metrics: dict[str, str], seed: int) 
             means = {
                 way: _means(np.atleast_3d(value[f"{way} {part}"].T).T, counts, resampled)
                 for way in WAYS
+                if f"{way} {part}" in value
             }
             for way, mean in means.items():
                 shared = {"model": model, "metric": metric, "way": way, "scaled": value["scaled"]}
                 against = means["random"] if way == "intruders" else None
-                rows += [shared | row for row in _rows(mean, against, len(counts) - 1)]
+                shrunk = means.get("shrunk") if way == "intruders" else None
+                new = _rows(mean, against, shrunk, len(counts) - 1)
+                rows += [shared | row for row in new]
     return pd.DataFrame(rows, columns=[*COLUMNS])
 
 
@@ -90,7 +95,9 @@ def _means(parts: FloatArray, counts: NDArray[np.int64], resampled: NDArray[np.i
     return _Means(values.mean(0), drawn.mean(0), variance, len(parts) - 1.0)
 
 
-def _rows(mean: _Means, against: _Means | None, degrees: float) -> list[dict[str, Any]]:
+def _rows(
+    mean: _Means, random: _Means | None, shrunk: _Means | None, degrees: float
+) -> list[dict[str, Any]]:
     """Make a row per scale, the first of which is the model as it is."""
     freedom = [degrees, mean.degrees]
     low, high = t_interval(mean.value, [mean.drawn.var(0), mean.variance], freedom)
@@ -102,11 +109,13 @@ def _rows(mean: _Means, against: _Means | None, degrees: float) -> list[dict[str
         "change": change, "change_low": changes[0], "change_high": changes[1],
     }  # fmt: skip
     none = np.full(len(SCALES), np.nan)
-    columns |= dict.fromkeys(("beyond", "beyond_low", "beyond_high"), none)
-    if against is not None:
-        beyond, sampled = mean.value - against.value, mean.drawn - against.drawn
-        ends = t_interval(beyond, [sampled.var(0), against.variance], [degrees, against.degrees])
-        columns |= {"beyond": beyond, "beyond_low": ends[0], "beyond_high": ends[1]}
+    for name, against in (("beyond", random), ("excess", shrunk)):
+        columns |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), none)
+        if against is None:
+            continue
+        gap, sampled = mean.value - against.value, mean.drawn - against.drawn
+        ends = t_interval(gap, [sampled.var(0), against.variance], [degrees, against.degrees])
+        columns |= {name: gap, f"{name}_low": ends[0], f"{name}_high": ends[1]}
     return [
         {"scale": scale} | {name: float(column[at]) for name, column in columns.items()}
         for at, scale in enumerate(SCALES)

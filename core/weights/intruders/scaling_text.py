@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 REMOVED = "removing intruder dimensions changes the"
 NO_CHANGE = "removing intruder dimensions does not measurably change the"
 BEYOND = "removing intruder dimensions, compared with random directions:"
+EXCESS = "removing intruder dimensions, compared with shrinking the whole update:"
+SHRUNK = f"{WAYS['shrunk']} in the same matrices"
 RANDOM = f"{WAYS['random']} of equal size"
 METHODS = (
     "The intruder dimensions s u v^T of all matrices were scaled together by c from 1 to 0, by "
@@ -26,7 +28,9 @@ METHODS = (
     "head on {examples}; the loss is that of {base}'s pretraining head on the changed body, in "
     "nats per masked subword ({text}; each subword masked once, one in seven at a time). Controls "
     "are {draws} draws of random directions with the same s, and other directions of the same "
-    "matrices with the nearest s. Bands are 95 %, over sentences and draws."
+    "matrices with the nearest s; and the whole update of the matrices with intruder dimensions "
+    "was shrunk by the Frobenius norm that scaling these removed, at most to 0. "
+    "Bands are 95 %, over sentences and draws."
 )
 
 
@@ -48,6 +52,12 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
             Statement(row["model"], f"{verdict} {row['metric']}", change),
             Statement(row["model"], f"{BEYOND} {row['metric']}", beyond, baseline=RANDOM),
         ]
+        if row["excess"] == row["excess"]:
+            kind = _kind(row["metric"])
+            excess = Estimate(*(row[f"excess{end}"] for end in ("", "_low", "_high")), kind=kind)
+            stated.append(
+                Statement(row["model"], f"{EXCESS} {row['metric']}", excess, baseline=SHRUNK)
+            )
     return tuple(stated)
 
 
@@ -60,11 +70,18 @@ def scaling_headline(statements: Sequence[Statement]) -> str:
     refs = list(dict.fromkeys(said.subject for said in statements))
     names, sentences = short_names(refs), []
     for ref in refs:
-        mine = [said for said in statements if said.subject == ref]
+        every = [said for said in statements if said.subject == ref]
+        mine = [said for said in every if said.baseline != SHRUNK]
         parts = [
             _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
         ]
         sentences.append(f"Removing them from {names[ref]} {' and '.join(parts)}.")
+        shares = [_share(said) for said in every if said.baseline == SHRUNK]
+        if shares:
+            sentences.append(
+                f"Compared with shrinking the whole update of the same matrices by an equal norm, "
+                f"{' and '.join(shares)}."
+            )
     return " ".join(sentences)
 
 
@@ -77,6 +94,18 @@ def _clause(change: Statement, beyond: Statement) -> str:
     if not beyond.number.clear:
         return f"{amount}, not detectably different from {RANDOM}"
     return f"{amount}, {beyond.number.direction('above', 'below')} {RANDOM}"
+
+
+def _share(excess: Statement) -> str:
+    """Say how a metric after removal differs from that after shrinking the whole update."""
+    metric = excess.verdict.removeprefix(f"{EXCESS} ")
+    if not excess.number.clear:
+        return f"the {metric} is not detectably different ({excess.number.text})"
+    gap = f"the {metric} is {excess.number.direction('higher', 'lower')}"
+    if metric != LOSS:
+        return gap
+    share = "less" if excess.number.value > 0 else "more"
+    return f"{gap}: intruders carry {share} than their share of the forgetting"
 
 
 def _kind(metric: str) -> Kind:

@@ -44,7 +44,12 @@ from core.weights.intruders.tables import (
     joint_p_values,
     matrix_row,
 )
-from core.weights.intruders.tasks import PARTS, joined_parts, measure_intruders
+from core.weights.intruders.tasks import (
+    PARTS,
+    joined_parts,
+    measure_intruders,
+    measure_turned,
+)
 from core.weights.intruders.text import (
     ALL,
     CAVEATS,
@@ -53,6 +58,7 @@ from core.weights.intruders.text import (
     SIGNIFICANT,
     make_headline,
     make_methods,
+    near_threshold,
     statements_of,
 )
 from core.weights.prices import intruders_price, members_of
@@ -61,6 +67,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEASURED = "measured"  # role of the tasks that compare directions, with their model and part
+TURNED = "turned"  # of those that draw updates of the same spectrum, with their model
+SHRUNK = "shrunk"  # of those that score a model whose whole update is shrunk
 SCALED = "scaled"  # role of the tasks that score a model with scaled directions
 MOST_SENTENCES = 5_000
 CITATIONS = ("shuttleworth2024",)
@@ -111,19 +119,40 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
         for member in selection.members
         for part in range(PARTS)
     ]
+    measured += [
+        Task.of(
+            f"{member.ref}, turned",
+            measure_turned,
+            role=(TURNED, member.ref),
+            group=member.ref,
+            base=member.base,
+            model=member.ref,
+            base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref],
+            families=spec.families,
+            leading=spec.leading,
+            draws=spec.draws,
+            seed=spec.seed,
+        )
+        for member in selection.members
+    ]
     return [*measured, *(_scaling_tasks(spec, ready) if spec.scaling else ())]
 
 
 def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
-    from core.weights.intruders.scaling import scale_intruders
+    from core.weights.intruders.scaling import scale_intruders, shrink_update
 
     selection: Selection = ready.need("models")
     examples: Examples = ready.need("examples")
+    draws = {"removals": spec.removals, "seed": spec.seed}
+    parts: dict[str, tuple[Any, dict[str, int]]] = {
+        SCALED: (scale_intruders, draws), SHRUNK: (shrink_update, {}),
+    }  # fmt: skip
     return [
         Task.of(
-            f"{member.ref}, scaled",
-            scale_intruders,
-            role=(SCALED, member.ref),
+            f"{member.ref}, {part}",
+            function,
+            role=(part, member.ref),
             group=member.ref,
             base=member.base,
             model=member.ref,
@@ -134,11 +163,11 @@ def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
             threshold=spec.threshold,
             pairs=examples.pairs[examples.heads[member.ref].kind],
             words=ready.need("text").words,
-            removals=spec.removals,
-            seed=spec.seed,
+            **more,
         )
         for member in selection.members
         if member.ref in examples.heads
+        for part, (function, more) in parts.items()
     ]
 
 
@@ -181,12 +210,14 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
     models = len(measured)
     tables = {
         "families": pd.DataFrame(families).assign(
-            corrected_p=lambda rows: [corrected(p, models) for p in rows["p_value"]]
+            corrected_p=lambda rows: [corrected(p, models) for p in rows["p_value"]],
+            corrected_turned_p=lambda rows: [corrected(p, models) for p in rows["turned_p"]],
         ),
         "intruders": pd.DataFrame(matrices),
         "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
     }
     refs = dict.fromkeys(ref for member in selection.members for ref in (member.base, member.ref))
+    notices += near_threshold(spec, tables["directions"])
     statements = statements_of(spec, tables["families"])
     headline, methods = make_headline(spec, statements, tables["families"]), make_methods(spec)
     if spec.scaling:
@@ -216,8 +247,9 @@ def _measured(selection: Selection, outputs: Outputs) -> dict[str, Value]:
     joined = {}
     for member in selection.members:
         roles = [(MEASURED, member.ref, part) for part in range(PARTS)]
-        if all(role in outputs.values for role in roles):
-            joined[member.ref] = joined_parts([outputs.values[role] for role in roles])
+        if all(role in outputs.values for role in (*roles, (TURNED, member.ref))):
+            turned = outputs.values[TURNED, member.ref]
+            joined[member.ref] = joined_parts([outputs.values[role] for role in roles]) | turned
     return joined
 
 
@@ -226,7 +258,11 @@ def _scaled(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Make the table of scaled directions, and what a reader must know of it."""
     examples: Examples = ready.values["examples"]
-    values = {role[1]: value for role, value in outputs.values.items() if role[0] == SCALED}
+    values = {
+        role[1]: value | outputs.values.get((SHRUNK, role[1]), {})
+        for role, value in outputs.values.items()
+        if role[0] == SCALED
+    }
     metrics = {ref: METRICS[examples.heads[ref].kind] for ref in values}
     table = scaling_table(values, metrics, spec.seed)
     losses = list(table.loc[table["metric"] == LOSS, "model"])

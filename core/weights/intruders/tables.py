@@ -98,6 +98,8 @@ def family_row(
     count = int((cosines < threshold).sum())
     null = below[chosen].sum((0, 2))
     low, high = np.quantile(null, (0.025, 0.975))
+    turned = (value["turned"][chosen] < threshold).sum((0, 2))
+    turned_low, turned_high = np.quantile(turned, (0.025, 0.975))
     return {
         "looked": int(np.isfinite(cosines).sum()),
         "intruders": count,
@@ -105,4 +107,9 @@ def family_row(
         "null_low": float(low),
         "null_high": float(high),
         "p_value": count_p_value(count, null),
+        "turned_mean": float(turned.mean()),
+        "turned_low": float(turned_low),
+        "turned_high": float(turned_high),
+        "turned_p": count_p_value(count, turned),
+        "turned_draws": len(turned),
     }

@@ -22,9 +22,11 @@ from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
 from core.statistics import relative_change
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
-from core.weights.vectors.intruders import compare_directions
+from core.weights.vectors.directions import SMALL
+from core.weights.vectors.intruders import compare_directions, turned_cosines
 
 VERSION = 3  # raised when what is kept of a matrix changes
+LARGE_DRAWS = 5  # turned updates of a model with large matrices, which are decomposed whole
 PARTS = 2  # tasks per fine-tune, so that one fine-tune keeps two cores busy
 
 
@@ -89,6 +91,40 @@ def measure_intruders(
         "places": places, "relative": relative, "values": values, "cosines": cosines, "null": null,
         "notices": list(pair.notices),
     }  # fmt: skip
+
+
+@pure("weights.turned_intruders")
+def measure_turned(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    draws: int,
+    seed: int,
+) -> Value:
+    """Measure how much leading directions resemble the base's after updates of the same spectrum.
+
+    Arguments and errors as for `measure_intruders`. Of large matrices at most `LARGE_DRAWS` updates
+    are drawn, and then of all.
+
+    Returns:
+        "turned" (matrix, draw, direction), NaN where a matrix did not move or has fewer directions.
+    """
+    pair = open_pair(base, model, base_identity, model_identity, families)
+    drawn: dict[int, np.ndarray] = {}
+    for delta in deltas_with_progress(pair):
+        if not np.any(delta.matrix):
+            continue
+        rng = np.random.default_rng(zlib.crc32(f"turned {seed} {delta.index}".encode()))
+        count = draws if min(delta.matrix.shape) <= SMALL else min(draws, LARGE_DRAWS)
+        drawn[delta.index] = turned_cosines(delta.weight, delta.matrix, leading, count, rng, tick)
+    least = min((len(each) for each in drawn.values()), default=draws)
+    turned = np.full((len(pair.slots), least, leading), np.nan, np.float32)
+    for at, cosines in drawn.items():
+        turned[at, :, : cosines.shape[1]] = cosines[:least]
+    return {"turned": turned}
 
 
 def joined_parts(parts: Sequence[Value]) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
@@ -23,6 +23,11 @@ DRAWS_PER_MODEL = 20  # from which a corrected p-value can be below 5 %
 EXCESS = "more intruder dimensions than chance"
 CHANCE = "random update of equal norm"
 MORE, NOT_MORE, TOO_FEW = "more than chance", "not detectably more than chance", "too few draws"
+SPECTRUM = "random update with the same singular values"
+TURNED_MORE = "more intruder dimensions than random updates with the same singular values"
+TURNED_ALIKE = "not detectably more than random updates with the same singular values"
+TURNED_FEW = "too few updates with the same singular values to test"
+NEAR = 0.01  # of the threshold: a cosine that another threshold would not count
 REASON = (
     "Intruder dimensions go with forgetting in LoRA fine-tunes (Shuttleworth et al. 2024); run "
     "it to see whether a fine-tune has more of them than a random update of equal norm would "
@@ -48,6 +53,11 @@ def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement
         more = MORE if row["corrected_p"] < SIGNIFICANT else NOT_MORE
         count = Estimate(float(row["intruders"]), kind="whole")
         stated.append(Statement(row["model"], TOO_FEW if too_few else more, count, baseline=CHANCE))
+        turned = Estimate(row["turned_mean"], row["turned_low"], row["turned_high"], kind="amount")
+        few = corrected(1 / (1 + row["turned_draws"]), len(total)) >= SIGNIFICANT
+        beyond = row["corrected_turned_p"] < SIGNIFICANT
+        verdict = TURNED_FEW if few else TURNED_MORE if beyond else TURNED_ALIKE
+        stated.append(Statement(row["model"], verdict, turned, baseline=SPECTRUM))
     return tuple(stated)
 
 
@@ -61,6 +71,8 @@ def make_headline(
         statements: See `statements_of`.
         families: Its main table.
     """
+    turned = [said for said in statements if said.baseline == SPECTRUM]
+    statements = [said for said in statements if said.baseline == CHANCE]
     rows = families[families["family"] == ALL].set_index("model")
     names, several = short_names(list(rows.index)), len(rows) > 1
 
@@ -104,8 +116,43 @@ def make_headline(
     ]
     return (
         f"{text} A random update of equal norm creates {listed(means)} intruder dimensions on "
-        "average."
+        f"average. {_same_spectrum(turned, names)}"
     )
+
+
+def _same_spectrum(turned: Sequence[Statement], names: Mapping[str, str]) -> str:
+    """Say what updates with the same singular values bring, the strictest rival."""
+    means = [
+        said.number.text + (f" ({names[said.subject]})" if len(turned) > 1 else "")
+        for said in turned
+    ]
+    text = f"One with the same singular values, turned at random, creates {listed(means)}"
+    more = [names[said.subject] for said in turned if said.verdict == TURNED_MORE]
+    if any(said.verdict == TURNED_FEW for said in turned):
+        return f"{text}; too few were drawn to test the difference."
+    if more:
+        return f"{text}: significantly fewer than {listed(more)}."
+    who = f"{names[turned[0].subject]} does not have" if len(turned) == 1 else "no model has"
+    return f"{text}: {who} detectably more than such updates."
+
+
+def near_threshold(spec: IntruderSpec, directions: pd.DataFrame) -> list[str]:
+    """Tell which models have intruder dimensions that a slightly lower threshold does not count.
+
+    Args:
+        spec: The experiment.
+        directions: Its table of directions.
+    """
+    near = directions[directions["intruder"] & (directions["cosine"] > spec.threshold - NEAR)]
+    counts = directions[directions["intruder"].astype(bool)].groupby("model").size()
+    names = short_names(list(dict.fromkeys(directions["model"])))
+    return [
+        f"{len(rows)} of {counts[ref]} intruder dimensions of {names[str(ref)]} "
+        f"{'has a cosine' if len(rows) == 1 else 'have cosines'} within {text_of(NEAR)} of the "
+        f"threshold (up to {rows['cosine'].max():.5f}), so a slightly lower threshold does not "
+        f"count {'it' if len(rows) == 1 else 'them'}."
+        for ref, rows in near.groupby("model", sort=False)
+    ]
 
 
 def make_methods(spec: IntruderSpec) -> str:
@@ -121,7 +168,9 @@ def make_methods(spec: IntruderSpec) -> str:
         "that create at least as many intruder dimensions in all matrices together; it is "
         "multiplied by the number of models (Bonferroni). The corrected p-value of a single "
         "direction is the share of updates whose lowest cosine in any matrix is as low, multiplied "
-        "in the same way."
+        "in the same way. Updates with the same singular values as the real one, turned in random "
+        "directions on both sides, are counted in the same way (of models with sides above 256, "
+        "5 updates)."
     )
 
 
@@ -138,7 +187,8 @@ CAVEATS = {
     ),
     "A random update spreads its norm over all directions.": (
         "A fine-tune puts most of its norm into a few. More intruder dimensions than chance show "
-        "that the update is concentrated, not what it is for."
+        "that the update is concentrated, not what it is for. A random update with the same "
+        "singular values is as concentrated, and is the stricter rival."
     ),
     "Only left directions are compared.": (
         "They are the directions that a matrix writes to; those that it reads from are not "

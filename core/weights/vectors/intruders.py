@@ -29,6 +29,7 @@ from core.weights.vectors.directions import (
 )
 
 BATCH = 2**21  # entries of such a batch
+RANK = 1e-7  # of the largest singular value: smaller ones of an update are rounding
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,69 @@ def compare_directions(
             leading_directions(moved, kept)[0][:, : len(values)]
         ).max(1)
     return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
+
+
+def turned_cosines(
+    base: Float[ndarray, "row column"],
+    delta: Float[ndarray, "row column"],
+    leading: int,
+    draws: int,
+    rng: np.random.Generator,
+    tick: Callable[[float], None] = lambda fraction: None,
+) -> Float[ndarray, "draw direction"]:
+    """Compute how much the leading directions resemble the base's after updates with the delta's
+    own singular values, turned in random directions.
+
+    Args:
+        base, delta, leading, rng, tick: As for `compare_directions`.
+        draws: Random updates; see `turned_update`.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> base, delta = np.diag(np.arange(9.0, 1.0, -1.0)), np.zeros((8, 8))
+        >>> delta[:, 0] = 40.0
+        >>> bool((turned_cosines(base, delta, 1, 20, rng) < 0.9).all())
+        True
+    """
+    values = np.linalg.svd(np.asarray(base, np.float64), compute_uv=False)
+    sizes = np.linalg.svd(np.asarray(delta, np.float64), compute_uv=False)
+    sizes = sizes[sizes > RANK * sizes[0]]
+    left, right = (np.linalg.qr(rng.normal(size=(side, len(sizes))))[0] for side in base.shape)
+    kept, places = min(leading, min(base.shape)), np.arange(len(values))
+    cosines = np.empty((draws, kept))
+    at_once = max(1, BATCH // base.size)
+    for start in range(0, draws, at_once):
+        tick(start / draws)
+        count = min(at_once, draws - start)
+        moved = np.stack([turned_update(left, sizes, right, rng) for _ in range(count)])
+        moved[:, places, places] += values
+        lefts = leading_directions(moved, kept)[0]
+        cosines[start : start + count] = np.abs(lefts[:, : len(values)]).max(1)
+    return np.minimum(cosines, 1.0)
+
+
+def turned_update(
+    left: Float[ndarray, "row direction"],
+    sizes: Float[ndarray, " direction"],
+    right: Float[ndarray, "column direction"],
+    rng: np.random.Generator,
+) -> Float[ndarray, "row column"]:
+    """Draw an update with these singular values from random directions.
+
+    Permuting the coordinates of random directions, with random signs, draws further ones, which
+    takes no decomposition.
+
+    Args:
+        left, right: Orthonormal vectors, drawn at random.
+        sizes: Singular values.
+        rng: Source of randomness.
+    """
+    sides = [
+        side[rng.permutation(len(side))] * rng.choice([-1.0, 1.0], (len(side), 1))
+        for side in (left, right)
+    ]
+    made: ndarray = sides[0] * sizes @ sides[1].T
+    return made
 
 
 def direction_p_values(

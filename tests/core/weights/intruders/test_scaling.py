@@ -16,10 +16,10 @@ from core.results.export import Result
 from core.runs.store import Value
 from core.vectors.examples import batches, encode, hits
 from core.weights.clusters.tasks import deltas_of, open_pair
-from core.weights.intruders.removal import choose_directions, draw_directions
+from core.weights.intruders.removal import Shrunk, choose_directions, draw_directions
 from core.weights.intruders.scales import LOSS, SCALES, WAYS
 from core.weights.intruders.scaling_tables import scaling_table
-from core.weights.intruders.scaling_text import BEYOND, NO_CHANGE, REMOVED
+from core.weights.intruders.scaling_text import BEYOND, EXCESS, NO_CHANGE, REMOVED
 from core.weights.intruders.spec import IntruderSpec
 from core.weights.intruders.study import STUDY
 
@@ -73,7 +73,12 @@ def made_up(sentences: int = 6, draws: int = 3) -> Value:
     value: Value = {"scaled": 4, "total": total, "tokens": tokens}
     plain = {"hits": rng.uniform(size=sentences) * total, "losses": rng.uniform(size=sentences)}
     for part, first in plain.items():
-        for way, size in (("intruders", shape), ("other", shape), ("random", (draws, *shape))):
+        for way, size in (
+            ("intruders", shape),
+            ("other", shape),
+            ("shrunk", shape),
+            ("random", (draws, *shape)),
+        ):
             value[f"{way} {part}"] = rng.uniform(size=size)
             value[f"{way} {part}"][..., 0, :] = first  # the model as it is
     return value
@@ -102,6 +107,21 @@ def test_the_table_equals_a_slow_loop() -> None:
         intruders["beyond"], intruders["value"].to_numpy() - drawn["value"].to_numpy()
     )
     assert drawn["beyond"].isna().all()
+    shrunk = table[(table["way"] == "shrunk") & (table["metric"] == "UAS")]
+    np.testing.assert_allclose(
+        intruders["excess"], intruders["value"].to_numpy() - shrunk["value"].to_numpy()
+    )
+
+
+def test_a_shrunk_update_loses_the_norm_that_scaling_removes() -> None:
+    base, delta = planted()
+    intruders, _ = choose_directions(base, delta, leading=3, threshold=0.5)
+    shrunk = Shrunk(delta, float(np.linalg.norm(intruders.left)))
+    for scale in (0.75, 0.5):
+        change = shrunk.change(scale)
+        assert np.linalg.norm(change) == pytest.approx(np.linalg.norm(intruders.change(scale)))
+        np.testing.assert_allclose(change / -np.linalg.norm(change), delta / np.linalg.norm(delta))
+    np.testing.assert_allclose(Shrunk(delta, 1e9).change(0.0), -delta)
 
 
 def test_without_losses_there_is_a_score_alone() -> None:
@@ -170,6 +190,8 @@ def test_the_result_says_what_removal_does(result: Result) -> None:
     verdicts = [said.verdict for said in result.statements]
     assert any(verdict.startswith((REMOVED, NO_CHANGE)) for verdict in verdicts)
     assert any(verdict.startswith(BEYOND) for verdict in verdicts)
+    assert any(verdict.startswith(EXCESS) for verdict in verdicts)
+    assert "Compared with shrinking the whole update of the same matrices" in result.headline
     assert "Removing them from sentiment-0" in result.headline
     assert set(STUDY.figures(result)) == {"intruders", "scaling"}
     assert all(meaning("scaling", column) for column in result.tables["scaling"])

@@ -19,14 +19,24 @@ from core.weights.intruders.spec import IntruderSpec
 from core.weights.intruders.study import STUDY, collect, figures, plan, prepare
 from core.weights.intruders.text import (
     ALL,
+    CHANCE,
     MORE,
     NOT_MORE,
     TOO_FEW,
+    TURNED_ALIKE,
+    TURNED_MORE,
     corrected,
     make_headline,
+    near_threshold,
     statements_of,
 )
-from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
+from core.weights.vectors.intruders import (
+    compare_directions,
+    count_p_value,
+    direction_p_values,
+    turned_cosines,
+    turned_update,
+)
 from tests.core.small_zoo import base_tensors, write_model
 
 SHAPES = ((48, 48), (40, 120), (120, 40))
@@ -168,11 +178,12 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     ]
     total = result.table.query("family == 'all'").set_index("model")
     assert total.loc[spec.models[0], "p_value"] < 0.01 <= total.loc[spec.models[1], "p_value"]
-    assert [(each.subject, each.verdict) for each in result.statements] == [
+    against_noise = [each for each in result.statements if each.baseline == CHANCE]
+    assert [(each.subject, each.verdict) for each in against_noise] == [
         (spec.models[0], MORE),
         (spec.models[1], NOT_MORE),
     ]
-    counts = [each.estimate.value for each in result.statements if each.estimate is not None]
+    counts = [each.estimate.value for each in against_noise if each.estimate is not None]
     assert counts == total.loc[list(spec.models), "intruders"].tolist()
     assert all(each.named_in(result.headline) for each in result.statements)
     np.testing.assert_allclose(total["corrected_p"], np.minimum(1, 2 * total["p_value"]))
@@ -199,7 +210,7 @@ def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
 
 def test_noise_alone_is_called_noise(spec: IntruderSpec, tmp_path: Path) -> None:
     result = STUDY.run(replace(spec, models=spec.models[1:]))
-    assert [each.verdict for each in result.statements] == [NOT_MORE]
+    assert [each.verdict for each in result.statements] == [NOT_MORE, TURNED_ALIKE]
     assert all(each.named_in(result.headline) for each in result.statements)
 
 
@@ -211,7 +222,9 @@ def counted(counts: dict[str, float]) -> pd.DataFrame:
     ]
     table = pd.DataFrame(rows)
     corrected_p = [corrected(p, len(table)) for p in table["p_value"]]
-    return table.assign(corrected_p=corrected_p, significant=0)
+    turned = {"turned_mean": 0.5, "turned_low": 0.0, "turned_high": 1.0, "turned_draws": 100}
+    table = table.assign(corrected_p=corrected_p, significant=0, **turned)
+    return table.assign(corrected_turned_p=1.0)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +244,7 @@ def test_p_values_are_corrected_for_the_number_of_models(
     """100 draws give p-values down to 1/101, which 6 models together make .059."""
     spec, table = IntruderSpec(), counted(p_values)
     stated = statements_of(spec, table)
-    assert [each.verdict for each in stated] == verdicts
+    assert [each.verdict for each in stated if each.baseline == CHANCE] == verdicts
     headline = make_headline(spec, stated, table)
     for ref in p_values:
         assert re.search(rf"\b{ref[4:]}\b", headline)
@@ -265,3 +278,63 @@ def test_p_values_of_a_matrix_hold_for_all_its_directions_together() -> None:
 def test_a_p_value_counts_the_draws_whose_lowest_cosine_is_as_low() -> None:
     null = np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.7]])
     assert direction_p_values(np.array([0.45, 0.55]), null).tolist() == [2 / 4, 3 / 4]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_turned_update_keeps_the_singular_values(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    sizes = np.array([9.0, 4.0, 1.0])
+    left, right = (np.linalg.qr(rng.normal(size=(side, 3)))[0] for side in shape)
+    made = [turned_update(left, sizes, right, rng) for _ in range(2)]
+    for each in made:
+        np.testing.assert_allclose(np.linalg.svd(each)[1][:3], sizes)
+    assert np.linalg.norm(made[0] - made[1]) > 0.5 * np.linalg.norm(made[0])
+
+
+def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_ones_more() -> None:
+    """Gaussian updates of that norm bring fewer: they are less concentrated."""
+    rng = np.random.default_rng(1)
+    base = base_matrix((96, 96), rng)
+    sizes = np.linspace(6.0, 4.0, 6)
+
+    def turned() -> np.ndarray:
+        sides = (np.linalg.qr(rng.normal(size=(96, 6)))[0] for _ in range(2))
+        left, right = sides
+        return left * sizes @ right.T
+
+    p_values, gaussian = [], []
+    for _ in range(20):
+        delta = turned()
+        seen = compare_directions(base, delta, 10, 20, rng)
+        count = int((seen.cosines < 0.5).sum())
+        gaussian.append(float((seen.null < 0.5).sum(1).mean()))
+        null = (turned_cosines(base, delta, 10, 40, rng) < 0.5).sum(1)
+        p_values.append(count_p_value(count, null))
+    assert np.mean(np.array(p_values) < 0.05) <= 0.2
+    assert np.mean(p_values) > 0.3
+    left, _, right = np.linalg.svd(base)
+    along = left[:, :6] * sizes @ right[:6]  # reinforces the base's own: no intruder
+    null = (turned_cosines(base, along, 10, 40, rng) < 0.5).sum(1)
+    assert null.mean() > (compare_directions(base, along, 10, 2, rng).cosines < 0.5).sum()
+
+
+def test_more_than_turned_updates_is_said_and_concentration_alone_is_not() -> None:
+    table = counted({"zoo:a": 0.01, "zoo:b": 0.01}).assign(corrected_turned_p=[0.03, 0.9])
+    stated = statements_of(IntruderSpec(), table)
+    assert [each.subject for each in stated if each.verdict == TURNED_MORE] == ["zoo:a"]
+    headline = make_headline(IntruderSpec(), stated, table)
+    assert "significantly fewer than a" in headline
+    alike = table.assign(corrected_turned_p=0.9)
+    headline = make_headline(IntruderSpec(), statements_of(IntruderSpec(), alike), alike)
+    assert "no model has detectably more than such updates" in headline
+    few = alike.assign(turned_draws=5)
+    headline = make_headline(IntruderSpec(), statements_of(IntruderSpec(), few), few)
+    assert "too few were drawn" in headline
+
+
+def test_a_cosine_at_the_threshold_is_told() -> None:
+    table = pd.DataFrame({"model": "zoo:a", "cosine": [0.49998, 0.3], "intruder": True})
+    (notice,) = near_threshold(IntruderSpec(), table)
+    assert notice.startswith("1 of 2 intruder dimensions of a has a cosine")
+    assert "0.49998" in notice
+    assert not near_threshold(IntruderSpec(), table.assign(cosine=0.3))
