@@ -95,8 +95,8 @@ COLUMNS: Mapping[str, str] = {
     "scaling.change": "the value minus that of the model as it is (its unit)",
     "scaling.change_low": "lower end of the 95 % interval of the change, over sentences and draws",
     "scaling.change_high": "upper end of the 95 % interval of the change, over sentences and draws",
-    "scaling.excess": "the value with scaled intruder dimensions minus that with the whole update of "
-    "the same matrices shrunk by an equal norm (its unit); empty in other ways",
+    "scaling.excess": "the value with scaled intruder dimensions minus that with the whole update "
+    "of the same matrices shrunk by an equal norm (its unit); empty in other ways",
     "scaling.excess_low": "lower end of the 95 % interval of that difference, over sentences",
     "scaling.excess_high": "upper end of the 95 % interval of that difference, over sentences",
     "scaling.beyond": "the value with scaled intruder dimensions minus that with random directions "

@@ -187,13 +187,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables["random_functions"] = ratio_rows(random, groups)
     if len(groups) < len(models):
         tables["runs"] = with_calibrated(curves("model"))
-    if spec.references:
-        scored = curve_rows({ref: values["reference", ref] for ref in references})
-        tables["references"] = with_calibrated(scored)
-    if spec.grid:
-        tables["grid"] = grid_rows(
-            {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
-        )
+    tables |= _asked_for(spec, values, models, references)
     notices = [*corpus.notices, *compared.notices, *describe_copies(_copies(ready))]
     notices += pooled_by_name(groups)
     if spec.second_corpus:
@@ -226,6 +220,21 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         methods=f"{methods} {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
+
+
+def _asked_for(
+    spec: RsaSpec, values: Mapping[Any, Any], models: Sequence[str], references: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    """Make the tables `references` and `grid`, where they were asked for."""
+    tables = {}
+    if spec.references:
+        scored = curve_rows({ref: values["reference", ref] for ref in references})
+        tables["references"] = with_calibrated(scored)
+    if spec.grid:
+        tables["grid"] = grid_rows(
+            {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
+        )
+    return tables
 
 
 def _both_texts(spec: RsaSpec, here: pd.DataFrame, away: pd.DataFrame) -> pd.DataFrame:

@@ -54,7 +54,8 @@ def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
         ]
         if row["excess"] == row["excess"]:
             kind = _kind(row["metric"])
-            excess = Estimate(*(row[f"excess{end}"] for end in ("", "_low", "_high")), kind=kind)
+            ends = row["excess_low"], row["excess_high"]
+            excess = Estimate(row["excess"], *ends, kind=kind)
             stated.append(
                 Statement(row["model"], f"{EXCESS} {row['metric']}", excess, baseline=SHRUNK)
             )

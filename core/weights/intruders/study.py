@@ -144,8 +144,8 @@ def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
 
     selection: Selection = ready.need("models")
     examples: Examples = ready.need("examples")
-    draws = {"removals": spec.removals, "seed": spec.seed}
-    parts: dict[str, tuple[Any, dict[str, int]]] = {
+    draws: dict[str, Any] = {"removals": spec.removals, "seed": spec.seed}
+    parts: dict[str, tuple[Any, dict[str, Any]]] = {
         SCALED: (scale_intruders, draws), SHRUNK: (shrink_update, {}),
     }  # fmt: skip
     return [

@@ -53,7 +53,7 @@ def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement
         more = MORE if row["corrected_p"] < SIGNIFICANT else NOT_MORE
         count = Estimate(float(row["intruders"]), kind="whole")
         stated.append(Statement(row["model"], TOO_FEW if too_few else more, count, baseline=CHANCE))
-        turned = Estimate(row["turned_mean"], row["turned_low"], row["turned_high"], kind="amount")
+        turned = Estimate(float(row["turned_mean"]), kind="amount")
         few = corrected(1 / (1 + row["turned_draws"]), len(total)) >= SIGNIFICANT
         beyond = row["corrected_turned_p"] < SIGNIFICANT
         verdict = TURNED_FEW if few else TURNED_MORE if beyond else TURNED_ALIKE
@@ -122,9 +122,10 @@ def make_headline(
 
 def _same_spectrum(turned: Sequence[Statement], names: Mapping[str, str]) -> str:
     """Say what updates with the same singular values bring, the strictest rival."""
+    several = len(turned) > 1
     means = [
-        said.number.text + (f" ({names[said.subject]})" if len(turned) > 1 else "")
-        for said in turned
+        statement.number.value_text + (f" ({names[statement.subject]})" if several else "")
+        for statement in turned
     ]
     text = f"One with the same singular values, turned at random, creates {listed(means)}"
     more = [names[said.subject] for said in turned if said.verdict == TURNED_MORE]
