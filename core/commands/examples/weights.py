@@ -61,15 +61,16 @@ def doses(results: Sequence[Result]) -> Finding:
 
 
 def adapters(results: Sequence[Result]) -> Finding:
-    """Say how many intruder dimensions adapters and the full fine-tune have, and random updates of
-    their size."""
+    """Say how many intruder dimensions adapters and the full fine-tune have, and random updates
+    with their singular values."""
     table = results[1].tables["families"].query("family == 'all'").set_index("model")
     counts = {short_name(str(model)): row for model, row in table.iterrows()}
     said = [f"{row['intruders']} in {name}" for name, row in counts.items()]
-    chance = [f"{row['null_mean']:.0f}" for row in counts.values()]
+    turned = [text_of(float(row["turned_mean"]), "amount") for row in counts.values()]
     return Finding(
         f"Of {table['looked'].iloc[0]} leading directions of each model, those that resemble none "
-        f"of the base's: {listed(said)}. Random updates as large bring {listed(chance)}.",
+        f"of the base's: {listed(said)}. Random updates with the same singular values bring "
+        f"{listed(turned)}: a concentrated update is enough.",
         "bars",
         tuple(
             Series(name, GREY if "lora" not in name else ORANGE, ((0.0, float(row["intruders"])),))
