@@ -131,6 +131,7 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
             model_identity=selection.identities[member.ref],
             families=spec.families,
             leading=spec.leading,
+            threshold=spec.threshold,
             draws=spec.draws,
             seed=spec.seed,
         )

@@ -98,7 +98,7 @@ def family_row(
     count = int((cosines < threshold).sum())
     null = below[chosen].sum((0, 2))
     low, high = np.quantile(null, (0.025, 0.975))
-    turned = (value["turned"][chosen] < threshold).sum((0, 2))
+    turned = value["turned"][chosen].sum(0)
     turned_low, turned_high = np.quantile(turned, (0.025, 0.975))
     return {
         "looked": int(np.isfinite(cosines).sum()),

@@ -101,16 +101,18 @@ def measure_turned(
     model_identity: str,
     families: tuple[str, ...],
     leading: int,
+    threshold: float,
     draws: int,
     seed: int,
 ) -> Value:
-    """Measure how much leading directions resemble the base's after updates of the same spectrum.
+    """Count the intruder dimensions after updates of the same spectrum.
 
     Arguments and errors as for `measure_intruders`. Of large matrices at most `LARGE_DRAWS` updates
     are drawn, and then of all.
 
     Returns:
-        "turned" (matrix, draw, direction), NaN where a matrix did not move or has fewer directions.
+        "turned" (matrix, draw), cosines below the threshold: 0 where a matrix did not move. The
+        cosines themselves would take as much room as all else that is kept of a model.
     """
     pair = open_pair(base, model, base_identity, model_identity, families)
     drawn: dict[int, np.ndarray] = {}
@@ -119,11 +121,12 @@ def measure_turned(
             continue
         rng = np.random.default_rng(zlib.crc32(f"turned {seed} {delta.index}".encode()))
         count = draws if min(delta.matrix.shape) <= SMALL else min(draws, LARGE_DRAWS)
-        drawn[delta.index] = turned_cosines(delta.weight, delta.matrix, leading, count, rng, tick)
+        cosines = turned_cosines(delta.weight, delta.matrix, leading, count, rng, tick)
+        drawn[delta.index] = (cosines < threshold).sum(1)
     least = min((len(each) for each in drawn.values()), default=draws)
-    turned = np.full((len(pair.slots), least, leading), np.nan, np.float32)
-    for at, cosines in drawn.items():
-        turned[at, :, : cosines.shape[1]] = cosines[:least]
+    turned = np.zeros((len(pair.slots), least), np.int32)
+    for at, counts in drawn.items():
+        turned[at] = counts[:least]
     return {"turned": turned}
 
 

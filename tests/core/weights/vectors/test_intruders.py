@@ -16,7 +16,7 @@ from core.results.columns import meaning
 from core.runs.runner import run
 from core.study import read_first
 from core.weights.intruders.spec import IntruderSpec
-from core.weights.intruders.study import STUDY, collect, figures, plan, prepare
+from core.weights.intruders.study import STUDY, TURNED, collect, figures, plan, prepare
 from core.weights.intruders.text import (
     ALL,
     CHANCE,
@@ -199,11 +199,14 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     assert "Feed-forward 1" in str(figures(result)["intruders"].to_dict())
 
 
-def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
+def test_another_threshold_computes_the_turned_updates_alone(spec: IntruderSpec) -> None:
     ready = read_first(prepare(spec))
     outputs = run(plan(spec, ready))
     other = replace(spec, threshold=0.99)
-    assert [task.key for task in plan(other, ready)] == [task.key for task in plan(spec, ready)]
+    old = {task.key for task in plan(spec, ready)}
+    new = [task.role for task in plan(other, ready) if task.key not in old]
+    assert new == [(TURNED, ref) for ref in spec.models]
+    outputs = outputs.with_more(run([task for task in plan(other, ready) if task.role in new]))
     more = collect(other, ready, outputs).table["intruders"].sum()
     assert more > collect(spec, ready, outputs).table["intruders"].sum()
 
