@@ -183,8 +183,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     if any(role[0] == PART for role in values):
         tables["functions"] = pooled(PART)
     random = {ref: values[RANDOM_PART, ref] for ref in models if (RANDOM_PART, ref) in values}
-    if random:
-        tables["random_functions"] = ratio_rows(random, groups)
+    tables |= {"random_functions": ratio_rows(random, groups)} if random else {}
     if len(groups) < len(models):
         tables["runs"] = with_calibrated(curves("model"))
     tables |= _asked_for(spec, values, models, references)
