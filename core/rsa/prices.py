@@ -256,7 +256,7 @@ def _scored(spec: SwapSpec, size: Size, labelled: int) -> float:
 
 def _turning(size: Size, turns: int) -> float:
     """Estimate the processor seconds of rotating a fine-tune's change at random."""
-    return turns * size.layers * 12 * 3e-10 * size.d_model**3
+    return turns * size.layers * 12 * 8e-11 * size.d_model**3
 
 
 def truth_price(spec: TruthSpec) -> Price:

@@ -32,7 +32,9 @@ FACTORED, PERMUTED = 3.6e-10, 6e-8
 DRAWN = 2e-8  # per number of a random update of a small matrix
 LED = 6e-10  # per cubed side for its leading directions
 NOISY = 1.1e-5  # per side of a large matrix for a random update and its leading directions
-BASE = 1e-9  # per cubed side for the decomposition of the base
+TURNED = 3e-10  # per cubed side for the singular values of a matrix and its update
+TURN = 1.6e-10  # per cubed side for a turned update and its leading directions
+BASE = 5e-10  # per cubed side for the decomposition of the base
 HELD = 10  # copies of the largest matrix in memory
 SCORED, MASKED_PASSES = 300, 420  # sentences of a scored task, and those with masked subwords
 COPIES = 4  # of a model whose directions are scaled: with its head, the base's, originals, merged
@@ -205,7 +207,7 @@ def _changed(shape: tuple[int, int], draws: int) -> float:
 def _turned(shape: tuple[int, int], draws: int) -> float:
     """Processor seconds for one matrix and its turned updates, which are decomposed whole."""
     count = draws if min(shape) <= SMALL else min(draws, LARGE_DRAWS)
-    return count * (DRAWN * shape[0] * shape[1] + LED * _cube(shape)) + 3 * BASE * _cube(shape)
+    return (TURNED + TURN * count) * _cube(shape) + DRAWN * count * shape[0] * shape[1]
 
 
 def _scaled(size: Size, removals: int) -> float:

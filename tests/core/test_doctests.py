@@ -7,6 +7,7 @@ import importlib
 import inspect
 
 import pytest
+import torch
 
 from tests import ROOT
 
@@ -21,6 +22,7 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_in_docstrings_hold(module: str) -> None:
+    torch.manual_seed(0)
     outcome = doctest.testmod(importlib.import_module(module))
     assert outcome.failed == 0
 

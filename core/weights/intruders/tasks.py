@@ -12,6 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from core.weights.vectors.directions import SMALL
 from core.weights.vectors.intruders import compare_directions, turned_cosines
 
 VERSION = 3  # raised when what is kept of a matrix changes
-LARGE_DRAWS = 5  # turned updates of a model with large matrices, which are decomposed whole
+LARGE_DRAWS = 3  # turned updates of a model with large matrices, which are decomposed whole
 PARTS = 2  # tasks per fine-tune, so that one fine-tune keeps two cores busy
 
 
@@ -93,7 +94,7 @@ def measure_intruders(
     }  # fmt: skip
 
 
-@pure("weights.turned_intruders")
+@pure("weights.turned_intruders", version=2)
 def measure_turned(
     base: str,
     model: str,
@@ -115,13 +116,19 @@ def measure_turned(
         cosines themselves would take as much room as all else that is kept of a model.
     """
     pair = open_pair(base, model, base_identity, model_identity, families)
+
+    @cache
+    def directions(side: int, count: int) -> np.ndarray:
+        rng = np.random.default_rng(zlib.crc32(f"directions {seed} {side} {count}".encode()))
+        return np.linalg.qr(rng.normal(size=(side, count)))[0]
+
     drawn: dict[int, np.ndarray] = {}
     for delta in deltas_with_progress(pair):
         if not np.any(delta.matrix):
             continue
         rng = np.random.default_rng(zlib.crc32(f"turned {seed} {delta.index}".encode()))
         count = draws if min(delta.matrix.shape) <= SMALL else min(draws, LARGE_DRAWS)
-        cosines = turned_cosines(delta.weight, delta.matrix, leading, count, rng, tick)
+        cosines = turned_cosines(delta.weight, delta.matrix, leading, count, directions, rng, tick)
         drawn[delta.index] = (cosines < threshold).sum(1)
     least = min((len(each) for each in drawn.values()), default=draws)
     turned = np.zeros((len(pair.slots), least), np.int32)

@@ -27,9 +27,10 @@ from core.weights.vectors.directions import (
     leading_directions,
     noisy_cosines,
 )
+from core.weights.vectors.spectra import singular_values
 
+SIGNS = np.array([-1.0, 1.0], np.float32)
 BATCH = 2**21  # entries of such a batch
-RANK = 1e-7  # of the largest singular value: smaller ones of an update are rounding
 
 
 @dataclass(frozen=True)
@@ -111,34 +112,41 @@ def turned_cosines(
     delta: Float[ndarray, "row column"],
     leading: int,
     draws: int,
+    directions: Callable[[int, int], Float[ndarray, "side direction"]],
     rng: np.random.Generator,
     tick: Callable[[float], None] = lambda fraction: None,
 ) -> Float[ndarray, "draw direction"]:
     """Compute how much the leading directions resemble the base's after updates with the delta's
-    own singular values, turned in random directions.
+    own singular values, turned in random directions; in single precision, right to 1e-4.
 
     Args:
         base, delta, leading, rng, tick: As for `compare_directions`.
         draws: Random updates; see `turned_update`.
+        directions: Gives orthonormal vectors, drawn at random, by their length and number. Matrices
+            may share them.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> base, delta = np.diag(np.arange(9.0, 1.0, -1.0)), np.zeros((8, 8))
         >>> delta[:, 0] = 40.0
-        >>> bool((turned_cosines(base, delta, 1, 20, rng) < 0.9).all())
+        >>> directions = lambda side, count: np.linalg.qr(rng.normal(size=(side, count)))[0]
+        >>> bool((turned_cosines(base, delta, 1, 20, directions, rng) < 0.9).all())
         True
     """
-    values = np.linalg.svd(np.asarray(base, np.float64), compute_uv=False)
-    sizes = np.linalg.svd(np.asarray(delta, np.float64), compute_uv=False)
-    sizes = sizes[sizes > RANK * sizes[0]]
-    left, right = (np.linalg.qr(rng.normal(size=(side, len(sizes))))[0] for side in base.shape)
+    values, sizes = (singular_values(matrix) for matrix in (base, delta))
+    sizes = sizes[sizes > 0]
+    left, right = (
+        directions(side, len(values))[:, : len(sizes)].astype(np.float32) for side in base.shape
+    )
     kept, places = min(leading, min(base.shape)), np.arange(len(values))
     cosines = np.empty((draws, kept))
     at_once = max(1, BATCH // base.size)
     for start in range(0, draws, at_once):
         tick(start / draws)
         count = min(at_once, draws - start)
-        moved = np.stack([turned_update(left, sizes, right, rng) for _ in range(count)])
+        moved = np.stack(
+            [turned_update(left, sizes.astype(np.float32), right, rng) for _ in range(count)]
+        )
         moved[:, places, places] += values
         lefts = leading_directions(moved, kept)[0]
         cosines[start : start + count] = np.abs(lefts[:, : len(values)]).max(1)
@@ -160,9 +168,15 @@ def turned_update(
         left, right: Orthonormal vectors, drawn at random.
         sizes: Singular values.
         rng: Source of randomness.
+
+    Example:
+        >>> update = turned_update(np.eye(3)[:, :1], np.array([2.0]), np.eye(4)[:, :1],
+        ...     np.random.default_rng(0))
+        >>> np.linalg.svd(update, compute_uv=False).round(6).tolist()
+        [2.0, 0.0, 0.0]
     """
     sides = [
-        side[rng.permutation(len(side))] * rng.choice([-1.0, 1.0], (len(side), 1))
+        side[rng.permutation(len(side))] * rng.choice(SIGNS, (len(side), 1))
         for side in (left, right)
     ]
     made: ndarray = sides[0] * sizes @ sides[1].T

@@ -143,7 +143,7 @@ def test_a_large_pair_says_its_memory_and_a_fine_tune_its_minutes(bert_base: Non
     align, intruders = STUDIES["align"], STUDIES["weights intruders"]
     assert 1.5 < align.price(align.Spec(PAIR)).memory < 3.0  # 2.8 measured
     one = intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:]))
-    assert 87 / 1.5 < one.processor < 87 * 1.5  # 87 measured
+    assert 90 / 1.5 < one.processor < 90 * 1.5  # 90 measured
     assert (
         intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:], draws=20)).processor
         < 0.6 * one.processor

@@ -300,9 +300,11 @@ def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_one
     base = base_matrix((96, 96), rng)
     sizes = np.linspace(6.0, 4.0, 6)
 
+    def directions(side: int, count: int) -> np.ndarray:
+        return np.linalg.qr(rng.normal(size=(side, count)))[0]
+
     def turned() -> np.ndarray:
-        sides = (np.linalg.qr(rng.normal(size=(96, 6)))[0] for _ in range(2))
-        left, right = sides
+        left, right = directions(96, 6), directions(96, 6)
         return left * sizes @ right.T
 
     p_values, gaussian = [], []
@@ -311,13 +313,13 @@ def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_one
         seen = compare_directions(base, delta, 10, 20, rng)
         count = int((seen.cosines < 0.5).sum())
         gaussian.append(float((seen.null < 0.5).sum(1).mean()))
-        null = (turned_cosines(base, delta, 10, 40, rng) < 0.5).sum(1)
+        null = (turned_cosines(base, delta, 10, 40, directions, rng) < 0.5).sum(1)
         p_values.append(count_p_value(count, null))
     assert np.mean(np.array(p_values) < 0.05) <= 0.2
     assert np.mean(p_values) > 0.3
     left, _, right = np.linalg.svd(base)
     along = left[:, :6] * sizes @ right[:6]  # reinforces the base's own: no intruder
-    null = (turned_cosines(base, along, 10, 40, rng) < 0.5).sum(1)
+    null = (turned_cosines(base, along, 10, 40, directions, rng) < 0.5).sum(1)
     assert null.mean() > (compare_directions(base, along, 10, 2, rng).cosines < 0.5).sum()
 
 
