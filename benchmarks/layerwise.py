@@ -140,7 +140,7 @@ def extract_by(choice: str, ref: str, kept: Path) -> dict[str, Any]:
     from core.text.corpora import read_corpus
     from core.vectors.activations import extract
 
-    reading.WHOLE, dtype = EXTRACTIONS[choice]
+    reading.READ_AS_ONE, dtype = EXTRACTIONS[choice]
     sentences = read_corpus("demo", SENTENCES).words
     np.save(kept / f"{choice}.npy", extract(ref, sentences, device="cpu", dtype=dtype).vectors)
     return used()

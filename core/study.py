@@ -183,7 +183,7 @@ class Study:
             A `Result`.
 
         Raises:
-            PalimpsestError: If the study cannot go on: its base is not to be had, a text cannot be
+            PalimpsestError: If the study cannot go on: its base cannot be found, a text cannot be
                 read.
             CancelledError: If it was cancelled; what was computed until then is kept.
         """

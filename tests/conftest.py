@@ -28,7 +28,7 @@ LONGEST = (  # folders whose tests take ten seconds or more, by what they took
     *("core/alignment/maps", "core/alignment/seeds", "core/models/weights", "core/sweep"),
     "ui/frame",
 )
-WHOLE = (  # where tests run whole studies or commands, beside the studies' own test_study.py
+WHOLE_STUDIES = (  # where tests run whole studies or commands, beside the studies' own test_study.py
     *(
         f"core/commands/test_{name}.py"
         for name in ("diff", "headlines", "main", "precomputed", "weights", "zoo")
@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Tests of whole studies are marked by the name of their file.
     """
     for item in items:
-        if item.path.name == "test_study.py" or item.path.as_posix().endswith(WHOLE):
+        if item.path.name == "test_study.py" or item.path.as_posix().endswith(WHOLE_STUDIES):
             item.add_marker(pytest.mark.study)
     order = {config.rootpath / "tests" / folder: place for place, folder in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.parent, len(order)))

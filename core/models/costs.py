@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.errors import ModelError
-from core.models.loading.reading import HELD, PASSED, WHOLE
+from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
@@ -73,7 +73,7 @@ def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
 
 def is_by_layer(size: Size) -> bool:
     """Whether a model is so large that its layers are read from the disk one at a time."""
-    return SINGLE * size.parameters > WHOLE
+    return SINGLE * size.parameters > READ_AS_ONE
 
 
 def opening(size: Size) -> float:

@@ -39,7 +39,7 @@ FACTORED, MATRICES = (
 SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mean CCA
 SORTED, COSINES = 6e-8, 6.5e-11  # nearest neighbours: of a pair of items; of its dimension
 STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and group
-WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
+WHOLE_MATRICES = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
 COPIES = 4  # of the vectors of two models
 TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
 # tokens of a vocabulary where it is not known; processor seconds per prediction and token of it;
@@ -93,7 +93,7 @@ def holding(measure: str, kernel: str, comparison: str, items: float, sentences:
     if measure in TABLES:
         held += TABLES[measure] * items * min(JACKKNIFE_GROUPS, sentences) * costs.DOUBLE
     if measure == "rsa" and _whole(kernel, comparison):
-        held += WHOLE[_whole(kernel, comparison)] * items**2 * costs.DOUBLE
+        held += WHOLE_MATRICES[_whole(kernel, comparison)] * items**2 * costs.DOUBLE
     return held
 
 

@@ -42,7 +42,7 @@ class EntryFormat:
 
     The row of a value holds its checksum, and a small value itself; a large one is a file. Keys
     that are not strings and values that are not bytes are refused, where diskcache would serialize
-    the objects; so are entries of any mode but ours, where it would bring objects to life.
+    the objects; so are entries of any mode but ours, which it would deserialize.
     """
 
     written: list[str]  # by the transaction at hand, of which there is one at a time

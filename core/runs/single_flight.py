@@ -2,7 +2,7 @@
 
 Threads of one process wait on a lock of their own (they sleep; nobody spins). Processes wait on a
 locked file, which the system unlocks when its holder ends, however it ends: a crashed holder blocks
-nobody, and nobody but the holder can released. A stopped holder holds on; who waits may give up.
+nobody, and only the holder can release its lock. A stopped holder keeps it; who waits may give up.
 """
 
 from __future__ import annotations

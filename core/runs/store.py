@@ -201,7 +201,7 @@ class Store:
             return
         trouble = self._troubles["write"]
         try:
-            if not files.is_full(trouble):  # else the database has no room even to forget
+            if not files.is_full(trouble):  # deleting rows needs room, too
                 raise trouble
             shutil.rmtree(self._values_folder)
         except TROUBLE as error:

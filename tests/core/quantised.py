@@ -212,12 +212,12 @@ def gguf_llama(
     Rows of queries and keys are reordered as llama.cpp has them. Of several parts the first has the
     settings and no tensor, as llama-gguf-split can be told to write them.
     """
-    from core.models.files.gguf import MODULES, WHOLE
+    from core.models.files.gguf import MODULES, OUTSIDE_LAYERS
 
     config = json.loads((source / "config.json").read_text())
     heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
     names = {f"layers.{{}}.{module}": short for short, module in MODULES.items()}
-    whole = {new.removeprefix("model."): old for old, new in WHOLE.items()}
+    whole = {new.removeprefix("model."): old for old, new in OUTSIDE_LAYERS.items()}
     tensors: dict[str, tuple[int, ndarray, bytes]] = {}
     exact: dict[str, ndarray] = {}
     for name, tensor in load_file(source / "model.safetensors").items():

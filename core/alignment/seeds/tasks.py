@@ -24,7 +24,7 @@ GROUP = 2**25  # bytes of both models' rows, in single precision, that are mappe
 SLOWEST = ("inn",)  # trains as long as all other maps take together
 PARTS = 2  # tasks among which its layers are shared out, one for each core
 LAYERED = ("layers", "spread", "source_points", "target_points")  # beside what a method returns
-WHOLE = -1  # the part of a task that maps all layers
+NO_PART = -1  # the part of a task that maps all layers
 
 
 @pure("alignment.pair", version=4, guard=as_identified)
@@ -40,7 +40,7 @@ def align_pair(
     layers: tuple[int, ...],
     seed: int,
     sinks: str = "",
-    part: int = WHOLE,
+    part: int = NO_PART,
 ) -> Value:
     """Fit each method at each layer in both directions on training rows, score it on test rows.
 
@@ -57,7 +57,7 @@ def align_pair(
         layers: Layers to map; all where empty.
         seed: Of the split, of networks and of samples.
         sinks: Which models' attention sinks are no rows, see `extract_pair`; "" for none.
-        part: Which of `PARTS` runs of these layers to map; all of them where `WHOLE`.
+        part: Which of `PARTS` runs of these layers to map; all of them where `NO_PART`.
 
     Returns:
         For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part,
@@ -78,7 +78,7 @@ def align_pair(
         x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
     chosen = chosen_layers(layers, len(x))
     places = np.arange(len(chosen))
-    if part != WHOLE:
+    if part != NO_PART:
         places = np.array_split(places, PARTS)[part]
     value = described(x, y, parts, chosen[places], said)
     fits: list[Value] = []

@@ -58,7 +58,7 @@ MODULES = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
-WHOLE = {
+OUTSIDE_LAYERS = {
     "token_embd.weight": "model.embed_tokens.weight",
     "output_norm.weight": "model.norm.weight",
     "output.weight": "lm_head.weight",
@@ -292,7 +292,11 @@ def gguf_entries(paths: Sequence[Path]) -> dict[str, BlockTensor]:
     for name, (block, shape, start, file) in header.tensors.items():
         hit = LAYER.fullmatch(name)
         module = MODULES.get(hit[2]) if hit else None
-        new = f"model.layers.{hit[1]}.{module}.{hit[3]}" if hit and module else WHOLE.get(name)
+        new = (
+            f"model.layers.{hit[1]}.{module}.{hit[3]}"
+            if hit and module
+            else OUTSIDE_LAYERS.get(name)
+        )
         if new is None:
             if name == ROTATION:
                 continue

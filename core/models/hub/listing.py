@@ -188,7 +188,7 @@ def choose_listed(
 
     Args:
         first: How many at most.
-        text: Must stand in the name or a data set (case is no matter).
+        text: Must stand in the name or a data set (in any case of letters).
         licence: Must be the licence; any when empty.
         most_bytes: Largest size.
         labelled: Whether the card, or else the name, must tell of a data set.

@@ -16,7 +16,7 @@ class Preset:
 
 
 ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
-"""A pattern of presets: whoever chooses it has chosen all of them."""
+"""All 25 seeds, as one reference."""
 
 PRESETS: tuple[Preset, ...] = (
     Preset("hub:bert-base-uncased", "BERT base (uncased)"),

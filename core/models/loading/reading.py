@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.models.describing import ModelInfo
 
 
-WHOLE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
+READ_AS_ONE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
 HELD = 2**30  # bytes of word vectors computed at once by a model that is read layer by layer
 LOGITS = 2**27  # numbers of logits held at once, of a model that is read layer by layer
 PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
@@ -52,7 +52,7 @@ def is_layerwise(
         import torch
 
         return bool(size > torch.cuda.mem_get_info()[0] / 2)
-    return 4 * info.parameters > WHOLE or (size > free_memory() and not random)
+    return 4 * info.parameters > READ_AS_ONE or (size > free_memory() and not random)
 
 
 def read_model(

@@ -163,8 +163,8 @@ def _configure(merging: Merge, adapter: Path, base: Path) -> dict[str, Any]:
 
 
 def _name_alike(merging: Merge) -> None:
-    """Give the base's tensors the adapter's names where a new head stands beside them, and leave
-    out those of the head that it takes the place of."""
+    """Give the base's tensors the adapter's names where there is a new head, and leave out
+    those of the head that it replaces."""
     path = f"{ARCHITECTURES[merging.base.model_type].embedding}.weight"
     body = merging.prefix + merging.embedding.removesuffix(path)
     named = {merging.prefix + name: tensor for name, tensor in merging.tensors.items()}

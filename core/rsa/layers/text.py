@@ -107,8 +107,7 @@ def flat_layers(model: str, layers: Sequence[int]) -> str:
     """Say at which layers there is no similarity."""
     return (
         f"{short_name(model)} has no similarity at {layers_in_words(layers)}, because the items' "
-        f"vectors are all equal "
-        "there."
+        "vectors are all equal there."
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from core.errors import ModelError
 from core.models import costs
 from core.models.describing import describe
-from core.models.loading.reading import HELD, PASSED, WHOLE
+from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.sizes import Size, size_of
 from core.models.zoo import zoo_folder
@@ -20,7 +20,7 @@ BILLION = Size(1_235_814_400, 16, 2048, 0, architecture="LlamaForCausalLM")
 
 
 def test_the_memory_of_a_large_model_is_two_layers_and_what_is_held_of_the_text() -> None:
-    assert 4 * SMALL.parameters < WHOLE < 4 * LARGE.parameters
+    assert 4 * SMALL.parameters < READ_AS_ONE < 4 * LARGE.parameters
     assert costs.resident({"a": SMALL}) == 4 * SMALL.parameters
     assert costs.resident({"a": SMALL, "b": LARGE}) == 2 * 1_000_000_000 + HELD
     assert costs.resident({"a": SMALL, "b": LARGE}, whole=True) == 4 * LARGE.parameters
@@ -43,7 +43,7 @@ def test_the_size_of_a_folder_is_read_from_headers(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_large_model_never_takes_more_than_all_its_weights() -> None:
-    shallow = Size(WHOLE // 4 + 1, 2, 4096, 0)
+    shallow = Size(READ_AS_ONE // 4 + 1, 2, 4096, 0)
     assert costs.resident({"a": shallow}) == 4 * shallow.parameters
 
 

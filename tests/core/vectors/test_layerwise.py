@@ -97,7 +97,7 @@ def test_equal_to_the_whole_model(tmp_path: Path, monkeypatch, model_type: str) 
         for seed in range(2)
     ]
     whole = [load_model(ref, device="cpu") for ref in refs]
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     parts = [load_model(ref, device="cpu", layerwise=True) for ref in refs]
     assert all(part.layerwise for part in parts)
     same(vectors(parts[0]), vectors(whole[0]))
@@ -121,14 +121,14 @@ def test_a_model_saved_with_its_head_and_in_shards_is_read_without_it(
     assert len(set(index["weight_map"].values())) > 2
     ref = f"path:{tmp_path / 'shards'}"
     whole = vectors(load_model(ref, device="cpu"))
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     same(vectors(load_model(ref, device="cpu", layerwise=True)), whole)
 
 
 def test_every_layer_is_read_once_for_all_batches(tmp_path: Path, monkeypatch) -> None:
     ref = f"path:{save_tiny(tmp_path / 'llama', 'llama')}"
     expected = extract(ref, SENTENCES, device="cpu")
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     read: list[int] = []
     fill = layerwise.Layerwise.fill
 
@@ -163,7 +163,7 @@ def test_a_long_text_is_read_in_parts_that_fit_the_memory(monkeypatch) -> None:
 def test_models_between_two_are_read_as_a_whole(tmp_path: Path, monkeypatch) -> None:
     refs = [f"path:{save_tiny(tmp_path / str(seed), 'llama', seed=seed)}" for seed in range(2)]
     expected = extract(refs[1], SENTENCES, device="cpu", between=(refs[0], 0.5))
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     from core.runs.store import current_store
 
     current_store().clear()

@@ -192,7 +192,7 @@ def test_layers_read_one_at_a_time_give_the_same_means(
 ) -> None:
     whole = measured(tiny["gpt2-1"])
     memory.release_model()
-    monkeypatch.setattr("core.models.loading.reading.WHOLE", 10)
+    monkeypatch.setattr("core.models.loading.reading.READ_AS_ONE", 10)
     by_layer = measured(tiny["gpt2-1"])
     memory.release_model()
     assert any("one at a time" in notice for notice in by_layer["notices"])

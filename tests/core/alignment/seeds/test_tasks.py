@@ -15,7 +15,7 @@ from core.alignment.evaluation.split import Parts, split_rows
 from core.alignment.maps import nonlinear
 from core.alignment.maps.fitting import train_bank
 from core.alignment.seeds import tasks
-from core.alignment.seeds.tasks import PARTS, WHOLE, align_layers, align_pair, joined_parts
+from core.alignment.seeds.tasks import NO_PART, PARTS, align_layers, align_pair, joined_parts
 from core.errors import ShapeError
 from core.vectors.pairs import Paired
 
@@ -54,7 +54,7 @@ def spaces(monkeypatch: pytest.MonkeyPatch) -> Any:
     return give
 
 
-def align(*methods: str, layers: tuple[int, ...] = (), part: int = WHOLE) -> dict[str, Any]:
+def align(*methods: str, layers: tuple[int, ...] = (), part: int = NO_PART) -> dict[str, Any]:
     given = (SENTENCES, "words", "word", methods, layers, 0)
     return dict(align_pair("zoo:a", "zoo:b", "a", "b", *given, part=part))
 

@@ -74,7 +74,7 @@ def test_a_model_that_is_read_by_layer_predicts_the_same(
 
     whole, expected = predictions()
     assert whole.loaded.layerwise is None
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     monkeypatch.setattr(layerwise, "BLOCK", 3 * 32)
     model, given = predictions()
     torch.testing.assert_close(given, expected, rtol=0, atol=1e-6)

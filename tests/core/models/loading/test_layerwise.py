@@ -38,7 +38,7 @@ def no_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def by_layer(ref: str, monkeypatch: pytest.MonkeyPatch, dtype: str = "float32") -> LoadedModel:
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     loaded = load_model(ref, device="cpu", dtype=dtype, layerwise=True)
     assert loaded.layerwise is not None
     return loaded
@@ -194,7 +194,7 @@ def test_large_models_and_those_that_do_not_fit_are_read_by_layer(monkeypatch, l
     assert is_layerwise(info)
     assert not is_layerwise(info, width=2)
     assert not is_layerwise(info, random=True)  # its numbers are the same wherever it is drawn
-    monkeypatch.setattr(reading, "WHOLE", size - 1)
+    monkeypatch.setattr(reading, "READ_AS_ONE", size - 1)
     assert is_layerwise(info, random=True)
 
 
@@ -203,7 +203,7 @@ def test_models_whose_layers_do_not_run_alone_are_read_as_a_whole(
     monkeypatch, tmp_path, model_type
 ) -> None:
     ref = f"path:{save_tiny(tmp_path / model_type, model_type)}"
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     assert load_model(ref, device="cpu", layerwise=True).layerwise is None
 
 
@@ -211,7 +211,7 @@ PEAK = """
 import json, sys
 from pathlib import Path
 from core.models.loading import reading, model
-reading.WHOLE = int(sys.argv[2])
+reading.READ_AS_ONE = int(sys.argv[2])
 model.load_tokenizer = lambda ref: None
 def peak():
     return 1024 * int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])

@@ -257,7 +257,7 @@ def test_without_targets_no_classifier_is_priced() -> None:
 def test_a_model_that_is_read_by_layer_says_so_beside_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     ref = f"path:{save_tiny(tmp_path, 'bert', head=True)}"
     spec = BehaviourSpec(
         models=(ref,), kinds=("agreement", "determiner"), pairs=10, probes=False, draws=20

@@ -112,7 +112,7 @@ def test_a_model_that_is_read_by_layer_scores_the_same(
 ) -> None:
     ref = f"path:{save_tiny(tmp_path, model_type, head=True)}"
     expected = score_sentences(load_with_head(ref, device="cpu"), kind, SENTENCES)
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     by_layer = load_with_head(ref, device="cpu", layerwise=True)
     assert by_layer.layerwise is not None
     assert score_sentences(by_layer, kind, SENTENCES) == pytest.approx(expected, abs=1e-5)

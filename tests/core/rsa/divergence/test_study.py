@@ -91,7 +91,7 @@ def test_models_that_are_read_by_layer_differ_as_much(
     ]
     asked = (*pair, *map(content_of, pair), SENTENCES, "unmasked")
     whole = compare_predictions(*asked)
-    monkeypatch.setattr(reading, "WHOLE", 10)
+    monkeypatch.setattr(reading, "READ_AS_ONE", 10)
     by_layer = compare_predictions(*asked)
     assert whole.keys() == by_layer.keys()
     assert by_layer["top"] == whole["top"]
