@@ -61,7 +61,7 @@ with st.container(width=shell.PROSE):
         "the curves.\n"
         "1. **Explain** (4 minutes). In pairs, students look for a second explanation of the "
         "figure. The grey lines are such rival explanations.\n"
-        "1. **Try** (5 minutes). Each pair runs one of the three studies and reports one "
-        "sentence.\n"
+        "1. **Try** (5 minutes). Each pair runs one of the studies named in the lesson and "
+        "reports one sentence.\n"
         "1. **Questions.** Use the remaining time; the rest is homework."
     )

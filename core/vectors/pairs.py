@@ -156,9 +156,8 @@ def extract_pair(
     if len(first.sentence) < LEAST_ITEMS:
         left = len(first.sentence)
         raise ShapeError(
-            f"Only {left} items can be read by both models, and {LEAST_ITEMS} are needed: use more "
-            f"text or shorter "
-            "sentences."
+            f"Both models can read {left} of the items, and {LEAST_ITEMS} are needed: use more "
+            "text or shorter sentences."
         )
     base_states, other_states = first.vectors, second.vectors
     if match_layers and len(base_states) != len(other_states):

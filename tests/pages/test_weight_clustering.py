@@ -219,7 +219,7 @@ def test_labels_of_ones_own_are_taken_from_the_upload() -> None:
     missing."""
     app = open_page(PAGE, **LINK, labels="upload:mine.csv")
     assert not app.exception
-    assert "is no longer available; upload it again" in sentences(app)
+    assert "is not on this server" in sentences(app)
 
 
 @pytest.mark.parametrize(

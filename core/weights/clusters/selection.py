@@ -133,7 +133,9 @@ def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
 def _read_file(ref: str) -> bytes:
     if ref.startswith(UPLOAD):
         raise SpecError(
-            f"The label table {ref.removeprefix(UPLOAD)} is no longer available; upload it again."
+            f"The label table {ref.removeprefix(UPLOAD)} is not on this server: a link names an "
+            "uploaded file but does not hold it, and uploads are kept for a while only. Choose the "
+            "file again."
         )
     if current_limits().shared:
         raise SpecError(

@@ -406,7 +406,7 @@ def test_a_spec_that_makes_no_sense_is_refused(changes: dict, reason: str) -> No
 @pytest.mark.parametrize(
     ("ref", "column", "reason"),
     [
-        ("upload:gone.csv", "", r"gone\.csv is no longer available"),
+        ("upload:gone.csv", "", r"gone\.csv is not on this server"),
         ("/nowhere/labels.csv", "", "cannot be read"),
         ("upload:mine.csv", "colour", "no column 'colour'; choose from kind"),
     ],
