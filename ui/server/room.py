@@ -3,7 +3,8 @@
 A tab takes a socket and, for as long as its session is kept, three files of Streamlit's. A process
 without a free file answers nobody and cannot even say so: some are kept for studies and answers.
 Where a new tab finds too few, the sessions that were left first are closed, before their time
-(`server.disconnectedSessionTTL`); where there are none, the tab is told that the instance is full.
+(`server.disconnectedSessionTTL`), and the tab waits for their files and those of studies that end;
+where none come free in time, it is told that the instance is full.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ FOR_STUDIES = 64  # free files without which no further tab is let in
 FOR_ANSWERS = 16  # free files without which no file is sent
 PER_SESSION = 3  # files that Streamlit holds for each session
 PATIENCE, LOOKS = 10.0, 0.1  # seconds that a request waits for a free file; between two looks
+# the same of a tab, which a browser opens in less than ten; each look closes sessions
+SETTLE, SETTLING = 5.0, 0.5
 FULL = (
     "Palimpsest has no room for another tab{why}. {tabs} are open: close one, or try again in a "
     "minute."
@@ -81,7 +84,7 @@ class Room:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with 503, or let the application answer."""
         if scope["type"] == "websocket":
-            if self._is_full():
+            if not await self._has_room():
                 await self._refuse(scope, receive, send)
                 return
             self.tabs += 1
@@ -90,11 +93,20 @@ class Room:
             finally:
                 self.tabs -= 1
         elif scope["type"] == "http" and (
-            (_asks_for_page(scope) and self._is_full()) or not await _file_is_free()
+            (_asks_for_page(scope) and not await self._has_room()) or not await _file_is_free()
         ):
             await self._refuse(scope, receive, send)
         else:
             await self.app(scope, receive, send)
+
+    async def _has_room(self) -> bool:
+        """Wait for a moment until there is room for a further tab; return whether there is."""
+        until = asyncio.get_running_loop().time() + SETTLE
+        while self._is_full():
+            if self.tabs >= MOST_TABS or asyncio.get_running_loop().time() > until:
+                return False
+            await asyncio.sleep(SETTLING)
+        return True
 
     def _is_full(self) -> bool:
         """Whether there is no room for a further tab, after closing sessions that were left."""

@@ -54,6 +54,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
         WebSocketRoute("/socket", socket_of_a_tab),
     ]
     monkeypatch.setattr(room, "PATIENCE", 0.2)
+    monkeypatch.setattr(room, "SETTLE", 0.2)
     monkeypatch.setattr(refusals, "_last", {})
     return TestClient(Starlette(routes=routes, middleware=[Middleware(room.Room)]))
 
@@ -94,6 +95,19 @@ def test_without_free_files_no_tab_is_let_in_and_the_log_says_so_once(
     assert client.get("/").status_code == 503
     (said,) = [record.message for record in caplog.records]
     assert "ulimit -n" in said
+
+
+def test_a_tab_waits_for_files_of_what_ends(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "SETTLE", 30.0)
+    monkeypatch.setattr(room, "SETTLING", 0.01)
+    none = [room.FOR_STUDIES - 1] * 3  # looked at three times: too few, still too few, and then
+    files_left(monkeypatch, *none, *none, room.FOR_STUDIES)
+    with client.websocket_connect("/socket"):
+        pass
+    files_left(monkeypatch, *none, *none, room.FOR_STUDIES)
+    assert client.get("/", headers=PAGE).status_code == 200
 
 
 def test_a_request_waits_for_a_file(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
