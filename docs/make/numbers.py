@@ -10,7 +10,8 @@ in a comment at its end where the number comes from:
     holds: (low > 0).all() of margins where rival == "linear chain"
     -->
 
-`numbers of` is followed by a command without `python -m core`. A line is a key, an expression over
+`numbers of` is followed by a command without `python -m core`, or by a benchmark's file (such as
+`benchmarks/readers.md`, whose tables are `table_1`, `table_2`). A line is a key, an expression over
 the columns of a table, the table, and a condition on its rows; expressions and conditions are those
 of `pandas.DataFrame.eval`, with what a mark has after the key in the place of {0}, {1}. The table
 `statements` has the facts of the headline. The number is written as it stands there: with its
@@ -38,12 +39,13 @@ import pandas as pd
 
 from core.catalogue import STUDIES
 from core.commands.study import add_flag, spec_of
-from core.errors import NotStoredError, SpecError
+from core.errors import NotStoredError, PalimpsestError, SpecError
 from core.options import options_of
 from core.results.numbers import MINUS, text_of
 from core.runs.precomputed import default_precomputed
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
+from docs.make.tables import tables_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS = "holds"
 STATEMENTS = "statements"
+BENCHMARK = ".md"  # its table is read where a command could stand
 PATIENCE = 600.0  # seconds to wait for a store that another process holds
 NUMBER = r"[−+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)"
 UNIT = r"(?P<unit>\s(?:%|points?|nats|bits))?"
@@ -68,7 +71,7 @@ class Source:
     """Where a number comes from.
 
     Attributes:
-        command: Of the study, as it is typed, without `python -m core`.
+        command: Of the study, as it is typed, without `python -m core`; or a benchmark's file.
         number: An expression over columns of the table.
         table: A table of the result, or `statements`.
         rows: A condition on its rows; empty for all.
@@ -160,18 +163,21 @@ def result_of(command: str) -> Result:
 
 
 def table_of(command: str, name: str) -> pd.DataFrame:
-    """Return a table of a precomputed result, or its statements as one.
+    """Return a table of a precomputed result, its statements as one, or a benchmark's table.
 
     Raises:
-        SpecError: If the result has no such table.
+        SpecError: If there is no such table.
     """
-    result = result_of(command)
-    if name == STATEMENTS:
+    if command.endswith(BENCHMARK):
+        tables = tables_of(ROOT / command)
+    else:
+        result = result_of(command)
         records = [statement.as_record() for statement in result.statements]
-        return pd.DataFrame([{**record, **(record["estimate"] or {})} for record in records])
-    if name not in result.tables:
-        raise SpecError(f"{command} has no table {name}: choose one of {', '.join(result.tables)}.")
-    return result.tables[name]
+        facts = [{**record, **(record["estimate"] or {})} for record in records]
+        tables = {**result.tables, STATEMENTS: pd.DataFrame(facts)}
+    if name not in tables:
+        raise SpecError(f"{command} has no table {name}: choose one of {', '.join(tables)}.")
+    return tables[name]
 
 
 def sources_of(markdown: str) -> tuple[dict[str, Source], list[Source]]:
@@ -264,16 +270,23 @@ def pages() -> list[Path]:
 
 
 def main() -> int:
-    """Write today's numbers into README and the pages; print what changed."""
+    """Write today's numbers into README and the pages, and print what changed; return 1 if a page
+    cannot be filled in."""
+    refused = 0
     for path in pages():
-        old = path.read_text(encoding="utf8")
-        new = rewritten(old)
+        place, old = path.relative_to(ROOT), path.read_text(encoding="utf8")
+        try:
+            new = rewritten(old)
+        except PalimpsestError as error:
+            print(f"{place}: {error}", file=sys.stderr)
+            refused = 1
+            continue
         lines = zip(old.splitlines(), new.splitlines(), strict=True)
         for number, (before, after) in enumerate(lines, start=1):
             if before != after:
-                print(f"{path.relative_to(ROOT)}:{number}: {before}\n  is now {after}")
+                print(f"{place}:{number}: {before}\n  is now {after}")
         path.write_text(new, encoding="utf8")
-    return 0
+    return refused
 
 
 if __name__ == "__main__":

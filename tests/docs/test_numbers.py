@@ -153,6 +153,29 @@ def test_a_number_without_an_interval_is_not_written_with_one(
         numbers.rewritten(page(".1 [.1, .2]<!--x-->", "x: score of scores where layer == 2"))
 
 
+def test_a_benchmark_s_table_is_read_as_its_script_wrote_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "some.md").write_text(
+        "# Some\n\n| a model | gap | 95 % interval | F1, layer 4 | |\n|---|---|---|---|---|\n"
+        "| seed-0 | -4.8 | [-5.6, -4.0] | 1,040 [32, 1,050.9] | met |\n| seed-1 | 3 |  | n/a | |\n"
+        "\n| b |\n|--:|\n| 1 to 2 |\n",
+        encoding="utf8",
+    )
+    monkeypatch.setattr(numbers, "ROOT", tmp_path)
+    lines = [
+        "gap: -gap of table_1 where a_model == 'seed-0'",
+        "f: f1_layer_4 of table_1 where a_model == 'seed-0'",
+        "holds: b.count() == 1 of table_2",
+    ]
+    text = "\n".join(["0.0 [0.0, 0.0]<!--gap--> 1 [1, 0.1]<!--f-->", "<!-- numbers of some.md"])
+    assert numbers.rewritten("\n".join([text, *lines, "-->\n"])).startswith(
+        "4.8 [4.0, 5.6]<!--gap--> 1,040 [32, 1,050.9]<!--f-->"
+    )
+    with pytest.raises(SpecError, match="no table table_3: choose one of table_1, table_2"):
+        numbers.table_of("some.md", "table_3")
+
+
 def test_a_built_page_has_today_s_numbers_and_no_marks(of_a_study: None) -> None:
     text = page("It is 7.0<!--x-->.", "x: gap of scores where model == 'a' and layer == 1")
     assert filled(f"{text}\nMore.") == "It is 5.1.\n\n\nMore."
@@ -188,5 +211,19 @@ def test_the_command_rewrites_pages_and_says_what_changed(
     assert numbers.main() == 0
     assert "docs/a.md:1: It is 7.0<!--x-->." in capsys.readouterr().out
     assert (tmp_path / "docs" / "a.md").read_text(encoding="utf8") == text.replace("7.0", "5.1")
-    numbers.main()
+    assert numbers.main() == 0
     assert capsys.readouterr().out == ""
+
+
+def test_the_command_names_the_page_that_it_cannot_fill_in(
+    of_a_study: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(numbers, "ROOT", tmp_path)
+    text = page("It is so.", "holds: (score > 0).all() of scores")
+    (tmp_path / "README.md").write_text(text, encoding="utf8")
+    assert numbers.main() == 1
+    assert "README.md: This no longer holds: (score > 0).all()" in capsys.readouterr().err
+    assert (tmp_path / "README.md").read_text(encoding="utf8") == text
