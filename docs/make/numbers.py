@@ -59,9 +59,9 @@ NUMBER = r"[−+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)"
 UNIT = r"(?P<unit>\s(?:%|points?|nats|bits))?"
 FIGURE = re.compile(
     rf"(?P<p>p [=<] )?(?P<value>{NUMBER}){UNIT}(?P<band>\s\[{NUMBER},\s{NUMBER}\])?"
-    r"(?P<mark><!--(?P<key>[\w-]+)(?P<words>(?: [^\s>]+)*)-->)"
+    r"(?P<mark><!--(?P<key>[\w-]+)(?P<words>(?: [^\s>]+)*)-->)(?!`)"
 )
-MARK = re.compile(r"<!--[\w-]+(?: [^\s>]+)*-->")
+MARK = re.compile(r"<!--[\w-]+(?: [^\s>]+)*-->(?!`)")  # in code it is an example
 BLOCK = re.compile(r"^<!-- numbers of (?P<command>.+)\n(?P<lines>(?:.*\n)*?)-->\n?", re.MULTILINE)
 LINE = re.compile(r"(?P<key>[\w-]+): (?P<number>.+?) of (?P<table>\w+)(?: where (?P<rows>.+))?")
 

@@ -105,6 +105,10 @@ def test_thousands_zero_and_small_p_values(of_a_study: None) -> None:
     )
 
 
+def test_a_mark_in_code_is_an_example(of_a_study: None) -> None:
+    assert numbers.rewritten("Write `0.0 %<!--x-->` there.") == "Write `0.0 %<!--x-->` there."
+
+
 def test_rows_are_counted_and_compared(of_a_study: None) -> None:
     lines = (
         "n: (score > 0).sum() of scores",
