@@ -195,8 +195,8 @@ def sources_of(markdown: str) -> tuple[dict[str, Source], list[Source]]:
         for line in filter(None, map(str.strip, block["lines"].splitlines())):
             if not (match := LINE.fullmatch(line)):
                 raise SpecError(f"{line!r} is not `key: number of table where rows`.")
-            parts = match.group("number", "table")
-            source = Source(block["command"].strip(), *parts, match["rows"] or "")
+            command, rows = block["command"].strip(), match["rows"] or ""
+            source = Source(command, match["number"], match["table"], rows)
             if match["key"] == HOLDS:
                 holding.append(source)
             elif match["key"] in sources:
