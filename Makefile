@@ -64,9 +64,11 @@ ZOO_ARGS ?=
 zoo: $(VENV)/dev.stamp
 	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)
 
-# What the pages and the examples show at first, computed unless the store has it; a few minutes on two cores.
+# What the pages and the examples show at first, computed unless the store has it, and the numbers of README and docs
+# that follow from it; a few minutes on two cores.
 precomputed: $(VENV)/app.stamp
 	$(BIN)/python -m core zoo precompute
+	$(BIN)/python -m docs.make.numbers
 
 # The Dockerfile's steps in a clean root, without Docker: Linux, as root, port 8501 free. Some minutes.
 image: $(VENV)/app.stamp

@@ -106,6 +106,7 @@ def requests() -> list[Request]:
         *_experiments(),
     ]
     views += [study for example in EXAMPLES for study in example.studies]
+    views += [(command, study.Spec()) for command, study in STUDIES.items()]  # commands as such
     return [
         Request(name_of(command, spec), partial(_run, command, spec))
         for command, spec in dict.fromkeys(views)

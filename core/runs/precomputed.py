@@ -1,8 +1,8 @@
 """Precomputed results: stored values in one read-only file, under the store's keys.
 
-The file is a zip archive of safetensors bytes, an entry for each key. Nothing of it is read before
-it is asked for. Each entry has its checksum; an entry or a file that is damaged is a miss, as in
-the store, and is computed again.
+The file is a zip archive of safetensors bytes, an entry for each key; in byte planes where that is
+smaller, which the entry's suffix says. Nothing of it is read before it is asked for. Each entry has
+its checksum; an entry or a file that is damaged is a miss, as in the store, and is computed again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
+from core.runs.encoding import byte_planes
+
 FILE = "answers/answers.zip"  # in the folder of the included models
 VARIABLE = "PALIMPSEST_PRECOMPUTED"
 ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
-SUFFIX = ".safetensors"
+SUFFIX, IN_PLANES = ".safetensors", ".planes"
 MODELS = Path(__file__).resolve().parents[2] / "zoo"
 LARGEST = 2**28  # bytes read at once; larger entries count as missing, as a defence
 BEGINNING = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
@@ -50,27 +52,29 @@ class Precomputed:
                 room = LARGEST
                 for key in wanted:
                     with contextlib.suppress(*TROUBLE):
-                        entry = archive.getinfo(f"{key}{SUFFIX}")
+                        entry = archive.getinfo(f"{key}{places[key]}")
                         if entry.file_size <= room and entry.compress_type == ZIP_DEFLATED:
-                            payloads[key] = archive.read(
-                                entry
-                            )  # never more than the size that it says
                             room -= entry.file_size
+                            payload = archive.read(entry)  # never more than the size that it says
+                            payloads[key] = (
+                                byte_planes(payload, back=True)
+                                if places[key] == IN_PLANES
+                                else payload
+                            )
         return payloads
 
-    def _places(self) -> frozenset[str]:
+    def _places(self) -> Mapping[str, str]:
         try:
-            return _keys(self.path, self.path.stat().st_mtime_ns)
+            return _suffixes(self.path, self.path.stat().st_mtime_ns)
         except TROUBLE:
-            return frozenset()
+            return {}
 
 
 @lru_cache(maxsize=8)
-def _keys(path: Path, changed: int) -> frozenset[str]:
+def _suffixes(path: Path, changed: int) -> Mapping[str, str]:
     with ZipFile(path) as archive:
-        return frozenset(
-            name.removesuffix(SUFFIX) for name in archive.namelist() if name.endswith(SUFFIX)
-        )
+        names = (Path(name) for name in archive.namelist())
+        return {name.stem: name.suffix for name in names if name.suffix in (SUFFIX, IN_PLANES)}
 
 
 def write_precomputed(path: Path, values: Mapping[str, bytes]) -> None:
@@ -84,14 +88,21 @@ def write_precomputed(path: Path, values: Mapping[str, bytes]) -> None:
     partial = path.with_name(f"{path.name}.part")
     with ZipFile(partial, "w") as archive:
         for key in sorted(values):
-            entry = ZipInfo(f"{key}{SUFFIX}", BEGINNING)
+            suffix, payload = _smaller(values[key])
+            entry = ZipInfo(f"{key}{suffix}", BEGINNING)
             entry.compress_type, entry.create_system, entry.external_attr = (
                 ZIP_DEFLATED,
                 3,
                 0o644 << 16,
             )
-            archive.writestr(entry, values[key], compresslevel=9)
+            archive.writestr(entry, payload, compresslevel=9)
     partial.replace(path)
+
+
+def _smaller(payload: bytes) -> tuple[str, bytes]:
+    """Choose the form of a value that compresses to fewer bytes, and its suffix."""
+    forms = {SUFFIX: payload, IN_PLANES: byte_planes(payload)}
+    return min(forms.items(), key=lambda form: len(zlib.compress(form[1], 9)))
 
 
 def default_precomputed() -> Precomputed | None:

@@ -8,6 +8,7 @@ from core.catalogue import STUDIES
 from docs.make.figures import figures_of
 from docs.make.formulas import with_formulas
 from docs.make.models import cards_page, licences, models_table
+from docs.make.numbers import with_numbers
 from docs.make.studies import (
     by_room,
     gallery_page,
@@ -46,8 +47,9 @@ def studies_navigation() -> list[object]:
 
 
 def filled(markdown: str) -> str:
-    """Put what is made in the place of a page's marks, and MathML in the place of its formulas."""
+    """Put what is made in the place of a page's marks, today's numbers in the place of those that
+    are marked, and MathML in the place of its formulas."""
     for mark, make in MARKS.items():
         if mark in markdown:
             markdown = markdown.replace(mark, make())
-    return with_formulas(markdown)
+    return with_formulas(with_numbers(markdown))

@@ -54,7 +54,7 @@ def made() -> tuple[dict[str, str], set[str]]:
 
 
 @pytest.mark.slow
-def test_no_link_is_dead(made: tuple[dict[str, str], set[str]]) -> None:
+def test_no_link_is_dead(made: tuple[dict[str, str], set[str]], precomputed_results: None) -> None:
     pages, images = made
     texts = {place: filled(text) for place, text in written().items()} | notebooks() | pages
     folders = (ROOT / top for top in ("docs", "zoo", "ui/images"))

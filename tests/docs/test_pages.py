@@ -95,7 +95,8 @@ def test_the_models_are_those_of_the_manifest() -> None:
     assert "| UAS 81.9 % | UAS 28.9 % |" in next(row for row in rows if "`zoo:parse-0`" in row)
 
 
-def test_every_mark_is_on_a_page_and_is_filled() -> None:
+@pytest.mark.slow
+def test_every_mark_is_on_a_page_and_is_filled(precomputed_results: None) -> None:
     pages = "\n".join(path.read_text(encoding="utf8") for path in (ROOT / "docs").rglob("*.md"))
     assert set(re.findall(r"^<!-- made: .* -->$", pages, flags=re.M)) == set(MARKS)
     page = filled((ROOT / "docs" / "models.md").read_text(encoding="utf8"))

@@ -5,17 +5,37 @@ from __future__ import annotations
 
 import pytest
 
+from core.alignment.seeds.study import STUDY as SEEDS
 from core.commands.examples.every import EXAMPLES
+from core.probes.trees.study import STUDY as TREES
+from core.rsa.layers.study import STUDY as LAYERS
+from core.rsa.tokens.study import STUDY as TOKENS
 from core.runs.precomputed import default_precomputed
+from core.weights.clusters.study import STUDY as CLUSTERS
 from tests.pages.conftest import open_page, sentences
+from ui.study.experiment import views_of
+from ui.study.experiments import START
 from ui.study.run_panel import PRECOMPUTED
-
-PAGES = (
-    "pages/rsa.py",
-    "pages/probe_trees.py",
-    "pages/weight_clustering.py",
-    "pages/seed_alignment.py",
+from ui.views import (
+    alignment_experiments,
+    probe_experiments,
+    rsa_experiments,
+    weights_experiments,
 )
+
+STUDIES_OF = {
+    "rsa": ((LAYERS, TOKENS), rsa_experiments),
+    "probe_trees": ((TREES,), probe_experiments),
+    "weight_clustering": ((CLUSTERS,), weights_experiments),
+    "seed_alignment": ((SEEDS,), alignment_experiments),
+}
+RANK = ("probe_trees", "Rank")  # starts when asked: its probes of all ranks take a megabyte
+VIEWS = [
+    (page, view)
+    for page, (studies, module) in STUDIES_OF.items()
+    for view in views_of(*studies, experiments=module.EXPERIMENTS)
+    if (page, view) != RANK
+]
 
 
 @pytest.fixture(autouse=True)
@@ -25,11 +45,13 @@ def answered(precomputed_results: None) -> None:
         pytest.skip("the box has no answers yet: make precomputed")
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_shows_its_figure_from_the_box(path: str) -> None:
-    app = open_page(path)
+@pytest.mark.parametrize(("page", "view"), VIEWS)
+def test_a_view_opens_from_the_box(page: str, view: str) -> None:
+    """Nothing has to be started or computed for what a page offers at its defaults."""
+    app = open_page(f"pages/{page}.py", view=view)
     assert not app.exception
     assert PRECOMPUTED in sentences(app)
+    assert START not in sentences(app)
     assert app.get("vega_lite_chart")
 
 
@@ -39,33 +61,6 @@ def test_an_example_opens_from_the_box(example) -> None:
     assert not app.exception
     assert PRECOMPUTED in sentences(app)
     assert "The link asks for" not in sentences(app)
-
-
-@pytest.mark.parametrize(
-    "view", ["Layer against layer", "Two texts", "Token map", "Through training"]
-)
-def test_a_cheap_view_opens_from_the_box(view: str) -> None:
-    assert PRECOMPUTED in sentences(open_page("pages/rsa.py", view=view))
-
-
-EXPERIMENTS = {
-    "Stitching": "seed_alignment",
-    "Bijection check": "seed_alignment",
-    "Attention": "seed_alignment",
-    "Tags and labels": "probe_trees",
-    "Intruders": "weight_clustering",
-    "Lineage": "weight_clustering",
-    "Layer swap": "rsa",
-    "Benchmark with known answers": "rsa",
-}
-
-
-@pytest.mark.parametrize("view", EXPERIMENTS)
-def test_a_precomputed_experiment_needs_no_start(view: str) -> None:
-    app = open_page(f"pages/{EXPERIMENTS[view]}.py", view=view)
-    assert not app.exception
-    assert PRECOMPUTED in sentences(app)
-    assert app.get("vega_lite_chart")
 
 
 def test_home_has_a_card_for_each_example_with_figure_and_finding() -> None:

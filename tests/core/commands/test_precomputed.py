@@ -61,6 +61,12 @@ def test_no_answer_is_missing(walked: precomputed.Walk) -> None:
     assert walked.missing == set(), MADE_BY
 
 
+def test_every_study_is_asked_for_at_its_defaults() -> None:
+    """What a command answers without options; what the views of the pages show, their tests ask."""
+    asked = {request.name for request in precomputed.requests()}
+    assert {precomputed.name_of(name, study.Spec()) for name, study in STUDIES.items()} <= asked
+
+
 @needs_precomputed
 def test_every_column_of_every_study_is_explained(walked: precomputed.Walk) -> None:
     assert {result.study for result in walked.results.values()} >= set(STUDIES)

@@ -3,11 +3,14 @@ computed again."""
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
 
+from core.runs.encoding import byte_planes
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.runner import Progress, Task, run
 from core.runs.store import Store, default_store, encode, using
@@ -64,13 +67,41 @@ def test_a_file_made_to_unpack_for_ever_is_a_miss(
 ) -> None:
     """What an entry says of its size is all that is read of it, and of all together there is a
     bound."""
-    write_precomputed(tmp_path / "bomb.zip", {f"{number}": bytes(2**20) for number in range(8)})
+    payload = encode({"zeros": np.zeros(2**20, dtype="uint8")})
+    write_precomputed(tmp_path / "bomb.zip", {f"{number}": payload for number in range(8)})
     bomb = Precomputed(tmp_path / "bomb.zip")
     assert bomb.path.stat().st_size < 2**15
-    monkeypatch.setattr("core.runs.precomputed.LARGEST", 3 * 2**20)
-    assert sum(map(len, bomb.get_many(bomb.keys()).values())) == 3 * 2**20
-    monkeypatch.setattr("core.runs.precomputed.LARGEST", 2**20 - 1)
+    monkeypatch.setattr("core.runs.precomputed.LARGEST", 3 * len(payload))
+    assert sum(map(len, bomb.get_many(bomb.keys()).values())) == 3 * len(payload)
+    monkeypatch.setattr("core.runs.precomputed.LARGEST", len(payload) - 1)
     assert bomb.get_many(bomb.keys()) == {}
+
+
+SMOOTH = {"losses": np.linspace(1.0, 2.0, 999), "right": np.arange(999) % 3 == 0, "model": "a"}
+
+
+def test_a_value_is_written_in_the_form_that_is_smaller(tmp_path: Path) -> None:
+    """Numbers that are alike are kept in byte planes; whichever form, the same bytes are read."""
+    values = {"smooth": encode(SMOOTH), "words": encode({"words": ["a", "b"]})}
+    write_precomputed(tmp_path / "two.zip", values)
+    with ZipFile(tmp_path / "two.zip") as archive:
+        assert set(archive.namelist()) == {"smooth.planes", "words.safetensors"}
+        assert archive.getinfo("smooth.planes").compress_size < len(zlib.compress(values["smooth"]))
+    two = Precomputed(tmp_path / "two.zip")
+    assert two.keys() == ("smooth", "words")
+    assert two.get_many(values) == values
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"", b"\xff" * 40, (2).to_bytes(8, "little") + b"[]", encode(SMOOTH)[:2001]],
+    ids=["nothing", "a length beyond the end", "no header", "cut short"],
+)
+def test_planes_of_what_is_no_value_are_a_miss(tmp_path: Path, payload: bytes) -> None:
+    with ZipFile(tmp_path / "odd.zip", "w", ZIP_DEFLATED) as archive:
+        archive.writestr("odd.planes", payload)
+        archive.writestr("sound.planes", byte_planes(encode(SMOOTH)))
+    assert Precomputed(tmp_path / "odd.zip").get_many(["odd", "sound"]) == {"sound": encode(SMOOTH)}
 
 
 def test_what_was_computed_here_comes_first(store: Store) -> None:
