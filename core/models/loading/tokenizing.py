@@ -20,7 +20,7 @@ from core.models.files import checkpoints, layout
 from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.files.gguf import VOCABULARY, gguf_vocabulary
 from core.models.files.tokenizer_json import restore_cutting
-from core.models.loading.construction import import_transformers, open_config, says_type
+from core.models.loading.construction import import_transformers, open_config
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -35,7 +35,7 @@ LONGEST_FORM = 200  # characters of a word as the tokenizer normalises it
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 """Tokens that a GGUF file names, by transformers' names."""
 SENTENCE_END = re.compile(r"(?<=[.!?,;:])\s+")
-ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure|pip|trust)\b")
+ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure|pip|see|trust)\b")
 SAFELY = {"trust_remote_code": False, "local_files_only": True}
 SLOW = {"MarianTokenizer": "marian"}
 """Classes of which transformers has no fast form, and the model types that have them."""
@@ -73,9 +73,8 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
             tokenizer: Any = read_gguf_tokenizer(last)
         else:
             library = import_transformers()
-            plain, options = library.PreTrainedTokenizerFast, dict(SAFELY)
-            if not says_type(Path(folder)):
-                options["config"] = open_config(Path(folder))
+            plain = library.PreTrainedTokenizerFast
+            options = {**SAFELY, "config": open_config(Path(folder))}
             reader = plain if slow else library.AutoTokenizer
             tokenizer = reader.from_pretrained(folder, **options)
             if not restore_cutting(tokenizer, Path(folder)):
