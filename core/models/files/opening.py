@@ -19,7 +19,6 @@ from core.models.files.pickled import count_pickled, pickled_entries
 from core.models.files.safetensors import (
     NUMBERS,
     ByteFile,
-    Entry,
     Stored,
     count_numbers,
     read_header,
