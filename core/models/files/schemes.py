@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.models.files import packed
-from core.models.files.safetensors import CODES, Entry, Stored
+from core.models.files.safetensors import NUMBERS, Entry, Stored
 from core.runs.process.parsing import parse
 
 METHODS = ("bitsandbytes", "gptq", "awq", "fp8", "fbgemm_fp8", "mxfp4")
@@ -125,7 +125,7 @@ def _refuse_codes(entries: Mapping[str, Entry]) -> None:
     scaled = {name.rpartition(".")[0] for name in entries if SCALE.search(name)}
     for name, entry in entries.items():
         module, _, last = name.rpartition(".")
-        is_code = entry.dtype in CODES and last == "weight" and len(entry.shape) > 1
+        is_code = entry.dtype not in NUMBERS and last == "weight" and len(entry.shape) > 1
         if is_code and (module in scaled or not entry.dtype.startswith("F8")):
             raise ModelError(
                 f"{entry.file.name} stores {name} as {entry.dtype}, quantised, and config.json has "

@@ -56,6 +56,7 @@ def read_all(folder: Path) -> None:
         (torch.int8, "SCB", False),
         (torch.int8, "", False),
         (torch.uint8, "weight.absmax", False),
+        (torch.uint32, "scales", False),
         (torch.float8_e4m3fn, "", True),
     ],
 )
