@@ -135,7 +135,8 @@ def read_by_library(folder: Path, config: Mapping[str, Any]) -> bool:
     held = checkpoints.layout_of(folder)
     if not held.standard or layout.ADAPTER in held.names or is_quantised(folder, config):
         return False
-    if held.index and "metadata" not in checkpoints.read_json(folder / held.index):
+    index = checkpoints.read_json(folder / held.index) if held.index else {"metadata": {}}
+    if not isinstance(index.get("metadata"), dict):
         return False
     names = checkpoints.tensor_names(folder)
     if held.index or held.format == layout.FORMATS[0]:

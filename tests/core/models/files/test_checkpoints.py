@@ -285,7 +285,7 @@ def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
     names = checkpoints.read_whole_header(folder / "model.safetensors")
     (folder / "model.safetensors").rename(folder / shard)
     index = {"metadata": {}, "weight_map": dict.fromkeys(names, shard)}
-    for written in (index, {"weight_map": index["weight_map"]}):  # some tools write no metadata
+    for written in (index, {**index, "metadata": None}, {"weight_map": index["weight_map"]}):
         (folder / "model.safetensors.index.json").write_text(json.dumps(written))
         assert load_model(f"path:{folder}").info == whole
     for outside in ("../model.safetensors", "/etc/x.safetensors", "a\\b.safetensors", 7):
