@@ -2,11 +2,15 @@
 
 Streamlit accepts more from whoever opens a socket than its pages send to a visitor: to empty the
 caches of everybody, in which this app keeps the studies that run; to watch files; to tell what is
-in the repository. None of that is passed on.
+in the repository. None of that is passed on, and who sends more messages than a page does is heard
+no faster than one.
 """
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
@@ -28,6 +32,7 @@ KINDS = frozenset(
 )
 """Of messages that a page of this app sends."""
 STREAM = "/_stcore/stream"  # ends the address of a tab's socket
+AT_ONCE, SECONDS = 50, 1.0  # messages of a socket that are heard within so many seconds
 MOST_BYTES = 4 * 2**20  # of a message; files come by another way
 
 
@@ -44,8 +49,14 @@ class OnlyItsMessages:
             await self.app(scope, receive, send)
             return
 
+        times = deque([-SECONDS] * AT_ONCE, AT_ONCE)  # of the last messages
+
         async def heard() -> Any:
             while True:
+                wait = times[0] + SECONDS - time.monotonic()
+                if wait > 0:
+                    await asyncio.sleep(wait)
+                times.append(time.monotonic())
                 message = await receive()
                 if message["type"] != "websocket.receive":
                     return message
@@ -57,7 +68,10 @@ class OnlyItsMessages:
                     await send({"type": "websocket.close", "code": 1008})
                     return {"type": "websocket.disconnect", "code": 1008}
 
-        await self.app(scope, heard, send)
+        try:
+            await self.app(scope, heard, send)
+        except RuntimeError as error:  # a tab that vanished while it was heard or spoken to
+            warn_rarely("vanished", f"A socket ended while it was in use: {error}")
 
 
 def kind_of(data: bytes | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
+from types import SimpleNamespace
 
 import pytest
 from starlette.applications import Starlette
@@ -15,8 +16,16 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from core.limits import MEGABYTE
 from tests import ROOT
-from ui.server import refusals
-from ui.server.messages import KINDS, MOST_BYTES, STREAM, OnlyItsMessages, kind_of
+from ui.server import messages, refusals
+from ui.server.messages import (
+    AT_ONCE,
+    KINDS,
+    MOST_BYTES,
+    SECONDS,
+    STREAM,
+    OnlyItsMessages,
+    kind_of,
+)
 from ui.server.start import server
 
 OF_NO_PAGE = {"clear_cache", "set_run_on_save", "load_git_info"} | {
@@ -79,6 +88,45 @@ def test_a_socket_that_sends_no_message_is_closed_with_one_line(
                     socket.receive_text()
             assert closed.value.code == 1008
     assert len(caplog.records) == 1
+
+
+def test_a_socket_that_vanishes_in_use_is_a_line_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def spoken_to(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await websocket.close()
+        await websocket.send_text("too late")
+
+    monkeypatch.setattr(refusals, "_last", {})
+    app = Starlette(
+        routes=[WebSocketRoute(STREAM, spoken_to)], middleware=[Middleware(OnlyItsMessages)]
+    )
+    for _ in range(3):
+        with TestClient(app).websocket_connect(STREAM) as socket:
+            assert socket.receive()["type"] == "websocket.close"
+    assert len(caplog.records) == 1
+
+
+def test_a_flood_is_heard_no_faster_than_a_page(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    clock = [0.0]
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        clock[0] += seconds
+
+    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(messages, "asyncio", SimpleNamespace(sleep=sleep))
+    with client.websocket_connect(STREAM) as socket:
+        for count in range(3 * AT_ONCE):
+            socket.send_bytes(said(app_heartbeat=True))
+            assert socket.receive_text() == "app_heartbeat"
+            if count == AT_ONCE // 2:
+                assert not waited  # as many as a hasty reader's page sends are not held up
+    assert clock[0] >= 2 * SECONDS
 
 
 def test_an_exception_of_one_place_is_logged_once_a_minute(
