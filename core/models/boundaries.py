@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.models.files import checkpoints
+from core.models.files import checkpoints, tokenizer_json
 
 MARKED = "a space before every word"  # part of the fingerprint of these tokenizers alone
 _BAR = rb'"(?:\xe2\x96\x81|\\u2581)"'
@@ -25,6 +25,22 @@ _ADDS_NONE = re.compile(
 )
 _ADDS_ONE = re.compile(rb'"prepend"\s*:\s*' + _BAR)
 _REPLACES = re.compile(rb'"String"\s*:\s*" "\s*\}\s*,\s*"content"\s*:\s*' + _BAR)
+
+
+def marks_of(folder: Path, config: Mapping[str, Any]) -> list[str]:
+    """List what marks the fingerprint of a folder's tokenizer, see `needs_space` and
+    `tokenizer_json.is_cut_by_file`; nothing for most.
+
+    Args:
+        config: Content of the folder's config.json, checked.
+
+    Raises:
+        ModelError: If the tokenizer's settings are damaged.
+    """
+    named = _settings(folder).get("tokenizer_class")
+    cut = tokenizer_json.is_cut_by_file(folder, config, named)
+    marks = {MARKED: needs_space(folder, config), tokenizer_json.MARKED: cut}
+    return [mark for mark, holds in marks.items() if holds]
 
 
 def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
@@ -39,8 +55,7 @@ def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
     Raises:
         ModelError: If the tokenizer's settings are damaged.
     """
-    path = folder / "tokenizer_config.json"
-    settings = checkpoints.read_json(path) if path.is_file() else {}
+    settings = _settings(folder)
     named = settings.get("tokenizer_class") or config.get("tokenizer_class")
     if str(named).removesuffix("Fast") == "GemmaTokenizer":
         return True
@@ -56,3 +71,8 @@ def needs_space(folder: Path, config: Mapping[str, Any]) -> bool:
         if settings.get("add_prefix_space") is False and (replaces or _METASPACE.search(content)):
             return True  # classes that build their own pre-tokenizer follow this setting
         return replaces and not _ADDS_ONE.search(content)
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / "tokenizer_config.json"
+    return checkpoints.read_json(path) if path.is_file() else {}

@@ -17,7 +17,7 @@ import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
-from core.models.boundaries import MARKED, needs_space
+from core.models.boundaries import marks_of
 from core.models.files.adapters import ADAPTER_WEIGHTS, adapter_fingerprint, is_adapter
 from core.models.files.memory import remembered_folder
 from core.models.files.opening import count_parameters
@@ -129,9 +129,8 @@ def tokenizer_fingerprint(ref: str | ModelRef) -> str:
 def _tokenizer_of(folder: Path) -> str:
     config = checkpoints.read_config(folder)
     files = checkpoints.tokenizer_hash(folder, config)
-    if not needs_space(folder, config):
-        return files
-    return hashlib.sha256(json.dumps([files, MARKED]).encode()).hexdigest()
+    marks = marks_of(folder, config)
+    return hashlib.sha256(json.dumps([files, *marks]).encode()).hexdigest() if marks else files
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ _NAMES = {
 }
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 WILDCARDS = re.compile(r"[*?\[]")  # of a pattern: zoo:parse-*, path:/runs/*, hub:NAME@step*
+SURROGATE = re.compile("[\ud800-\udfff]")  # Python's sign for a byte of a name that is not UTF-8
 LONGEST_NAME = 200  # characters of a model's name with its revision
 LONGEST_PATH = 4_000  # characters
 _SHOWN = 100  # characters of a refused text that a message repeats
@@ -105,7 +106,10 @@ def _folder(path: str) -> str:
     try:
         if len(path) > LONGEST_PATH:
             raise ValueError(f"longer than {LONGEST_PATH:,} characters")
-        return str(Path(path).expanduser().resolve())
+        folder = str(Path(path).expanduser().resolve())
+        if SURROGATE.search(folder):
+            raise ValueError("not UTF-8, in which results name their models")
+        return folder
     except (OSError, RuntimeError, ValueError) as error:  # no user, circular links, a zero byte
         reason = str(error)[:_SHOWN]
         raise ModelError(f"{_shown(path)} is not a valid path ({reason}): check it.") from error

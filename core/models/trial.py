@@ -23,6 +23,7 @@ MEMORY, MEMORY_SHARED = 2**31, 2**30  # bytes that the trial may take, libraries
 SECONDS = 30.0  # of processor time, of which the import of the libraries takes three
 SILENCE = 120.0  # seconds without a reply, on a busy machine
 IDLE = 10.0  # seconds in which the process does nothing
+OTHER_WORDS = {"padding_idx": "pad_token_id"}  # what torch calls a setting -> its key
 SHORT = 3  # letters of a key that an error may contain by chance
 LOOK_UP_SECONDS = 0.25  # how often a waiting run checks whether it was cancelled
 KEPT = 60.0  # seconds for which the process waits for another model, where memory is not shared
@@ -70,11 +71,13 @@ def making(ref: str, settings: Mapping[str, Any]) -> Iterator[None]:
     except (PalimpsestError, MemoryError):
         raise
     except Exception as error:
+        said = str(error).lower()
         names = [
             key
             for key, value in settings.items()
-            if (len(key) > SHORT and key in str(error)) or str(error) == repr(value)
+            if (len(key) > SHORT and key.lower() in said) or str(error) == repr(value)
         ]
+        names += [key for word, key in OTHER_WORDS.items() if word in said]
         named = f" (look at {', '.join(names[:3])})" if names else ""
         raise ModelError(
             f"The {CONFIG} of {ref} makes no {settings['model_type']} model that "

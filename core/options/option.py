@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, cast
 
 from core.errors import SpecError
+from core.models.references import SURROGATE
 
 Kind = Literal[
     "whole",
@@ -95,6 +96,13 @@ class Option:
             SpecError: If it is invalid; the message has the option's name, its valid values and the
                 given one.
         """
+        texts = value if isinstance(value, list | tuple) else (value,)
+        strange = [text for text in texts if isinstance(text, str) and SURROGATE.search(text)]
+        if strange:
+            raise SpecError(
+                f"{self.name}: {strange[0][:LONGEST_VALUE]!r} is not UTF-8, in which results are "
+                "written: give the file or folder another name."
+            )
         return CHECKS[self.kind](self, value)
 
     def read(self, texts: Sequence[str]) -> Any:

@@ -28,6 +28,7 @@ Say = Callable[[float, str], object]
 MOST_BYTES = 200_000_000  # of all files together, uncompressed
 MOST_SECONDS = 120.0  # for all figures together
 LEFT_OUT = "left-out.txt"
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # that a zip file can say
 
 
 def silent(share: float, what: str) -> None:
@@ -117,7 +118,14 @@ class _Pack:
             )
             return
         self._bytes += len(content)
-        self._zip.writestr(name, content)
+        self._write(name, content)
+
+    def _write(self, name: str, content: bytes | str) -> None:
+        """Write a file, with the earliest time of the format where the clock is before it, as that
+        of a computer without a battery."""
+        entry = zipfile.ZipInfo(name, max(time.localtime()[:6], EARLIEST))
+        entry.external_attr = 0o644 << 16
+        self._zip.writestr(entry, content, zipfile.ZIP_DEFLATED)
 
     def leave_out(self, name: str, reason: str) -> None:
         """Record that a file is not in the zip, and why."""
@@ -126,6 +134,6 @@ class _Pack:
     def content(self) -> bytes:
         """Close the zip and return it."""
         if self._lacks:
-            self._zip.writestr(LEFT_OUT, "\n".join(self._lacks) + "\n")
+            self._write(LEFT_OUT, "\n".join(self._lacks) + "\n")
         self._zip.close()
         return self._buffer.getvalue()

@@ -196,6 +196,8 @@ NONSENSE: list[tuple[str, Any, str]] = [
     ("note", "x" * 5000, "note takes up to 4,000 characters"),
     ("note", 5, "note takes up to"),
     ("marked", "word", "marked takes"),
+    ("corpus", "/tmp/caf\udce9.txt", "is not UTF-8, in which results are written"),
+    ("compare", ("zoo:a", "path:/tmp/\udcff"), "is not UTF-8, in which results are written"),
 ]
 
 

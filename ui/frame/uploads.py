@@ -68,8 +68,11 @@ class BoundedUploads(MemoryUploadedFileManager):
     def get_upload_urls(
         self, session_id: str, file_names: Sequence[str]
     ) -> list[UploadFileUrlInfo]:
-        """Return the addresses to send files to; note the last as chosen in the page's uploader."""
-        urls = super().get_upload_urls(session_id, file_names)
+        """Return the addresses to send files to; note the last as chosen in the page's uploader.
+
+        A page asks for one at a time: beyond as many as are kept there are none.
+        """
+        urls = super().get_upload_urls(session_id, file_names[-MOST_FILES:])
         uploader = self.shown.get(session_id)
         if urls and uploader is not None and len(file_names[-1]) <= LONGEST_NAME:
             last = Chosen(urls[-1].file_id, file_names[-1])

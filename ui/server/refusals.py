@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EVERY = 60.0  # seconds
 LOGGER = logging.getLogger("palimpsest.server")
+OF_PAGES = "streamlit.error_util"  # Streamlit's logger of exceptions in a page's script
 _last: dict[str, float] = {}
 
 
@@ -31,10 +32,32 @@ async def refuse(
 
 def warn_rarely(kind: str, sentence: str) -> None:
     """Log a warning, unless there was one of this kind within a minute."""
-    now = time.monotonic()
-    if now - _last.get(kind, -EVERY) >= EVERY:
-        _last[kind] = now
+    if _is_due(kind):
         LOGGER.warning("%s", sentence)
+
+
+def _is_due(kind: str) -> bool:
+    now = time.monotonic()
+    due = now - _last.get(kind, -EVERY) >= EVERY
+    if due:
+        _last[kind] = now
+    return due
+
+
+class OncePerMinute(logging.Filter):
+    """Let an exception from one place into the log once a minute: who gives a widget another kind
+    of value than its own causes thousands."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None:
+            return True
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        place = "" if last is None else f"{last.tb_frame.f_code.co_filename}:{last.tb_lineno}"
+        return _is_due(f"{type(error).__name__} {place}")
 
 
 def note_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ just that.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,7 +25,8 @@ from core.runs.process.memory import give_back_large_blocks
 from ui.archive.reports import SERVED
 from ui.frame.process import warm
 from ui.server.hosts import OnlyItsNames, name_this_computer
-from ui.server.refusals import note_failure
+from ui.server.messages import OnlyItsMessages
+from ui.server.refusals import OF_PAGES, OncePerMinute, note_failure
 from ui.server.room import Room, raise_open_files
 from ui.server.routes import routes
 
@@ -39,7 +41,7 @@ def server() -> dict[str, Any]:
     os.environ[SERVED] = "1"
     return {
         "routes": routes(),
-        "middleware": [Middleware(OnlyItsNames), Middleware(Room)],
+        "middleware": [Middleware(OnlyItsNames), Middleware(Room), Middleware(OnlyItsMessages)],
         "lifespan": _serving,
     }
 
@@ -55,6 +57,7 @@ def prepare_process() -> None:
 @asynccontextmanager
 async def _serving(app: st.App) -> AsyncIterator[None]:
     asyncio.get_running_loop().set_exception_handler(note_failure)
+    logging.getLogger(OF_PAGES).addFilter(OncePerMinute())
     mode = "shared" if current_limits().shared else "local"
     print(f"Palimpsest answers at {' and '.join(_addresses())} ({mode} mode).", flush=True)
     warm()

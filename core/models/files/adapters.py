@@ -187,9 +187,8 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
     for name, value in config.items():
         if name in REFUSED and value not in (None, False, [], {}):
             raise _refuse(source, REFUSED[name])
-        unsupported = (
-            name.startswith("use_") and name != "use_rslora" and value not in (None, False)
-        )
+        plain = name == "use_rslora" and value is True
+        unsupported = name.startswith("use_") and not plain and value not in (None, False)
         unsupported |= (
             name.endswith("_config") and name != "eva_config" and value not in (None, False, {})
         )

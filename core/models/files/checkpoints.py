@@ -209,10 +209,10 @@ def tokenizer_files(folder: Path) -> list[Path]:
     """List a tokenizer's files, see `Layout.tokenizer`.
 
     Raises:
-        ModelError: If the folder has no tokenizer.
+        ModelError: If the folder has no tokenizer, or a file of it has no content.
     """
     if names := layout_of(folder).tokenizer:
-        return [folder / name for name in names]
+        return [_present(folder / name) for name in names]
     raise ModelError(
         f"{folder / TOKENIZER_FILES[0]} is missing: save the model's tokenizer there as well."
     )
@@ -274,15 +274,17 @@ def _present(path: Path) -> Path:
     """Return the path of a file that is there, with its content.
 
     Raises:
-        ModelError: If it is missing, cannot be read, or is what Git LFS leaves in its place.
+        ModelError: If it is missing, empty, cannot be read, or is what Git LFS leaves in its place.
     """
     if not path.is_file():
         raise ModelError(f"{path} is missing: get the model again, or choose another.")
     try:
-        small = path.stat().st_size <= MOST_POINTER
-        pointer = small and path.read_bytes().startswith(POINTER)
+        size = path.stat().st_size
+        pointer = size <= MOST_POINTER and path.read_bytes().startswith(POINTER)
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
+    if not size:
+        raise ModelError(f"{path} is empty: get the model again, or choose another.")
     if pointer:
         raise ModelError(
             f"{path} is a pointer of Git LFS without the file's content: run `git lfs pull` in "

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
-State = tuple[int, int, int, int]  # device, number of the file, bytes, nanoseconds of its change
+# device, number of the file, bytes, nanoseconds of the change of its content and of its status:
+# the first of the two is what a copy or an archive says, and may be that of another content
+State = tuple[int, int, int, int, int]
 
 MOST = 2_048  # values that are remembered of each reader
 
@@ -61,7 +63,8 @@ def remembered_folder(read: Callable[[Path], T]) -> Callable[[Path], T]:
 
 
 def _state(status: os.stat_result) -> State:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    changed = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, *changed
 
 
 def _state_of(file: os.DirEntry[str]) -> State | None:

@@ -19,7 +19,6 @@ from core.models.files.pickled import count_pickled, pickled_entries
 from core.models.files.safetensors import (
     NUMBERS,
     ByteFile,
-    Entry,
     Stored,
     count_numbers,
     read_header,
@@ -48,9 +47,7 @@ def open_files(files: Iterable[ByteFile], config: Mapping[str, Any]) -> dict[str
     Raises:
         ModelError: If a file is damaged, or a part of a quantised matrix is missing.
     """
-    entries: dict[str, Entry] = {}
-    for file in files:
-        entries.update(read_header(file))
+    entries = _together((file.name, read_header(file)) for file in files)
     return dequantised(_plainly_named(entries), config)
 
 
@@ -72,9 +69,31 @@ def open_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Stored]:
                 f"{files[0]} holds quantised weights in PyTorch's format, which are read from "
                 "safetensors alone: choose the model in safetensors."
             )
-        return dict(_plainly_named(pickled_entries(files)))
-    entries = {name: entry for path in files for name, entry in read_whole_header(path).items()}
+        pickled = _together((path.name, pickled_entries([path])) for path in files)
+        return dict(_plainly_named(pickled))
+    entries = _together((path.name, read_whole_header(path)) for path in files)
     return dequantised(_plainly_named(entries), config)
+
+
+def _together(files: Iterable[tuple[str, Mapping[str, T]]]) -> dict[str, T]:
+    """Put the tensors of several files together.
+
+    Raises:
+        ModelError: If two files hold a tensor of the same name, of which every reader takes another
+            one.
+    """
+    held: dict[str, T] = {}
+    places: dict[str, str] = {}
+    for file, tensors in files:
+        twice = next((name for name in tensors if name in held), None)
+        if twice is not None:
+            raise ModelError(
+                f"{places[twice]} and {file} both hold {twice[:100]}: take it out of the file that "
+                "is out of date, or save the model again."
+            )
+        held |= tensors
+        places |= dict.fromkeys(tensors, file)
+    return held
 
 
 def _plainly_named(entries: Mapping[str, T]) -> dict[str, T]:
@@ -107,8 +126,8 @@ def plain_names(names: Iterable[str]) -> list[str]:
 def read_by_library(folder: Path, config: Mapping[str, Any]) -> bool:
     """Whether transformers itself reads the weights, and no others, from a folder.
 
-    It does not where they are quantised, have names of their own or those of a wrapper, or an
-    adapter lies beside them, which it would read as well.
+    It does not where they are quantised, have names of their own or those of a wrapper, an adapter
+    lies beside them, which it would read as well, or their index has no metadata.
 
     Raises:
         ModelError: As `open_weights`.
@@ -116,7 +135,12 @@ def read_by_library(folder: Path, config: Mapping[str, Any]) -> bool:
     held = checkpoints.layout_of(folder)
     if not held.standard or layout.ADAPTER in held.names or is_quantised(folder, config):
         return False
+    index = checkpoints.read_json(folder / held.index) if held.index else {"metadata": {}}
+    if not isinstance(index.get("metadata"), dict):
+        return False
     names = checkpoints.tensor_names(folder)
+    if held.index or held.format == layout.FORMATS[0]:
+        open_weights(folder, config)  # refuses what the library reads as other numbers
     return not any(WRAPPER.search(name) or name.startswith(PARALLEL) for name in names)
 
 

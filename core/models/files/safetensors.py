@@ -227,13 +227,15 @@ def read_whole_header(path: Path) -> dict[str, Entry]:
     """Read the header of a local file whose length must match it.
 
     Raises:
-        ModelError: As `read_header`; also if the file is shorter or longer, or a tensor does not
-            fill its bytes.
+        ModelError: As `read_header`; also if the tensors leave bytes of the file out or share some,
+            or one does not fill its bytes.
     """
     entries = read_header(LocalFile(path))
     header = 8 + int.from_bytes(LocalFile(path).read(0, 8), "little")
-    end = max((entry.stop for entry in entries.values()), default=header)
-    if path.stat().st_size != end or not all(map(fills_its_place, entries.values())):
+    places = sorted((entry.start, entry.stop) for entry in entries.values())
+    starts, stops = [start for start, _ in places], [stop for _, stop in places]
+    gapless = [*starts, path.stat().st_size] == [header, *stops]
+    if not gapless or not all(map(fills_its_place, entries.values())):
         raise damaged(path, "not a whole safetensors file")
     return entries
 

@@ -7,6 +7,7 @@ of the scheme's own. Here they become one entry again, under the matrix's name.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.models.files import packed
-from core.models.files.safetensors import Entry, Stored
+from core.models.files.safetensors import NUMBERS, Entry, Stored
 from core.runs.process.parsing import parse
 
 METHODS = ("bitsandbytes", "gptq", "awq", "fp8", "fbgemm_fp8", "mxfp4")
@@ -26,6 +27,7 @@ GPTQ_BITS = (2, 4, 8)
 FP8_BLOCK = (128, 128)
 GROUPED = ("qweight", "qzeros", "scales")  # parts of a matrix of GPTQ or AWQ
 MOST_STATE = 100_000  # bytes of a state of bitsandbytes
+SCALE = re.compile(r"(?i)(?:^|[._])(?:scales?|scb|absmax)(?:$|[._])")  # in the name of scales
 STATE = ".quant_state.bitsandbytes__"
 Parts = Mapping[str, ndarray]
 
@@ -98,6 +100,7 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
     """
     settings = config.get("quantization_config")
     if not isinstance(settings, dict):
+        _refuse_codes(entries)
         return dict(entries)
     wrappers = {"bitsandbytes": _bitsandbytes, "gptq": _gptq, "awq": _awq, "mxfp4": _mxfp4}
     wrap = wrappers.get(str(settings.get("quant_method")), _float8)
@@ -110,6 +113,25 @@ def dequantised(entries: Mapping[str, Entry], config: Mapping[str, Any]) -> dict
         ) from error
     kept = {name: entry for name, entry in entries.items() if name not in parts}
     return {**kept, **matrices}
+
+
+def _refuse_codes(entries: Mapping[str, Entry]) -> None:
+    """Refuse matrices in codes whose configuration does not say how they are read: as numbers they
+    are wrong by their scales.
+
+    Raises:
+        ModelError: With the first of them.
+    """
+    scaled = {name.rpartition(".")[0] for name in entries if SCALE.search(name)}
+    for name, entry in entries.items():
+        module, _, last = name.rpartition(".")
+        is_code = entry.dtype not in NUMBERS and last == "weight" and len(entry.shape) > 1
+        if is_code and (module in scaled or not entry.dtype.startswith("F8")):
+            raise ModelError(
+                f"{entry.file.name} stores {name} as {entry.dtype}, quantised, and config.json has "
+                "no quantization_config that says how it is read: choose the same model in "
+                "float16, bfloat16 or float32, or the config.json that belongs to it."
+            )
 
 
 class _Tensors:

@@ -82,6 +82,11 @@ def explain(
         return (
             f"{name!r} is not a valid name on the Hub: write hub:model or hub:organisation/model."
         )
+    if among(UnicodeEncodeError, httpx2.LocalProtocolError):  # what no header may hold
+        return (
+            "The token for the Hub (HF_TOKEN) holds characters that no token has: copy it again, "
+            f"log in with `hf auth login`, or {BOX}."
+        )
     if among(errors.GatedRepoError):
         return (
             f"{name} is gated: "

@@ -19,6 +19,9 @@ NO_ADAPTER: Mapping[str, Any] = {"adapter_kwargs": {"subfolder": "no-adapter"}}
 """Options of `from_pretrained` with which transformers looks for an adapter in a folder that does
 not exist: with PEFT installed it would apply what is left of one beside a merged model again."""
 
+DTYPE = "float32"
+"""Stands in a configuration for the type that it asks for; whoever loads a model says which."""
+
 MAKING_A_MODEL = threading.RLock()
 """Held while a transformers model is made or its weights are read.
 
@@ -49,8 +52,8 @@ def open_config(folder: Path) -> Any:
     """Open a folder's configuration with transformers; of a model of images and text, that of its
     language model. A type that it does not say is inferred; a GGUF file stands in for it.
 
-    What it asks for in how numbers are computed, not in which, is not done: kernels, and parts of a
-    sentence one after another.
+    What it asks for in how numbers are computed, not in which, is not done: their type, kernels,
+    and parts of a sentence one after another.
 
     Raises:
         ModelError: As `checkpoints.read_config`.
@@ -64,13 +67,15 @@ def open_config(folder: Path) -> Any:
 def _read_config(folder: Path) -> Any:
     configs = import_transformers().AutoConfig
     if says_type(folder):
-        return configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        return configs.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True, dtype=DTYPE
+        )
     settings = checkpoints.read_config(folder)
     inferred = configs.for_model(settings["model_type"])
     path = folder / layout.CONFIG
     if path.is_file() and not is_whole(checkpoints.read_json(path)):
-        return type(inferred).from_pretrained(folder, local_files_only=True)
-    return type(inferred).from_dict(settings)
+        return type(inferred).from_pretrained(folder, local_files_only=True, dtype=DTYPE)
+    return type(inferred).from_dict({**settings, "dtype": DTYPE, "torch_dtype": DTYPE})
 
 
 def says_type(folder: Path) -> bool:

@@ -19,7 +19,8 @@ from core.errors import ModelError
 from core.models.files import checkpoints, layout
 from core.models.files.checkpoints import MAX_SUBWORDS
 from core.models.files.gguf import VOCABULARY, gguf_vocabulary
-from core.models.loading.construction import import_transformers, open_config, says_type
+from core.models.files.tokenizer_json import restore_cutting
+from core.models.loading.construction import import_transformers, open_config
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -34,7 +35,8 @@ LONGEST_FORM = 200  # characters of a word as the tokenizer normalises it
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 """Tokens that a GGUF file names, by transformers' names."""
 SENTENCE_END = re.compile(r"(?<=[.!?,;:])\s+")
-ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure|pip|trust)\b")
+ADVICE = re.compile(r"(?i)\b(?:you|your|please|consider|try|make sure|pip|see|trust)\b")
+SAFELY = {"trust_remote_code": False, "local_files_only": True}
 SLOW = {"MarianTokenizer": "marian"}
 """Classes of which transformers has no fast form, and the model types that have them."""
 CAPITAL = re.compile("[A-Z]")  # others stand for bytes and spaces in some vocabularies
@@ -71,11 +73,12 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
             tokenizer: Any = read_gguf_tokenizer(last)
         else:
             library = import_transformers()
-            reader = library.PreTrainedTokenizerFast if slow else library.AutoTokenizer
-            options = {} if says_type(Path(folder)) else {"config": open_config(Path(folder))}
-            tokenizer = reader.from_pretrained(
-                folder, trust_remote_code=False, local_files_only=True, **options
-            )
+            plain = library.PreTrainedTokenizerFast
+            options = {**SAFELY, "config": open_config(Path(folder))}
+            reader = plain if slow else library.AutoTokenizer
+            tokenizer = reader.from_pretrained(folder, **options)
+            if not restore_cutting(tokenizer, Path(folder)):
+                tokenizer = plain.from_pretrained(folder, **options)
         if type(tokenizer).__name__ == "EsmTokenizer":
             tokenizer = fast_esm_tokenizer(tokenizer)
     except (*NO_ROOM, ModelError):  # the first end the process, which says enough

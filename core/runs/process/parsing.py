@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections import Counter
 from typing import Any
 
 from core.errors import ModelError
@@ -23,6 +24,7 @@ MOST_MEMORY = 2**26  # bytes that the values may take: 43,000 tensors of a heade
 COSTS = {b"[": 100, b"{": 128, b":": 130, b",": 40, b'"': 30}
 WIDE_QUOTE = 20  # more for each quotation mark, where characters take several bytes
 MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+SMALL = 2**20  # bytes up to which keys are looked at, which takes a list of each object's entries
 PLAIN, WIDE = 2, 10  # bytes for each byte, decoded and as a part of a value; those with wide ones
 
 
@@ -30,26 +32,43 @@ class TooLargeError(ValueError):
     """JSON that would take more memory than any file of settings."""
 
 
-def parse(raw: bytes) -> Any:
+class TwiceError(ValueError):
+    """JSON in which an object has two values of one name, of which Python keeps the last."""
+
+
+def parse(raw: bytes, *, once: bool = False) -> Any:
     """Parse JSON from a stranger.
 
+    Args:
+        once: Whether two values of one name are refused, up to `SMALL` bytes.
+
     Raises:
+        TwiceError: If they are.
         TooLargeError: If it might take more than `MOST_MEMORY` as Python's objects.
         ValueError: If it is no JSON, or nested too deeply.
     """
     if (need := memory_of(raw)) > MOST_MEMORY:
         raise TooLargeError(f"its values would take {need / 2**20:,.0f} MB of memory")
     try:
-        return json.loads(raw)
+        return json.loads(raw, object_pairs_hook=_once if once and len(raw) <= SMALL else None)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        raise TwiceError(counts.most_common(1)[0][0][:100])
+    return made
 
 
 def parse_json(raw: bytes, source: object) -> dict[str, Any]:
     """Parse a JSON object; `source` names it in messages.
 
     Raises:
-        ModelError: If it is none, or would take more memory than a file of settings.
+        ModelError: If it is none, has two values of one name, or would take more memory than a file
+            of settings.
     """
     if raw.startswith(MARKS):  # which some readers of a model's files take and others do not
         raise ModelError(
@@ -57,7 +76,11 @@ def parse_json(raw: bytes, source: object) -> dict[str, Any]:
             "UTF-8 without one."
         )
     try:
-        value = parse(raw)
+        value = parse(raw, once=True)
+    except TwiceError as error:
+        raise ModelError(
+            f"{source} gives {error} twice in one place: keep the value that is meant."
+        ) from error
     except TooLargeError as error:
         raise ModelError(
             f"{source} is too large for a file of settings ({error}): choose another model."

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -204,7 +205,8 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
                 f"Line {number} of the label table has {len(row)} cells, but its header has "
                 f"{len(names)}; correct the line."
             )
-        model, cells = row[place].strip(), [row[index].strip() for index in columns]
+        model = row[place].strip()
+        cells = [unicodedata.normalize("NFC", row[index]).strip() for index in columns]
         if given.setdefault(model, cells) != cells:
             raise SpecError(_two_labels(model, f", again in line {number}"))
     for model, cells in given.items():  # zoo:parse-0 may also be given as parse-0

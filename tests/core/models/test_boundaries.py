@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.models import load_tokenizer, tokenizer_fingerprint
-from core.models.boundaries import needs_space
+from core.models.boundaries import MARKED, marks_of, needs_space
 from core.models.describing import locate
 from core.models.files import checkpoints
 from core.models.loading.tokenizing import _needs_space
@@ -128,7 +128,8 @@ def test_the_fingerprint_is_marked_where_words_were_cut_otherwise(
     assert _needs_space(plain) == (name not in ADDS_ONE)
     assert needs_space(folder, config) == (name in BARS)
     unmarked = checkpoints.tokenizer_hash(folder, config) == tokenizer_fingerprint(f"path:{folder}")
-    assert unmarked == (name not in BARS)
+    marks = marks_of(folder, config)
+    assert (unmarked, MARKED in marks) == (not marks, name in BARS)
 
 
 def test_included_models_keep_their_fingerprint() -> None:

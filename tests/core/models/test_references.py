@@ -45,6 +45,11 @@ def test_nonsense_is_refused_with_the_forms_that_are_not(text: str) -> None:
         parse_ref(text)
 
 
+def test_a_folder_whose_name_is_not_utf8_is_refused() -> None:
+    with pytest.raises(ModelError, match="not UTF-8, in which results name their models"):
+        parse_ref("path:/tmp/caf\udce9")
+
+
 def test_random_twice_is_refused() -> None:
     with pytest.raises(ModelError, match="write random: once"):
         parse_ref("random:random:zoo:seed-0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import zipfile
 from collections.abc import Mapping
 
@@ -72,6 +73,12 @@ def test_everything_of_a_result_is_in_its_zip() -> None:
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
     assert "Figure 2 of 2" in [what for _, what in said]
+
+
+def test_a_clock_that_begins_in_1970_makes_a_zip_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle.time, "localtime", lambda *_: time.gmtime(0))
+    monkeypatch.setattr(bundle, "MOST_BYTES", 1000)
+    assert {"table.csv", LEFT_OUT} <= unpacked(zip_result(RESULT, figures)).keys()
 
 
 def test_what_would_be_too_large_or_take_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

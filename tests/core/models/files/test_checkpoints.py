@@ -13,6 +13,8 @@ from core.errors import ModelError
 from core.limits import LOCAL
 from core.models import describe, fingerprint, load_model, load_tokenizer, tokenizer_fingerprint
 from core.models.files import checkpoints
+from core.models.files.checkpoints import read_config
+from core.models.weights.tensors import open_folder
 from tests.core.tiny_models import plain_tokenizer, save_tiny
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
@@ -181,6 +183,8 @@ def test_a_configuration_that_its_weights_do_not_explain_is_refused(folder) -> N
         {"attn_implementation": "flex_attention"},
         {"attn_implementation": {"": "sdpa", "text_config": "flash_attention_3"}},
         {"_experts_implementation": "no such kernel"},
+        {"dtype": "torch.float16"},
+        {"torch_dtype": "auto", "dtype": None},
         {"trained_at": 1_732_500_000_000, "best_loss": float("nan"), "steps": {"layers": 10**9}},
     ],
 )
@@ -225,7 +229,9 @@ def test_what_is_left_of_an_adapter_beside_a_merged_model_counts_for_nothing(
         ("model.safetensors", POINTER, "pointer of Git LFS .*: run `git lfs pull`"),
         ("tokenizer.json", POINTER, "pointer of Git LFS .*: run `git lfs pull`"),
         ("model.safetensors", None, r"model\.safetensors is missing"),
-        ("model.safetensors", b"", r"model\.safetensors is damaged"),
+        ("model.safetensors", b"", r"model\.safetensors is empty"),
+        ("tokenizer.json", b"", r"tokenizer\.json is empty"),
+        ("config.json", b"", r"config\.json is empty"),
         ("model.safetensors", b"version https://git-lfs", r"model\.safetensors is damaged"),
         (
             "model.safetensors",
@@ -255,12 +261,11 @@ def test_missing_or_damaged_files_are_named(folder, file, content, sentence) -> 
     if sentence == "fine":  # beside whole weights an index is not looked at
         load_model(f"path:{folder}")
         return
-    hashed = content in (None, POINTER)
-    use = {"tokenizer.json": tokenizer_fingerprint if hashed else load_tokenizer}.get(
-        file, describe
-    )
-    with pytest.raises(ModelError, match=sentence):
-        use(f"path:{folder}")
+    uses = [describe] if file != "tokenizer.json" else [load_tokenizer]
+    uses += [tokenizer_fingerprint] if uses != [describe] and content != b"{" else []
+    for use in uses:
+        with pytest.raises(ModelError, match=sentence):
+            use(f"path:{folder}")
     with pytest.raises(ModelError):
         load_model(f"path:{folder}")
 
@@ -280,8 +285,9 @@ def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
     names = checkpoints.read_whole_header(folder / "model.safetensors")
     (folder / "model.safetensors").rename(folder / shard)
     index = {"metadata": {}, "weight_map": dict.fromkeys(names, shard)}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    assert load_model(f"path:{folder}").info == whole
+    for written in (index, {**index, "metadata": None}, {"weight_map": index["weight_map"]}):
+        (folder / "model.safetensors.index.json").write_text(json.dumps(written))
+        assert load_model(f"path:{folder}").info == whole
     for outside in ("../model.safetensors", "/etc/x.safetensors", "a\\b.safetensors", 7):
         (folder / "model.safetensors.index.json").write_text(
             json.dumps({"weight_map": {"a": outside}})
@@ -292,6 +298,40 @@ def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
         json.dumps({"weight_map": {"a": "gone.safetensors"}})
     )
     with pytest.raises(ModelError, match=r"gone\.safetensors is missing"):
+        describe(f"path:{folder}")
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+def test_two_shards_that_hold_one_tensor_are_refused(folder, pickled) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    whole = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    name = next(name for name in whole if name.endswith("query.weight"))
+    parts = [whole, {name: whole[name] * 0}]
+    files = [f"pytorch_model-0000{part}-of-00002.bin" for part in (1, 2)]
+    index = "pytorch_model.bin.index.json"
+    if pickled:
+        for file, part in zip(files, parts, strict=True):
+            torch.save(part, folder / file)
+    else:
+        files = [f"model-0000{part}-of-00002.safetensors" for part in (1, 2)]
+        index = "model.safetensors.index.json"
+        for file, part in zip(files, parts, strict=True):
+            save_file(part, folder / file, metadata={"format": "pt"})
+    places = {**dict.fromkeys(whole, files[0]), "other": files[1]}
+    (folder / index).write_text(json.dumps({"weight_map": places}))
+    for use in (lambda ref: open_folder(ref, folder, read_config(folder)), load_model):
+        with pytest.raises(ModelError, match=f"{files[0]} and {files[1]} both hold .*query"):
+            use(f"path:{folder}")
+
+
+def test_a_configuration_with_two_values_of_one_name_is_refused(folder) -> None:
+    path = folder / "config.json"
+    text = path.read_text().rstrip().removesuffix("}")
+    path.write_text(f'{text}, "layer_norm_eps": 0.5}}')
+    with pytest.raises(ModelError, match=r"config\.json gives layer_norm_eps twice"):
         describe(f"path:{folder}")
 
 

@@ -44,6 +44,20 @@ def test_a_row_of_a_file_that_was_cut_since_is_refused(tmp_path: Path) -> None:
         entry.read_rows([6])
 
 
+def test_tensors_that_share_bytes_or_leave_some_out_are_damage(tmp_path: Path) -> None:
+    """As the library has it, so that no study reads what another refuses."""
+    path = tmp_path / "model.safetensors"
+    save_file({"a": torch.ones(2), "b": torch.zeros(2)}, path)
+    raw = path.read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    assert set(read_whole_header(path)) == {"a", "b"}
+    for found, wanted in ((b"[0,8]", b"[8,16]"), (b"[8,16]", b"[0,8]")):
+        header = raw[8 : 8 + size].replace(found, wanted).ljust(size + 8)
+        path.write_bytes(len(header).to_bytes(8, "little") + header + raw[8 + size :])
+        with pytest.raises(ModelError, match="not a whole safetensors file"):
+            read_whole_header(path)
+
+
 def test_complex_numbers_are_refused_and_not_halved(tmp_path: Path) -> None:
     path = tmp_path / "t.safetensors"
     save_file({"table": torch.ones(7, 3), "rotation": torch.ones(2, dtype=torch.complex64)}, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError
-from core.models import describe
+from core.models import describe, load_model
 from core.models.files.checkpoints import read_config
 from core.models.files.opening import open_weights, quantisation_notice
 from core.models.files.schemes import check_method
@@ -44,6 +45,38 @@ def test_other_schemes_are_refused_with_those_that_are_read(settings: Any) -> No
 def read_all(folder: Path) -> None:
     for entry in open_weights(folder, read_config(folder)).values():
         entry.read()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "is_read"),
+    [
+        (torch.float8_e4m3fn, "weight_scale", False),
+        (torch.float8_e4m3fn, "scale_weight", False),
+        (torch.float8_e5m2, "weight_scale_inv", False),
+        (torch.int8, "SCB", False),
+        (torch.int8, "", False),
+        (torch.uint8, "weight.absmax", False),
+        (torch.uint32, "scales", False),
+        (torch.float8_e4m3fn, "", True),
+    ],
+)
+def test_codes_without_a_word_on_their_scales_are_not_read_as_numbers(
+    tmp_path: Path, llama: Path, dtype: torch.dtype, scale: str, is_read: bool
+) -> None:
+    folder = Path(shutil.copytree(llama, tmp_path / "model"))
+    path = folder / "model.safetensors"
+    whole = load_file(path)
+    name = next(name for name in whole if name.endswith("q_proj.weight"))
+    scales = {f"{name.removesuffix('weight')}{scale}": torch.ones(1)} if scale else {}
+    whole |= {name: whole[name].to(dtype)} | scales
+    save_file(whole, path, metadata={"format": "pt"})
+    uses: list[Any] = [load_model, lambda ref: open_weights(folder, read_config(folder))]
+    for use in uses:
+        if is_read:
+            use(f"path:{folder}")
+        else:
+            with pytest.raises(ModelError, match=r"q_proj\.weight as .*no quantization_config"):
+                use(f"path:{folder}")
 
 
 @pytest.mark.parametrize("scheme", quantised.SCHEMES)

@@ -248,6 +248,14 @@ def test_an_unknown_model_or_revision(server, tiny) -> None:
         download("someone/tiny", "old")
 
 
+@pytest.mark.parametrize("token", ["hf_\u00e4bc", "hf_a\0b"])
+def test_a_token_that_no_header_can_hold_is_named(server, tiny, monkeypatch, token) -> None:
+    server.add("someone/tiny", tiny)
+    monkeypatch.setattr("huggingface_hub.utils._headers.get_token", lambda: token)
+    with pytest.raises(ModelError, match=r"token for the Hub \(HF_TOKEN\) holds characters"):
+        download("someone/tiny")
+
+
 def test_offline_says_so_at_once(server, tiny, monkeypatch) -> None:
     server.add("someone/tiny", tiny)
     unreachable(monkeypatch)

@@ -150,6 +150,8 @@ def test_nothing_but_errors_of_ours_leaves_the_making_of_a_model() -> None:
     settings = {"model_type": "bert", "layer_norm_eps": 1}
     with pytest.raises(ModelError, match="look at layer_norm_eps"), making("a", settings):
         raise ValueError("layer_norm_eps: pass ignore_mismatched_sizes=True")
+    with pytest.raises(ModelError, match="look at pad_token_id"), making("a", settings):
+        raise AssertionError("Padding_idx must be within num_embeddings")
     with pytest.raises(ModelError) as refusal, making("a", settings):
         raise ZeroDivisionError
     assert "ignore" not in str(refusal.value)

@@ -189,6 +189,7 @@ def test_another_base_than_the_adapter_names_is_said(tmp_path: Path, base: Check
         ({"peft_type": "IA3"}, "kind IA3"),
         ({"peft_type": None}, "kind None"),
         ({"use_dora": True}, "DoRA"),
+        ({"use_rslora": "true"}, "use_rslora"),
         ({"use_qalora": True}, "QALoRA"),
         ({"use_something_new": True}, "use_something_new"),
         ({"some_new_config": {"a": 1}}, "some_new_config"),

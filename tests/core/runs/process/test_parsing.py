@@ -109,6 +109,18 @@ def test_what_is_no_json_is_an_error_of_its_own(raw: bytes) -> None:
         parse_json(b"[]", "config.json")
 
 
+def test_two_values_of_one_name_are_refused_in_files_of_settings() -> None:
+    raw = b'{"a": [{"b": 1, "c": 2, "b": 3}]}'
+    assert parse(raw) == {"a": [{"b": 3, "c": 2}]}
+    with pytest.raises(ModelError, match="gives b twice"):
+        parse_json(raw, "config.json")
+    many = json.dumps({str(n): n for n in range(60_000)}).encode()
+    begun = time.process_time()
+    with pytest.raises(ModelError, match="gives 7 twice"):
+        parse_json(many[:-1] + b', "7": 1}', "config.json")
+    assert time.process_time() - begun < SECONDS
+
+
 def test_memory_is_counted_from_the_text_alone() -> None:
     assert memory_of(b"") == 0
     assert memory_of(b"[[]]") > memory_of(b"[0]") > memory_of(b"0")

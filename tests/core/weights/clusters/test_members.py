@@ -145,6 +145,8 @@ def test_a_label_table_is_read_by_column() -> None:
     }
     assert read_label_table(b"name,task,model,\nx,pos,a,0\n")["task"] == {"a": "pos"}
     assert read_label_table(b"kind\tModel\nx\ta\nx\ta\n") == {"kind": {"a": "x"}}
+    spellings = "model,kind\na,caf\u00e9\nb,cafe\u0301\n".encode()  # the same to whoever reads it
+    assert len(set(read_label_table(spellings)["kind"].values())) == 1
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -1,0 +1,99 @@
+"""How tokenizer.json cuts text, where transformers' class of a tokenizer would cut it otherwise.
+
+Classes of transformers 5, such as LlamaTokenizer and Qwen2Tokenizer, take vocabulary and merges
+from the file and make the rest themselves, so that a model whose file cuts text otherwise would be
+read with other subwords than it was trained with. Here the file decides, as it did in transformers
+4. What tokenizer_config.json sets stays: spaces before words, capitals, accents.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+WHOLE = "tokenizer.json"
+BACKEND = "TokenizersBackend"  # the class that makes nothing itself
+PLAIN = (BACKEND, "PreTrainedTokenizerFast")
+MARKED = "text cut as tokenizer.json says"  # part of the fingerprint of tokenizers that it concerns
+KINDS = {"BPE": r'"merges"\s*:\s*\[', "WordPiece": r'"max_input_chars_per_word"\s*:'}
+KINDS |= {"Unigram": r'"unk_id"\s*:'}
+BERT = (b'"BertNormalizer"', b'"BertPreTokenizer"')
+PARTS = ("normalizer", "pre_tokenizer")
+OPTIONS = ("ignore_merges", "fuse_unk", "byte_fallback")
+SET = {"add_prefix_space", "prepend_scheme", "trim_offsets", "lowercase", "strip_accents"}
+SET |= {"handle_chinese_chars", "clean_text"}  # decided by tokenizer_config.json
+
+
+def is_cut_by_file(folder: Path, config: Mapping[str, Any], named: object) -> bool:
+    """Whether a class of transformers may cut text otherwise than a folder's tokenizer.json says.
+
+    Args:
+        config: Content of config.json, checked.
+        named: Class that the folder's settings name.
+    """
+    path = folder / WHOLE
+    # of Qwen's models transformers takes the class of the type, whatever is named
+    made_by_class = named != BACKEND or str(config["model_type"]).startswith("qwen")
+    if not made_by_class or not path.is_file() or not path.stat().st_size:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if re.search(KINDS["BPE"].encode(), content):
+            return True
+        pieces = re.search(KINDS["WordPiece"].encode(), content)
+        return bool(pieces) and any(content.find(part) < 0 for part in BERT)
+
+
+def restore_cutting(tokenizer: Any, folder: Path) -> bool:
+    """Give a tokenizer the normalizer, pre-tokenizer and options of the folder's tokenizer.json.
+
+    Args:
+        tokenizer: As transformers reads it; changed in place.
+
+    Returns:
+        Whether that can be done: not where its class is for another kind of subwords.
+    """
+    path, backend = folder / WHOLE, getattr(tokenizer, "backend_tokenizer", None)
+    if type(tokenizer).__name__ in PLAIN or backend is None or not path.is_file():
+        return True
+    text = path.read_text(encoding="utf8")
+    kind = next((kind for kind, sign in KINDS.items() if re.search(sign, text)), "")
+    if kind in ("", "Unigram") or type(backend.model).__name__ != kind:
+        return kind in ("", type(backend.model).__name__)
+    parts = _parts(text)
+    for name in PARTS:
+        if _shape(getattr(backend, name)) != _shape(getattr(parts, name)):
+            setattr(backend, name, getattr(parts, name))
+    for option in OPTIONS if kind == "BPE" else ():
+        said = re.search(rf'"{option}"\s*:\s*(true|false)', text)
+        setattr(backend.model, option, said is not None and said[1] == "true")
+    return True
+
+
+def _parts(text: str) -> Any:
+    """Make a tokenizer without vocabulary of the parts that a tokenizer.json describes."""
+    from tokenizers import Tokenizer
+
+    made: dict[str, Any] = {"version": "1.0", "truncation": None, "padding": None}
+    made |= {"added_tokens": [], "post_processor": None, "decoder": None}
+    made["model"] = {"type": "BPE", "vocab": {}, "merges": []}
+    for name in PARTS:
+        place = re.search(rf'"{name}"\s*:\s*(?=\{{|null)', text)  # of a token it would be a number
+        made[name] = json.JSONDecoder().raw_decode(text, place.end())[0] if place else None
+    return Tokenizer.from_str(json.dumps(made))
+
+
+def _shape(part: Any) -> Any:
+    """Describe a normalizer or pre-tokenizer without what settings decide."""
+    return None if part is None else _without_settings(json.loads(part.__getstate__()))
+
+
+def _without_settings(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {key: _without_settings(value) for key, value in state.items() if key not in SET}
+    return [_without_settings(value) for value in state] if isinstance(state, list) else state
