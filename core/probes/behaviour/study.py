@@ -23,7 +23,7 @@ from core.probes.behaviour import PURPOSE, tables
 from core.probes.behaviour.charts import draw_behaviour, figures
 from core.probes.behaviour.spec import BehaviourSpec
 from core.probes.behaviour.statements import doubts_of, statements_of
-from core.probes.behaviour.tables import BIGRAM, Hits, bigram_hits, hits_of
+from core.probes.behaviour.tables import BIGRAM, Hits, hits_of
 from core.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
 from core.probes.behaviour.text import (
     CAVEATS,
@@ -158,21 +158,21 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     heads, values = heads_of(spec, ready), outputs.values
     hits: dict[str, Hits] = {}
+    whole: dict[str, Hits] = {}
     for ref in heads:
         scored = {
-            kind: hits_of(values[PAIRS, ref, kind]["good"], values[PAIRS, ref, kind]["bad"])
-            for kind in spec.kinds
-            if (PAIRS, ref, kind) in values
+            kind: values[PAIRS, ref, kind] for kind in spec.kinds if (PAIRS, ref, kind) in values
         }
         if scored:
-            hits[ref] = scored
+            hits[ref] = {kind: hits_of(value) for kind, value in scored.items()}
+            whole[ref] = {kind: hits_of(value, "whole_") for kind, value in scored.items()}
     models = list(hits)
     if BIGRAM in values:
-        hits[BIGRAM] = bigram_hits(values[BIGRAM], spec.kinds)
+        hits[BIGRAM] = {kind: hits_of(values[BIGRAM], ending=f"/{kind}") for kind in spec.kinds}
     behaviour = tables.behaviour_table(hits)
     made = {
         "behaviour": behaviour,
-        "behaviour_margins": tables.margin_table(hits, models, spec.draws, spec.seed),
+        "behaviour_margins": tables.margin_table(hits, models, whole),
     }
     treebank: Treebank | None = ready.values.get(TREEBANK) if spec.probes else None
     few: list[str] = []
@@ -182,7 +182,7 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Result:
         if not treebank.foreign:
             few = few_sentences(ready, models)
             made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
-    statements, doubts = statements_of(made, models), doubts_of(behaviour, models)
+    statements, doubts = statements_of(made, models), doubts_of(made, models)
     counted = int(values[BIGRAM]["tokens"]) if BIGRAM in values else 0
     texts = treebank.notices if treebank else ()
     read = notes_of(values.values())
