@@ -47,7 +47,11 @@ SCORES = {
     "accuracy of distance": "accuracy on head distances",
 }
 NEAREST = "the models agree with the nearest noun rather than with the subject"
-INSTEAD = {"agreement": NEAREST, "reflexive": NEAREST}  # what a model does that has a kind wrong
+INSTEAD = {
+    "agreement": NEAREST,
+    "reflexive": NEAREST,
+    "polarity": "the models find “ever” more probable after the nearer negation",
+}  # what a model does that has a kind wrong
 
 
 def score_name(metric: str, probe: str) -> str:
