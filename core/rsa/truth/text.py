@@ -137,10 +137,11 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts += [UNFROZEN]
     elif rounded is not None and rounded.estimate is not None:
         parts += [
-            f"Where lower layers were frozen, measures find the states that changed with AUC "
-            f"{_range(facts, FROZEN)} after weights are rounded by as much as fine-tuning changed "
-            f"them, and with AUC {_range(facts, UNROUNDED)} before, where unchanged states are "
-            f"equal bit for bit; the layer number alone reaches {_rival(facts, 'depth', FROZEN)}.",
+            f"In frozen fine-tunes, measures find changed states with AUC "
+            f"{_range(facts, UNROUNDED)}; rounded by as much as weights changed, "
+            f"{_range(facts, FROZEN)}.",
+            "Without rounding, unchanged states are equal bit for bit. The layer number alone "
+            f"reaches {_rival(facts, 'depth', FROZEN)}.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
     if (LOWEST, STATE) in facts:
