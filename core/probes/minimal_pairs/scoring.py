@@ -58,7 +58,8 @@ def score_sentences(
     loaded: LoadedModel, kind: Kind, sentences: Sequence[Sequence[str]]
 ) -> NDArray[np.float64]:
     """Compute the log-likelihood of each sentence, in nats, (sentence,); see `score_words`."""
-    return score_words(loaded, kind, sentences).sum(axis=1)
+    total: NDArray[np.float64] = score_words(loaded, kind, sentences).sum(axis=1)
+    return total
 
 
 def score_words(
@@ -149,8 +150,8 @@ def _causal(
         logits = _logits(loaded.model, read)[:, :-1]
         chances = _log_chance(logits, read[:, 1:]).cpu().numpy()
         owners = np.array([words[row][1:] for row in rows], dtype=np.int64)
-        sentence, token = np.nonzero(owners >= 0)
-        np.add.at(total, (np.array(rows)[sentence], owners[sentence, token]), chances[owners >= 0])
+        within, token = np.nonzero(owners >= 0)
+        np.add.at(total, (np.array(rows)[within], owners[within, token]), chances[owners >= 0])
     return total
 
 
