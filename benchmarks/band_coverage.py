@@ -20,12 +20,9 @@ from typing import Any
 import numpy as np
 
 from core.alignment.seeds.bands import Replicates, leave_out
-from core.probes.behaviour.tables import margin_table
-from core.probes.minimal_pairs.accuracy import (
-    correlation_interval,
-    rank_correlation,
-    wilson_interval,
-)
+from core.probes.behaviour.tables import behaviour_table, margin_table
+from core.probes.minimal_pairs.accuracy import correlation_interval, rank_correlation
+from core.probes.minimal_pairs.templates import pair_groups
 from core.probes.removal.tables import tables_of
 from core.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
 from core.probes.structural.bands import Group, Sample, draw_sample, summary
@@ -205,17 +202,17 @@ def share_bands() -> Iterator[Row]:
         group = Group((0,), (0,), points, drawn, np.zeros(1), bounds=(0.0, np.inf))
         return holds(summary(sample, (1, group)), 1.5)
 
-    def wilson(share: float, count: int) -> Simulation:
-        return lambda rng: [_within(wilson_interval(rng.binomial(count, share), count), share)]
-
     for count in (30, 100):
         yield coverage("share of texts", f"{count} texts", _texts(count))
         yield coverage("attachment score", f"{count} sentences", _attachment(count))
         yield coverage("accuracy, over sentences", f"{count} sentences", accuracy(count))
     yield coverage("code length, over sentences", f"{8 * SENTENCES} sentences", bits)
-    for share, count in ((0.6, 20), (0.9, 20), (0.9, 100)):
-        yield coverage("share of pairs (Wilson)", f"{share:.1f} of {count}", wilson(share, count))
-    yield coverage("difference of shares of pairs", "60 pairs", _pairs)
+    for kind, count in (("reflexive", 100), ("polarity", 100), ("arguments", 100)):
+        for share in (0.6, 0.9):
+            case = f"{share:.1f} of {kind}"
+            yield coverage("share of pairs, in groups", case, _pairs(kind, count, share))
+        case = f"{count} of {kind}"
+        yield coverage("difference of shares of pairs", case, _pair_difference(kind, count))
 
 
 def _texts(count: int) -> Simulation:
@@ -241,16 +238,34 @@ def _attachment(count: int) -> Simulation:
     return simulate
 
 
-def _pairs(rng: np.random.Generator) -> list[bool]:
-    """The difference of two models' shares of the same pairs, half of which both find alike."""
-    easy = rng.random(60)
-    alike = rng.random(60) < 0.5
-    chance = rng.random((2, 60))
-    mine, theirs = (np.where(alike, easy, drawn) < 0.7 for drawn in chance)
-    hits = {"model": {"a": mine.astype(float)}, "bigram": {"a": theirs.astype(float)}}
-    table = margin_table(hits, ("model",), DRAWS, int(rng.integers(2**31)))
-    row = table.iloc[0]
-    return [_within((row["low"], row["high"]), 0.0)]
+def _pairs(kind: str, count: int, share: float) -> Simulation:
+    """A share of right pairs, of which each lexical group has a chance of its own."""
+    groups = pair_groups(kind, count)
+    spread = 6.0  # of a beta distribution: chances of groups deviate by .18 where the share is .6
+
+    def simulate(rng: np.random.Generator) -> list[bool]:
+        chance = rng.beta(spread * share, spread * (1 - share), groups.max() + 1)[groups]
+        hits = {"model": {kind: (rng.random(count) < chance).astype(float)}}
+        row = behaviour_table(hits).iloc[0]
+        return [_within((row["low"], row["high"]), 100 * share)]
+
+    return simulate
+
+
+def _pair_difference(kind: str, count: int) -> Simulation:
+    """The difference of two models' shares of the same pairs, half of which both find alike; each
+    lexical group has chances of its own."""
+    groups = pair_groups(kind, count)
+
+    def simulate(rng: np.random.Generator) -> list[bool]:
+        chance = rng.beta(4.2, 1.8, (2, groups.max() + 1))[:, groups]
+        alike, easy = rng.random(count) < 0.5, rng.random(count)
+        mine, theirs = np.where(alike, easy, rng.random((2, count))) < chance
+        hits = {"model": {kind: mine.astype(float)}, "bigram": {kind: theirs.astype(float)}}
+        row = margin_table(hits, ("model",), {}).iloc[0]
+        return [_within((row["low"], row["high"]), 0.0)]
+
+    return simulate
 
 
 def correlation_bands() -> Iterator[Row]:

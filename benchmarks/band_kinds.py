@@ -16,7 +16,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("error of a map", "difference of maps", "app: jackknife, t"),
     ),
     "core.alignment.stitching.study._accuracy": ("share of texts",),
-    "core.probes.behaviour.tables.behaviour_table": ("share of pairs (Wilson)",),
+    "core.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
     "core.probes.behaviour.tables._margins": ("difference of shares of pairs",),
     "core.probes.behaviour.tables.correlation_table": ("rank correlation over models",),
     "core.probes.removal.tables._estimate": (
@@ -62,6 +62,7 @@ RANGES: Mapping[str, str] = {
 UNBANDED: Mapping[str, str] = {
     "core.alignment.rotation.text._unevenness": "percentiles of singular values",
     "core.alignment.seeds.charts._boxes": "boxes of pairs",
+    "core.probes.minimal_pairs.accuracy.grouped_interval": "the interval of pairs in groups itself",
     "core.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
     "core.rsa.truth.areas._critical_value": "a t-statistic, of whose test `coverage` counts errors",
     "core.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
@@ -125,5 +126,6 @@ LABELS = (
     Label("attachment score", "attachment scores and mean", "probe", "attachment scores 92 %"),
     Label("accuracy, over sentences", "accuracy, attachment", "probe edges", "accuracies cover 92"),
     Label("mean divergence", "mean divergences from 30", "divergence", "mean divergences cover 92"),
+    Label("share of pairs, in groups", "pairs in 4 groups |", "probe behaviour", "4 groups"),
     Label("rank correlation over models", "rank correlation over 6", "probe behaviour", "6 models"),
 )  # of the rows outside .93 to .97

@@ -113,6 +113,12 @@ class View:
             return result.tables
         return {name: table for name, table in result.tables.items() if name == self.table}
 
+    def sentence(self, result: Result, *choices: object) -> str:
+        """Return the sentence above the figure; "" for the study's, which also stands above every
+        view where it is a caution alone."""
+        alone = result.caution and result.headline == result.caution
+        return "" if alone else self.headline(result, *choices)
+
     def drawing(self, result: Result, *choices: object) -> Drawing:
         """Return what draws a result for a page, a lecture hall or a paper."""
         assert self.draw is not None, "a view of no study"

@@ -119,7 +119,8 @@ GENERAL: Mapping[str, str] = {
     "reading": "what is compared at a layer: its state, the drop from the layer below, or (answer) "
     "its output on the base's input",
     "matched": "whether weight changes were scaled to the smallest one of their group",
-    "bits": "bits to which the other model's matrices were rounded; 0 for no rounding",
+    "rounding": "size of the rounding of the other model's matrices, over that of its weight "
+    "change; 0 for no rounding",
     "auc": "area under the ROC curve: probability that a changed layer has a higher score than an "
     "unchanged one",
     "low_together": "lower end of the AUC, such that the ends of all measures hold together at "

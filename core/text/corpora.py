@@ -189,13 +189,14 @@ def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpu
 def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
     """Replace the sentences' trees, tags and labels by a parser's.
 
-    A notice names the parser and its accuracy: these are parses, not gold.
+    A notice names the parser and its accuracy: these are parses, not gold. Another one says where
+    the text is none that an English parser can parse.
 
     Raises:
         ModelError: If there is no such pipeline.
     """
     from core.text.parsing import parse_sentences
-    from core.text.pipelines import BOX, CLEARNLP_NOTICE, box_scores
+    from core.text.pipelines import BOX, CLEARNLP_NOTICE, box_scores, foreign_notice
 
     parses = parse_sentences(corpus.words, pipeline)
     sentences = tuple(
@@ -210,7 +211,8 @@ def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
         notice = (
             f"Trees are parses, not gold annotation. {CLEARNLP_NOTICE.format(pipeline=pipeline)}"
         )
-    return replace(corpus, sentences=sentences, notices=(*corpus.notices, notice))
+    foreign = [unread] if (unread := foreign_notice(corpus.words)) else []
+    return replace(corpus, sentences=sentences, notices=(*foreign, *corpus.notices, notice))
 
 
 def _short_name(name: str) -> str:

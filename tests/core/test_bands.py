@@ -9,17 +9,24 @@ import numpy as np
 from benchmarks import band_kinds, coverage
 from core import statistics
 from core.catalogue import STUDIES
-from core.probes.minimal_pairs.accuracy import wilson_interval
+from core.probes.minimal_pairs.accuracy import grouped_interval, wilson_interval
 from core.results.notices import BANDS
 from tests import ROOT
 
 MAKERS = {
     *("interval", "t_interval", "jackknife_interval", "correlation_interval", "wilson_interval"),
-    *("bootstrap_interval", "quantile", "nanquantile", "percentile", "nanpercentile"),
+    *(
+        "bootstrap_interval",
+        "grouped_interval",
+        "quantile",
+        "nanquantile",
+        "percentile",
+        "nanpercentile",
+    ),
 }  # functions that give the ends of a band
 AROUND = {
     *("t_interval", "jackknife_interval", "correlation_interval", "wilson_interval"),
-    "bootstrap_interval",
+    *("bootstrap_interval", "grouped_interval"),
 }  # those whose band holds the estimate that they are given
 
 
@@ -71,6 +78,9 @@ def test_makers_of_bands_hold_the_estimate_whatever_the_draws() -> None:
         ]
         share = int(rng.integers(0, size + 1))
         accuracy = wilson_interval(share, size)
+        right = (np.arange(size) < share).astype(float)
+        grouped = grouped_interval(right, np.arange(size) % int(rng.integers(2, size + 1)))
+        assert grouped[0] <= right.mean() <= grouped[1]
         assert all(low <= point <= high for low, high in ends)
         assert accuracy[0] <= share / size <= accuracy[1]
 

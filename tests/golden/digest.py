@@ -104,7 +104,7 @@ def _view_digest(view: Any, result: Any) -> dict[str, Any]:
     charts = drawn.charts if isinstance(drawn, Panels) else drawn
     charts = list(charts) if isinstance(charts, list | tuple) else [charts]
     return {
-        "headline": view.headline(result),
+        "headline": view.sentence(result),
         "tables": {name: list(map(str, rows.columns)) for name, rows in view.rows(result).items()},
         "charts": [hash_of(_without_data(_as_dict(chart))) for chart in charts],
     }

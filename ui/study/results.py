@@ -60,7 +60,7 @@ def view_headline(result: Result, view: View, *choices: Hashable) -> str:
     """
     names = tuple(sorted(names_here().items()))
     said = ("headline", view.name, choices, names)
-    return made_once().get(result, said, lambda: view.headline(result, *choices))
+    return made_once().get(result, said, lambda: view.sentence(result, *choices))
 
 
 def show_view(

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.models import parse_ref
-from core.probes.behaviour.tables import ALL, EVERY, UNRELATED, longest_run, whole_kind
+from core.probes.behaviour.tables import ALL, EVERY, UNRELATED, WHOLE, longest_run, whole_kind
 from core.probes.trees.statements import verdict_of
-from core.results.estimates import estimate_of
+from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectab
 TOO_FEW = "too few models to tell"
 SIGNIFICANT = 0.05
 BELOW_CHANCE = "accuracy below chance"
+OTHERWISE = "accuracy of whole sentences"  # where it differs detectably
 UNSCORED = "no language-model head"
 CHANCE = 50.0  # per cent
 OF = " of "  # between the kind of pairs and the model of a statement's subject
@@ -34,9 +35,10 @@ def statements_of(
         models: Those that were scored; the first trained one leads.
 
     Returns:
-        The first model's accuracy and its margins over the bigrams and over the first step of its
-        run; its highest and its lowest accuracy on a kind; and the correlation of each probe's
-        score with accuracy, over models that share no run and no base.
+        The first model's accuracy, its margins over the bigrams and over the first step of its run,
+        and that of whole sentences where it differs; its highest and its lowest accuracy on a kind;
+        and the correlation of each probe's score with accuracy, over models that share no run and
+        no base.
     """
     table = tables["behaviour"]
     if not models:
@@ -49,7 +51,10 @@ def statements_of(
     margins = tables["behaviour_margins"]
     for _, row in margins[(margins["model"] == first) & (margins["kind"] == kind)].iterrows():
         margin = estimate_of(row, "margin")
-        statements.append(Statement(first, verdict_of(margin), margin, (), str(row["rival"])))
+        if row["rival"] != WHOLE:
+            statements.append(Statement(first, verdict_of(margin), margin, (), str(row["rival"])))
+        elif margin.clear:
+            statements.append(Statement(first, OTHERWISE, _whole(row)))
     kinds = mine[mine["kind"] != ALL]
     if len(kinds) > 1:
         for verdict, place in (
@@ -60,6 +65,11 @@ def statements_of(
             subject = f"{row['kind']}{OF}{first}"
             statements.append(Statement(subject, verdict, estimate_of(row, "value")))
     return (*statements, *_correlations(tables, kind))
+
+
+def _whole(row: pd.Series) -> Estimate:
+    """The accuracy of whole sentences, of a row that compares it."""
+    return Estimate(float(row["rival_value"]), kind="points")
 
 
 def _correlations(tables: Mapping[str, pd.DataFrame], kind: str) -> list[Statement]:
@@ -96,20 +106,30 @@ def among_models(count: int, origins: int) -> str:
     return f"{count} models, of which only {origins} {'is' if origins == 1 else 'are'} unrelated,"
 
 
-def doubts_of(table: pd.DataFrame, models: Sequence[str]) -> tuple[Statement, ...]:
-    """State which kinds of pairs final models have wrong more often than chance.
+def doubts_of(tables: Mapping[str, pd.DataFrame], models: Sequence[str]) -> tuple[Statement, ...]:
+    """State which kinds of pairs final models have wrong more often than chance, and which they
+    judge otherwise where whole sentences are scored.
 
     Args:
-        table: The study's `behaviour`.
+        tables: The study's `behaviour` and `behaviour_margins`.
         models: Those that were scored.
     """
-    run = longest_run(models)
+    run, table, margins = longest_run(models), tables["behaviour"], tables["behaviour_margins"]
     final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
-    rows = table[table["model"].isin(final) & (table["kind"] != ALL) & (table["high"] < CHANCE)]
-    return tuple(
+    rows = table[table["model"].isin(final) & (table["kind"] != ALL)]
+    below = [
         Statement(f"{row['kind']}{OF}{row['model']}", BELOW_CHANCE, estimate_of(row, "value"))
-        for _, row in rows.iterrows()
-    )
+        for _, row in rows[rows["high"] < CHANCE].iterrows()
+    ]
+    differing = margins[
+        (margins["rival"] == WHOLE) & ((margins["low"] > 0) | (margins["high"] < 0))
+    ]
+    otherwise = [
+        Statement(f"{row['kind']}{OF}{row['model']}", OTHERWISE, _whole(row), (), WHOLE)
+        for _, row in differing.iterrows()
+        if row["model"] in final and row["kind"] != ALL
+    ]
+    return (*below, *otherwise)
 
 
 def kind_and_model(statement: Statement) -> tuple[str, str]:

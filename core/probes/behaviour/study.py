@@ -23,7 +23,7 @@ from core.probes.behaviour import PURPOSE, tables
 from core.probes.behaviour.charts import draw_behaviour, figures
 from core.probes.behaviour.spec import BehaviourSpec
 from core.probes.behaviour.statements import doubts_of, statements_of
-from core.probes.behaviour.tables import BIGRAM, Hits, bigram_hits, hits_of
+from core.probes.behaviour.tables import BIGRAM, Hits, hits_of
 from core.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
 from core.probes.behaviour.text import (
     CAVEATS,
@@ -47,7 +47,7 @@ from core.probes.edges.tables import score_rows as edge_rows
 from core.probes.prices import behaviour_price
 from core.probes.structural.bands import draw_sample
 from core.probes.trees.data import Treebank, read_treebank
-from core.probes.trees.planning import TREEBANK, model_tasks, training_arguments
+from core.probes.trees.planning import TREEBANK, few_sentences, model_tasks, training_arguments
 from core.probes.trees.study import notes_of
 from core.probes.trees.tables import as_table, best_row, probe_groups, score_rows
 from core.results.export import Result, provenance
@@ -153,40 +153,44 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     Returns:
         A result with the tables `behaviour` and `behaviour_margins` and, with probes, `beside` and
-        `rank_correlations`; see `tables`. Scores are in per cent.
+        `rank_correlations`, the latter not on a text that the parser cannot read; see `tables`.
+        Scores are in per cent.
     """
     heads, values = heads_of(spec, ready), outputs.values
     hits: dict[str, Hits] = {}
+    whole: dict[str, Hits] = {}
     for ref in heads:
         scored = {
-            kind: hits_of(values[PAIRS, ref, kind]["good"], values[PAIRS, ref, kind]["bad"])
-            for kind in spec.kinds
-            if (PAIRS, ref, kind) in values
+            kind: values[PAIRS, ref, kind] for kind in spec.kinds if (PAIRS, ref, kind) in values
         }
         if scored:
-            hits[ref] = scored
+            hits[ref] = {kind: hits_of(value) for kind, value in scored.items()}
+            whole[ref] = {kind: hits_of(value, "whole_") for kind, value in scored.items()}
     models = list(hits)
     if BIGRAM in values:
-        hits[BIGRAM] = bigram_hits(values[BIGRAM], spec.kinds)
+        hits[BIGRAM] = {kind: hits_of(values[BIGRAM], ending=f"/{kind}") for kind in spec.kinds}
     behaviour = tables.behaviour_table(hits)
     made = {
         "behaviour": behaviour,
-        "behaviour_margins": tables.margin_table(hits, models, spec.draws, spec.seed),
+        "behaviour_margins": tables.margin_table(hits, models, whole),
     }
     treebank: Treebank | None = ready.values.get(TREEBANK) if spec.probes else None
+    few: list[str] = []
     if treebank is not None:
         beside = tables.beside_table(behaviour, best_scores(spec, treebank, models, outputs))
         made["beside"] = beside
-        made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
-    statements, doubts = statements_of(made, models), doubts_of(behaviour, models)
+        if not treebank.foreign:
+            few = few_sentences(ready, models)
+            made["rank_correlations"] = tables.correlation_table(beside, behaviour, spec.seed)
+    statements, doubts = statements_of(made, models), doubts_of(made, models)
     counted = int(values[BIGRAM]["tokens"]) if BIGRAM in values else 0
     texts = treebank.notices if treebank else ()
     read = notes_of(values.values())
-    notices = (*make_notices(doubts, refused_of(spec, ready)), *texts, *read)
+    notices = (*few, *make_notices(doubts, refused_of(spec, ready)), *texts, *read)
     return Result(
         study="probe behaviour",
         spec=spec.plain(),
-        headline=make_headline(statements),
+        headline=" ".join([make_headline(statements), *few]),
         tables=made,
         notices=tuple(dict.fromkeys(notices)),
         statements=(*statements, *doubts),

@@ -1,7 +1,7 @@
 """Tidy tables of the study of behaviour, every number with its interval.
 
-Accuracies are in per cent, with Wilson's interval; differences between two models, or a model and
-the bigrams, resample the same pairs for both, within each kind.
+Accuracies are in per cent and of the critical region. Pairs with the same differing words are right
+or wrong together, so that intervals of accuracies and of differences are over groups of them.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from core.probes.minimal_pairs.accuracy import (
     correct,
     correlation_interval,
     correlation_p,
+    group_variance,
+    grouped_interval,
     rank_correlation,
     smallest_p,
-    wilson_interval,
 )
+from core.probes.minimal_pairs.templates import joined_groups
 from core.results.drawing.training import with_progress
-from core.statistics import bootstrap_interval, sentence_counts
+from core.statistics import t_interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.runs.store import Value
 
-BEHAVIOUR = ("model", "kind", "metric", "value", "low", "high", "pairs")
+BEHAVIOUR = ("model", "kind", "metric", "value", "low", "high", "pairs", "groups")
 DIFFERENCES = ("model", "kind", "metric", "rival", "rival_value", "margin", "low", "high")
 BESIDE = (
     *("model", "probe", "metric", "layer", "value", "low", "high"),
@@ -41,22 +43,22 @@ CORRELATIONS = (
 )
 ALL = "all"  # the mean over all kinds
 BIGRAM = "bigram"
+WHOLE = "whole sentences"  # the same model, scored on all words of a sentence
 METRIC = "accuracy"
 EVERY, UNRELATED, RUN = "all models", "unrelated models", "steps of a run"
 Hits = Mapping[str, NDArray[np.float64]]  # kind -> 1 where a pair is right, .5 where scores tie
 
 
-def hits_of(good: NDArray[np.float64], bad: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Count the pairs of one kind that are right, (pair,)."""
-    return correct(np.asarray(good), np.asarray(bad))
+def hits_of(value: Value, reading: str = "", ending: str = "") -> NDArray[np.float64]:
+    """Count the pairs of one kind that are right, (pair,).
 
-
-def bigram_hits(value: Value, kinds: Iterable[str]) -> Hits:
-    """Count the pairs that the bigrams have right."""
-    return {
-        kind: hits_of(np.asarray(value[f"good/{kind}"]), np.asarray(value[f"bad/{kind}"]))
-        for kind in kinds
-    }
+    Args:
+        value: Output of a task that scores pairs.
+        reading: "" for the critical region, "whole_" for whole sentences.
+        ending: Of the names in the value.
+    """
+    good, bad = (np.asarray(value[f"{reading}{side}{ending}"]) for side in ("good", "bad"))
+    return correct(good, bad)
 
 
 def behaviour_table(hits: Mapping[str, Hits]) -> pd.DataFrame:
@@ -70,61 +72,65 @@ def behaviour_table(hits: Mapping[str, Hits]) -> pd.DataFrame:
     kinds = list(dict.fromkeys(kind for of_model in hits.values() for kind in of_model))
     rows = []
     for model, of_model in hits.items():
-        parts = {kind: of_model[kind] for kind in kinds if kind in of_model}
-        if len(parts) == len(kinds) > 1:
-            parts |= {ALL: np.concatenate([*parts.values()])}
-        for kind, right in parts.items():
-            ends = wilson_interval(float(right.sum()), len(right))
+        for kind, members in _together(kinds, of_model).items():
+            right = np.concatenate([of_model[member] for member in members])
+            groups = _groups(of_model, members)
+            ends = grouped_interval(right, groups)
             shares = (100 * float(share) for share in (right.mean(), *ends))
-            rows.append((model, kind, METRIC, *shares, len(right)))
+            rows.append((model, kind, METRIC, *shares, len(right), int(groups.max()) + 1))
     return with_progress(pd.DataFrame(rows, columns=list(BEHAVIOUR)))
 
 
 def margin_table(
-    hits: Mapping[str, Hits], models: Sequence[str], draws: int, seed: int
+    hits: Mapping[str, Hits],
+    models: Sequence[str],
+    whole: Mapping[str, Hits],
 ) -> pd.DataFrame:
-    """Compare every model with the bigrams, and the steps of a run with its first, by kind.
+    """Compare every model with the bigrams and with its own scores of whole sentences, and the
+    steps of a run with its first, by kind.
 
     Args:
         hits: By model, the bigrams among them.
         models: References.
-        draws: Resamples of pairs.
-        seed: Of the resamples.
+        whole: By model, the pairs that are right where all words of the sentences are scored.
     """
     import pandas as pd
 
     run = longest_run(models)
-    rivals = [(ref, BIGRAM) for ref in models if BIGRAM in hits]
-    rivals += [(ref, run[0]) for ref in run[1:]]
+    rivals = [(ref, BIGRAM, hits[BIGRAM]) for ref in models if BIGRAM in hits]
+    rivals += [(ref, run[0], hits[run[0]]) for ref in run[1:]]
+    rivals += [(ref, WHOLE, whole[ref]) for ref in models if ref in whole]
     rows = [
         row
-        for model, rival in rivals
-        for row in _margins(model, rival, hits[model], hits[rival], draws, seed)
+        for model, rival, theirs in rivals
+        for row in _margins(model, rival, hits[model], theirs)
     ]
     return pd.DataFrame(rows, columns=list(DIFFERENCES))
 
 
-def _margins(
-    model: str, rival: str, mine: Hits, theirs: Hits, draws: int, seed: int
-) -> list[tuple[Any, ...]]:
-    """Make the rows of one model and one baseline, from the same resamples of pairs for both."""
-    shared = [kind for kind in mine if kind in theirs]
-    resampled = {}
-    for number, kind in enumerate(shared):
-        difference = mine[kind] - theirs[kind]
-        counts = sentence_counts(len(difference), draws, np.random.default_rng((seed, number)))
-        resampled[kind] = 100 * (counts @ difference) / len(difference)
-    groups = {kind: [kind] for kind in shared} | ({ALL: shared} if len(shared) > 1 else {})
+def _margins(model: str, rival: str, mine: Hits, theirs: Hits) -> list[tuple[Any, ...]]:
+    """Make the rows of one model and one baseline, of the same pairs."""
     rows: list[tuple[Any, ...]] = []
-    for kind, members in groups.items():
-        value, against = (
-            100 * float(np.mean([side[member].mean() for member in members]))
-            for side in (mine, theirs)
+    for kind, members in _together(list(mine), theirs).items():
+        ours, others = (
+            100 * np.concatenate([side[member] for member in members]) for side in (mine, theirs)
         )
-        drawn = np.mean([resampled[member] for member in members], axis=0)
-        low, high = bootstrap_interval(value - against, drawn)
-        rows.append((model, kind, METRIC, rival, against, value - against, float(low), float(high)))
+        margin, against = float((ours - others).mean()), float(others.mean())
+        variance, several = group_variance(ours - others, _groups(mine, members))
+        low, high = t_interval(margin, [variance], [several - 1]) if several > 1 else (np.nan,) * 2
+        rows.append((model, kind, METRIC, rival, against, margin, float(low), float(high)))
     return rows
+
+
+def _together(kinds: Sequence[str], hits: Hits) -> dict[str, list[str]]:
+    """The kinds that were scored, each alone, and all of them where all were and there are more."""
+    scored = [kind for kind in kinds if kind in hits]
+    every = {ALL: scored} if len(scored) == len(kinds) > 1 else {}
+    return {kind: [kind] for kind in scored} | every
+
+
+def _groups(hits: Hits, members: Sequence[str]) -> NDArray[np.int64]:
+    return joined_groups({kind: len(hits[kind]) for kind in members})
 
 
 def beside_table(behaviour: pd.DataFrame, best: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.limits import LOCAL
@@ -11,7 +14,7 @@ from core.models.identity import as_identified
 from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.probes.minimal_pairs.bigrams import Bigrams
-from core.probes.minimal_pairs.templates import Pair, make_pairs
+from core.probes.minimal_pairs.templates import Pair, make_pairs, region_scores
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.text.corpora import read_corpus
@@ -46,7 +49,7 @@ def read_included() -> Sentences:
     return (*read_corpus("demo", limits=LOCAL).words, *labelled)
 
 
-@pure("probes.minimal_pairs", guard=as_identified)
+@pure("probes.minimal_pairs", version=2, guard=as_identified)
 def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: int) -> Value:
     """Score both sentences of each minimal pair with a model's language-model head.
 
@@ -58,27 +61,28 @@ def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: i
         pairs: How many.
 
     Returns:
-        `good` and `bad` (pair,): log-likelihoods in nats; `notices` where there are any.
+        `good` and `bad` (pair,): log-likelihoods of the critical region, in nats; `whole_good` and
+        `whole_bad`, those of the whole sentences; `notices` where there are any.
 
     Raises:
         ModelError: If the model cannot be loaded, or its scores are not numbers.
     """
-    from core.probes.minimal_pairs.scoring import score_sentences
+    from core.probes.minimal_pairs.scoring import score_words
 
     made = make_pairs(kind, pairs)
     loaded = load_with_head(model, layerwise=True)
-    scores = score_sentences(loaded, head, _sentences(made))
+    scores = score_words(loaded, head, _sentences(made))
     if not np.isfinite(scores).all():
         raise ModelError(
             f"{model} gives sentences probabilities that are not numbers: choose another model."
         )
-    value: Value = {"good": scores[:pairs], "bad": scores[pairs:]}
+    value: Value = {**_readings(scores, made)}
     if loaded.layerwise:
         value["notices"] = [read_by_layer(model, loaded.info.parameters)]
     return value
 
 
-@pure("probes.bigram_pairs", guard=as_identified)
+@pure("probes.bigram_pairs", version=2, guard=as_identified)
 def score_bigrams(
     model: str, model_identity: str, sentences: Sentences, kinds: tuple[str, ...], pairs: int
 ) -> Value:
@@ -92,7 +96,7 @@ def score_bigrams(
         pairs: How many of each kind.
 
     Returns:
-        For each kind `good/{kind}` and `bad/{kind}` (pair,): log-likelihoods in nats; `tokens`, the
+        For each kind what `score_pairs` returns, with `/{kind}` after each name; `tokens`, the
         number counted.
 
     Raises:
@@ -100,20 +104,29 @@ def score_bigrams(
     """
     tokenizer = load_tokenizer(model)
 
-    def numbered(texts: Sentences) -> list[list[int]]:
-        return [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, texts)]
-
-    counted = numbered(sentences)
-    made = {kind: numbered(_sentences(make_pairs(kind, pairs))) for kind in kinds}
-    every = {token for rows in (counted, *made.values()) for row in rows for token in row[1:]}
+    counted = [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, sentences)]
+    made = {kind: make_pairs(kind, pairs) for kind in kinds}
+    cut = {kind: cut_sentences(tokenizer, _sentences(each)) for kind, each in made.items()}
+    every = {token for row in counted for token in row[1:]}
+    every |= {token for rows in cut.values() for row in rows for token in row.inside}
     bigrams = Bigrams(counted, len(every))
     value: Value = {"tokens": bigrams.tokens}
-    for kind, rows in made.items():
-        scores = np.array([bigrams.score(row) for row in rows])
-        value |= {f"good/{kind}": scores[:pairs], f"bad/{kind}": scores[pairs:]}
+    for kind, rows in cut.items():
+        words = np.zeros((len(rows), max(row.length for row in rows)))
+        for sums, row in zip(words, rows, strict=True):
+            owners = [word for word in row.words if word >= 0]
+            np.add.at(sums, owners, bigrams.score([BEGIN, *row.inside]))
+        value |= {f"{name}/{kind}": row for name, row in _readings(words, made[kind]).items()}
     return value
 
 
-def _sentences(pairs: tuple[Pair, ...]) -> Sentences:
+def _readings(words: NDArray[np.float64], pairs: Sequence[Pair]) -> dict[str, NDArray[np.float64]]:
+    """The scores of pairs in both readings, of the log-likelihoods of their words."""
+    (good, bad), whole = region_scores(words, pairs), words.sum(axis=1)
+    count = len(pairs)
+    return {"good": good, "bad": bad, "whole_good": whole[:count], "whole_bad": whole[count:]}
+
+
+def _sentences(pairs: Sequence[Pair]) -> Sentences:
     """The acceptable sentences, then the unacceptable ones."""
     return (*(pair.good for pair in pairs), *(pair.bad for pair in pairs))

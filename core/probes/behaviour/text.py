@@ -10,6 +10,7 @@ from core.probes.behaviour.statements import (
     CORRELATES,
     HIGHEST,
     LOWEST,
+    OTHERWISE,
     TOO_FEW,
     UNDECIDED,
     kind_and_model,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 CITATIONS = (
     *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),
-    *("wilson1927", "bonett2000"),
+    *("wilson1927", "korn1998", "bonett2000", "hu2020"),
 )
 PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
 NOTHING = "No model could be scored, for the reasons given."
@@ -46,7 +47,11 @@ SCORES = {
     "accuracy of distance": "accuracy on head distances",
 }
 NEAREST = "the models agree with the nearest noun rather than with the subject"
-INSTEAD = {"agreement": NEAREST, "reflexive": NEAREST}  # what a model does that has a kind wrong
+INSTEAD = {
+    "agreement": NEAREST,
+    "reflexive": NEAREST,
+    "polarity": "the models find “ever” more probable after the nearer negation",
+}  # what a model does that has a kind wrong
 
 
 def score_name(metric: str, probe: str) -> str:
@@ -87,6 +92,12 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     clauses = [_compared(each, names[each.baseline]) for each in margins]
     if clauses:
         yield f"Its accuracy is {' and '.join(clauses)}."
+    for each in rest:
+        if each.verdict == OTHERWISE:
+            yield (
+                "Scored on whole sentences instead of the words that the rule concerns, it prefers "
+                f"the grammatical one in {each.number.value_text}."
+            )
     for each in rest:
         if each.verdict in (CORRELATES, UNDECIDED):
             yield _correlation(each)
@@ -139,15 +150,21 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
     """
     notices = []
     worse: dict[str, list[str]] = {}
+    otherwise: dict[str, list[str]] = {}
     for doubt in doubts:
-        if doubt.verdict == BELOW_CHANCE:
-            kind, model = kind_and_model(doubt)
-            score = f"{short_name(model)} {doubt.number.value_text}"
-            worse.setdefault(kind, []).append(score)
+        kind, model = kind_and_model(doubt)
+        score = f"{short_name(model)} {doubt.number.value_text}"
+        scores = worse if doubt.verdict == BELOW_CHANCE else otherwise
+        scores.setdefault(kind, []).append(score)
     notices += [
         f"On pairs of {NAMES[kind]}, the 95 % interval of accuracy lies below 50 % "
         f"({', '.join(scores)}): {INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
         for kind, scores in worse.items()
+    ]
+    notices += [
+        f"On pairs of {NAMES[kind]}, accuracy is detectably different where whole sentences are "
+        f"scored, with the words that differ themselves ({', '.join(scores)})."
+        for kind, scores in otherwise.items()
     ]
     if refused:
         notices.append(refusal(refused))
@@ -178,7 +195,10 @@ def make_methods(
     parts = [
         f"{', '.join(heads)} were scored on {spec.pairs:,} minimal pairs of each kind ({kinds}), "
         "made from templates and counterbalanced for number. A pair is right if the grammatical "
-        "sentence has the higher score; equal scores count half."
+        "sentence has the higher score; equal scores count half. Scored is the critical region: "
+        "from the word that differs to the end where this word must fit what precedes it "
+        "(agreement, reflexives), and the words that it licenses where these follow (polarity, "
+        "determiners, arguments), which both sentences share."
     ]
     if "masked" in heads.values():
         parts.append(
@@ -187,12 +207,14 @@ def make_methods(
             "(Kauf & Ivanova 2023), and log-probabilities are summed."
         )
     if "causal" in heads.values():
-        parts.append("The score of a causal model is the log-likelihood of the sentence.")
+        parts.append("The score of a causal model is the log-likelihood.")
     parts.append(
         f"The bigram baseline is interpolated (Witten & Bell 1991) and counted from {counted:,} "
         "tokens of the sentences included with the app, far fewer than the models have read. "
-        "Intervals of accuracies are Wilson's, 95 %; those of differences resample the same pairs "
-        f"for both, {spec.draws:,} times."
+        "Pairs with the same differing words form a group and are not independent. Intervals of "
+        "accuracies are Wilson's, 95 %, for the effective number of pairs: divided by the design "
+        "effect of the groups, and adjusted to their number (Korn & Graubard 1998). Those of "
+        "differences are Student's t with the variance over groups."
     )
     if treebank is not None:
         parts.append(_probe_methods(spec, treebank))
@@ -225,17 +247,22 @@ HOW_TO_READ = (
 )
 CAVEATS = {
     BANDS: (
-        "In simulations, intervals of rank correlations cover 99 % with 6 models, so that they are "
-        "wider than need be."
+        "In simulations, intervals of rank correlations cover 99 % with 6 models, and those of "
+        "accuracies 97 to 100 % with 4 groups of pairs, so that they are wider than need be."
     ),
     "Pairs come from templates.": (
-        "They share words and forms, so intervals cover other pairs of these templates and not "
+        "They share words and forms, so intervals cover other words in these templates and not "
         "English. Scores cannot be compared with those of BLiMP."
     ),
-    "A score is the whole sentence's.": (
-        "The pair's two sentences have the same length and nearly the same words; a model may "
-        "still prefer one for a word that has nothing to do with the rule. Counterbalancing makes "
-        "such preferences cancel."
+    "A hundred pairs are not a hundred observations.": (
+        "Pairs with the same differing words (*was* and *were*) are right or wrong together. There "
+        "are 4 to 6 such groups of each kind, of *verb arguments* about 80, and "
+        "intervals are over these."
+    ),
+    "Whole sentences are decided by their first words.": (
+        "*No* is less probable than *The* at the beginning of a sentence, whatever follows. Scored "
+        "are therefore only the words that a rule concerns; the table of differences has the "
+        "scores of whole sentences, as BLiMP has them, too."
     ),
     "Bigrams of little text are a weak baseline.": (
         "They are counted from the included sentences, a thousandth of what the models have read. "

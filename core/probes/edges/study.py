@@ -53,7 +53,7 @@ from core.probes.trees.comparisons import (
     margins,
 )
 from core.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
-from core.probes.trees.planning import TREEBANK, chosen_layers, word_classes
+from core.probes.trees.planning import TREEBANK, chosen_layers, with_limits, word_classes
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table
 from core.results.export import Result, provenance
@@ -194,7 +194,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
     doubts = doubts_of(tables_by_name, spec)
     read = [str(note) for value in values.values() for note in np.asarray(value["notices"])]
     notices = (*starts, *make_notices(doubts), *treebank.notices, *read)
-    return Result(
+    result = Result(
         study="probe edges",
         spec=spec.plain(),
         headline=make_headline(statements),
@@ -206,6 +206,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         methods=f"{make_methods(spec, treebank)} {spec.settings()}",
         citations=cite((*CITATIONS, *[CONDITIONAL] * spec.conditional)),
     )
+    return with_limits(result, ready, models)
 
 
 def _add_target(

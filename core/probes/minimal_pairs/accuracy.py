@@ -2,8 +2,10 @@
 
 Reference:
     Wilson 1927, JASA, Probable inference (interval of a share).
+    Korn & Graubard 1998, Survey Methodology (interval of a share of clustered observations).
     Bonett & Wright 2000, Psychometrika (interval of a rank correlation).
-Deviations: none.
+Deviations: Wilson's interval has the place of Clopper and Pearson's in Korn and Graubard's; where
+all pairs are right, or none, each group counts as one pair.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def correct(good: Floats, bad: Floats) -> Floats:
     return np.asarray((good > bad) + 0.5 * (good == bad), dtype=np.float64)
 
 
-def wilson_interval(hits: float, count: int, level: float = 0.95) -> tuple[float, float]:
+def wilson_interval(hits: float, count: float, level: float = 0.95) -> tuple[float, float]:
     """Compute Wilson's interval of a share.
 
     Args:
@@ -52,6 +54,50 @@ def wilson_interval(hits: float, count: int, level: float = 0.95) -> tuple[float
     width = z / (1 + spread) * sqrt(share * (1 - share) / count + spread / (4 * count))
     # A share of 0 or 1 is an end of its own interval, which rounding must not leave.
     return max(0.0, min(middle - width, share)), min(1.0, max(middle + width, share))
+
+
+def group_variance(values: Floats, groups: NDArray[np.int64]) -> tuple[float, int]:
+    """Compute the variance of a mean of values that come in groups, and the number of groups.
+
+    Example:
+        >>> values, groups = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1])
+        >>> group_variance(values, groups), group_variance(values, np.arange(4))[1]
+        ((0.25, 2), 4)
+    """
+    totals = np.bincount(groups, weights=values - values.mean())
+    count = len(totals)
+    inflated = count / (count - 1) if count > 1 else np.nan
+    return float(inflated * np.square(totals).sum() / len(values) ** 2), count
+
+
+def grouped_interval(
+    right: Floats, groups: NDArray[np.int64], level: float = 0.95
+) -> tuple[float, float]:
+    """Compute the interval of a share of pairs that come in groups, which are right together.
+
+    It is Wilson's, for as many independent pairs as tell as much: their number divided by the
+    design effect (the variance over groups, over that of independent pairs; at least 1), and by the
+    square of how much wider Student's t is with so few groups.
+
+    Args:
+        right: 1 for a right pair, (pair,).
+        groups: The group of each pair, from 0.
+        level: Coverage.
+
+    Returns:
+        Its ends; NaN of fewer than two groups.
+    """
+    from scipy.special import stdtrit
+
+    variance, several = group_variance(right, groups)
+    count, share = len(right), float(right.mean())
+    if several < 2:
+        return float("nan"), float("nan")
+    alone = share * (1 - share) / count
+    design = max(variance / alone, 1.0) if alone > 0 else count / several
+    few = stdtrit(several - 1, (1 + level) / 2) / stdtrit(max(count - 1, 1), (1 + level) / 2)
+    effective = count / design / float(few) ** 2
+    return wilson_interval(share * effective, effective, level)
 
 
 def rank_correlation(left: Floats, right: Floats) -> float:

@@ -50,6 +50,6 @@ class Bigrams:
             return single
         return (followers[token] + weight * single) / (followers.total() + weight)
 
-    def score(self, sentence: Sequence[int]) -> float:
-        """Sum the log-probabilities of a sentence's tokens, in nats; the first is given."""
-        return sum(log(self.chance(before, token)) for before, token in pairwise(sentence))
+    def score(self, sentence: Sequence[int]) -> list[float]:
+        """Compute the log-probabilities of a sentence's tokens, in nats; the first is given."""
+        return [log(self.chance(before, token)) for before, token in pairwise(sentence)]

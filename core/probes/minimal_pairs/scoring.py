@@ -44,18 +44,29 @@ class Predictions:
         places: Where the state is that predicts the token.
         targets: The token.
         sentences: The sentence that the token is of.
+        words: The word of that sentence.
     """
 
     ids: list[list[int]]
     places: list[int]
     targets: list[int]
     sentences: list[int]
+    words: list[int]
 
 
 def score_sentences(
     loaded: LoadedModel, kind: Kind, sentences: Sequence[Sequence[str]]
 ) -> NDArray[np.float64]:
-    """Compute the log-likelihood of each sentence, in nats, (sentence,).
+    """Compute the log-likelihood of each sentence, in nats, (sentence,); see `score_words`."""
+    total: NDArray[np.float64] = score_words(loaded, kind, sentences).sum(axis=1)
+    return total
+
+
+def score_words(
+    loaded: LoadedModel, kind: Kind, sentences: Sequence[Sequence[str]]
+) -> NDArray[np.float64]:
+    """Compute the log-likelihood of each word of each sentence, in nats, (sentence, word); 0 beyond
+    a sentence's end.
 
     Args:
         loaded: A model with its language-model head.
@@ -72,14 +83,15 @@ def score_sentences(
             f"{loaded.info.ref} reads {loaded.tokenizer.longest} tokens, and a sentence has "
             f"{longest}: choose a model that reads more."
         )
+    shape = (len(cut), max((sentence.length for sentence in cut), default=0))
     if kind == "causal":
-        return _causal(loaded, cut)
+        return _causal(loaded, cut, shape)
     if loaded.tokenizer.mask is None:
         raise ModelError(
             f"The tokenizer of {loaded.info.ref} has no mask token, so no token can be predicted "
             "from its context: choose another model."
         )
-    return _predicted(loaded, masked_predictions(cut, loaded.tokenizer.mask), len(cut))
+    return _predicted(loaded, masked_predictions(cut, loaded.tokenizer.mask), shape)
 
 
 def masked_predictions(sentences: Sequence[Subwords], mask: int) -> Predictions:
@@ -89,7 +101,7 @@ def masked_predictions(sentences: Sequence[Subwords], mask: int) -> Predictions:
         sentences: Cut into tokens; special tokens are read and not predicted.
         mask: Id of the mask token.
     """
-    asked = Predictions([], [], [], [])
+    asked = Predictions([], [], [], [], [])
     for number, sentence in enumerate(sentences):
         for place, word in enumerate(sentence.words):
             if word < 0:
@@ -102,37 +114,44 @@ def masked_predictions(sentences: Sequence[Subwords], mask: int) -> Predictions:
             asked.places.append(place)
             asked.targets.append(sentence.ids[place])
             asked.sentences.append(number)
+            asked.words.append(word)
     return asked
 
 
-def _predicted(loaded: LoadedModel, asked: Predictions, count: int) -> NDArray[np.float64]:
-    """Sum the log-probabilities of masked tokens over each sentence."""
-    total = np.zeros(count)
+def _predicted(
+    loaded: LoadedModel, asked: Predictions, shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Sum the log-probabilities of masked tokens over each word."""
+    total = np.zeros(shape)
     places, targets = torch.tensor(asked.places), torch.tensor(asked.targets)
-    owners = np.array(asked.sentences, dtype=np.int64)
+    owners = np.array([asked.sentences, asked.words], dtype=np.int64)
     with _one_place(loaded.model) as looked_at:
         for rows in _batches(loaded, asked.ids):
             looked_at.places = places[rows].to(loaded.device)
             logits = _logits(loaded.model, _tensor(loaded, [asked.ids[row] for row in rows]))
             chances = _log_chance(logits[:, 0], targets[rows].to(loaded.device))
-            np.add.at(total, owners[rows], chances.cpu().numpy())
+            np.add.at(total, tuple(owners[:, rows]), chances.cpu().numpy())
     return total
 
 
-def _causal(loaded: LoadedModel, cut: Sequence[Subwords]) -> NDArray[np.float64]:
-    """Sum the log-probabilities of each sentence's tokens, given those before them."""
+def _causal(
+    loaded: LoadedModel, cut: Sequence[Subwords], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Sum the log-probabilities of each word's tokens, given those before them."""
     begin = loaded.tokenizer.bos
-    ids, scored = [], []
+    ids, words = [], []
     for sentence in cut:
         added = [begin] if begin is not None and sentence.ids[0] != begin else []
         ids.append([*added, *sentence.ids])
-        scored.append([*[False] * len(added), *(word >= 0 for word in sentence.words)])
-    total = np.zeros(len(cut))
+        words.append([*[-1] * len(added), *sentence.words])
+    total = np.zeros(shape)
     for rows in _batches(loaded, ids):
         read = _tensor(loaded, [ids[row] for row in rows])
         logits = _logits(loaded.model, read)[:, :-1]
         chances = _log_chance(logits, read[:, 1:]).cpu().numpy()
-        total[rows] = (chances * np.array([scored[row][1:] for row in rows])).sum(axis=1)
+        owners = np.array([words[row][1:] for row in rows], dtype=np.int64)
+        within, token = np.nonzero(owners >= 0)
+        np.add.at(total, (np.array(rows)[within], owners[within, token]), chances[owners >= 0])
     return total
 
 

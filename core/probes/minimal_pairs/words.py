@@ -50,5 +50,9 @@ TAKES_NO_OBJECT = (
     *("smiled", "arrived", "died", "appeared", "remained", "came", "went", "waited", "cried"),
     *("nodded",),
 )
+LICENSORS = (
+    *(("no", "the"), ("no", "some"), ("few", "the"), ("few", "some"), ("few", "many")),
+    *(("no", "many"),),
+)  # of negative polarity items, each with a word that is none
 DEMONSTRATIVES: tuple[Forms, ...] = (("this", "these"), ("that", "those"))
 THEMSELVES = "themselves"

@@ -64,6 +64,7 @@ from core.probes.trees.planning import (
     chosen_layers,
     model_arguments,
     training_arguments,
+    with_limits,
 )
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.study import notes_of
@@ -204,7 +205,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> PolarResult:
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *make_notices(doubts), *treebank.notices, *notes_of(values.values()))
     coded = tuple(ref for ref in real if "centres" in real[ref])
-    return PolarResult(
+    result = PolarResult(
         study="probe polar",
         spec=spec.plain(),
         headline=make_headline(statements, parsed=treebank.parsed),
@@ -220,6 +221,7 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> PolarResult:
         parsed=treebank.parsed,
         pipeline=spec.pipeline,
     )
+    return with_limits(result, ready, real)
 
 
 def score_table(

@@ -40,6 +40,7 @@ from core.probes.trees.planning import (
     chosen_layers,
     model_arguments,
     training_arguments,
+    with_limits,
 )
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.study import notes_of
@@ -119,7 +120,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
     statements = statements_of(made, scored)
     refused = [ref for ref in spec.models if ready.values.get((HEAD, ref)) == ""]
     notices = (*make_notices(refused), *treebank.notices, *notes_of(values.values()))
-    return Result(
+    result = Result(
         study="probe removal",
         spec=spec.plain(),
         headline=make_headline(statements),
@@ -131,6 +132,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
         methods=f"{make_methods(spec, treebank, heads)} {spec.settings()}",
         citations=cite(CITATIONS),
     )
+    return with_limits(result, ready, scored)
 
 
 STUDY = Study(

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from core.probes.minimal_pairs.accuracy import correct
+from core.probes.minimal_pairs.templates import joined_groups
 from core.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
 from core.statistics import sentence_counts, t_interval
 
@@ -43,12 +44,19 @@ class Measured:
         wholes: (item,), such as its tokens; the metric is a ratio of sums.
         scale: 100 for a share in per cent.
         sign: 1 where higher is worse, -1 where higher is better.
+        groups: Which items are resampled together, (item,), from 0; each on its own where None.
     """
 
     parts: Float[np.ndarray, "condition item"]
     wholes: Float[np.ndarray, " item"]
     scale: float
     sign: int
+    groups: Int[np.ndarray, " item"] | None = None
+
+    @property
+    def resampled_together(self) -> Int[np.ndarray, " item"]:
+        """The group of each item."""
+        return np.arange(len(self.wholes)) if self.groups is None else self.groups
 
     def points(self) -> Float[np.ndarray, " condition"]:
         """The metric under every condition."""
@@ -57,7 +65,8 @@ class Measured:
 
     def resampled(self, draws: int, seed: int) -> Float[np.ndarray, "draw condition"]:
         """The metric on resamples of the items, the same for every condition."""
-        counts = sentence_counts(len(self.wholes), draws, np.random.default_rng(seed))
+        groups = self.resampled_together
+        counts = sentence_counts(groups.max() + 1, draws, np.random.default_rng(seed))[:, groups]
         drawn: np.ndarray = self.scale * (counts @ self.parts.T) / (counts @ self.wholes)[:, None]
         return drawn
 
@@ -77,7 +86,8 @@ def measured(value: Value) -> dict[str, Measured]:
                 ],
                 axis=1,
             )
-            metrics[ACCURACY] = Measured(right, np.ones(right.shape[1]), 100.0, -1)
+            groups = joined_groups({kind: value[f"good/{kind}"].shape[1] for kind in kinds})
+            metrics[ACCURACY] = Measured(right, np.ones(right.shape[1]), 100.0, -1, groups)
     if "right" in value:
         words = np.asarray(value["words"], dtype=np.float64)
         metrics[UAS] = Measured(np.asarray(value["right"], dtype=np.float64), words, 100.0, -1)
@@ -103,21 +113,22 @@ def tables_of(
         change = np.asarray(value["change"], dtype=np.float64)
         for metric, each in measured(value).items():
             points, drawn = each.points(), each.resampled(draws, seed)
+            several = int(each.resampled_together.max()) + 1
             cost, cost_drawn = (
                 each.sign * (part - part[..., names == NONE]) for part in (points, drawn)
             )
             for name in (NONE, PROBE, RANDOM, MATCHED):
                 mine = names == name
                 estimates = [
-                    *_estimate(points[mine], drawn[:, mine], len(each.wholes)),
-                    *_estimate(cost[mine], cost_drawn[:, mine], len(each.wholes)),
+                    *_estimate(points[mine], drawn[:, mine], several),
+                    *_estimate(cost[mine], cost_drawn[:, mine], several),
                 ]
                 rows.append((model, layer, name, metric, *estimates, float(change[mine].mean())))
             for name in (RANDOM, MATCHED):
                 theirs = names == name
                 gap = cost[names == PROBE] - cost[theirs]
                 gap_drawn = cost_drawn[:, names == PROBE] - cost_drawn[:, theirs]
-                margin = _estimate(gap, gap_drawn, len(each.wholes))
+                margin = _estimate(gap, gap_drawn, several)
                 excess.append((model, layer, metric, name, float(cost[theirs].mean()), *margin))
     return {
         "removal": pd.DataFrame(rows, columns=list(REMOVAL)).astype({"layer": "Int64"}),

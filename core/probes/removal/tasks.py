@@ -14,7 +14,7 @@ from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.models.loading.task_models import describe_head, load_task
 from core.probes.erasure.subspace import Eraser, fit_eraser, measure_states, random_readout
-from core.probes.minimal_pairs.templates import make_pairs
+from core.probes.minimal_pairs.templates import make_pairs, region_scores
 from core.probes.trees.data import Tree, Trees
 from core.probes.trees.tasks import Regime, read_vectors, train_probes
 from core.runs.runner import span, tick
@@ -64,7 +64,7 @@ def find_head(ref: str) -> str:
         return ""
 
 
-@pure("probes.removal", guard=as_identified)
+@pure("probes.removal", version=2, guard=as_identified)
 def erase_subspace(
     model: str,
     model_identity: str,
@@ -93,8 +93,8 @@ def erase_subspace(
         A row for each of `conditions`: NONE, PROBE, RANDOM (how.randoms times), MATCHED (as often).
         `change` (condition,), mean squared length of the change over the states' variance; of a
         language model `likelihood` (condition, sentence) in nats, `tokens` (sentence,), and for
-        each kind of pair `good/...` and `bad/...` (condition, pair); of a parser `right`
-        (condition, sentence) and `words` (sentence,). `uuas`, the probe's own score.
+        each kind of pair `good/...` and `bad/...` (condition, pair), of the critical region; of a
+        parser `right` (condition, sentence) and `words` (sentence,). `uuas`, the probe's own score.
 
     Raises:
         ModelError: If the model cannot be loaded, or nothing can be erased at the layer.
@@ -151,7 +151,7 @@ def _likelihoods(
 ) -> Value:
     """Log-likelihoods of sentences and of minimal pairs under every condition."""
     from core.probes.erasure.hooks import erased
-    from core.probes.minimal_pairs.scoring import score_sentences
+    from core.probes.minimal_pairs.scoring import score_words
     from core.vectors.forward import cut_sentences
 
     loaded = load_with_head(model)
@@ -164,14 +164,15 @@ def _likelihoods(
         low, high = number / len(named), (number + 1) / len(named)
         with span(low, high), erased(loaded.model, layer, eraser):
             tick(0.0, name)
-            rows.append(score_sentences(loaded, cast("Kind", head), texts))
-    scores = np.stack(rows)
+            rows.append(score_words(loaded, cast("Kind", head), texts))
     tokens = [len(cut.inside) for cut in cut_sentences(loaded.tokenizer, sentences)]
-    value: Value = {"likelihood": scores[:, : len(sentences)], "tokens": np.array(tokens)}
     start = len(sentences)
+    likelihood = np.stack([words[:start].sum(axis=1) for words in rows])
+    value: Value = {"likelihood": likelihood, "tokens": np.array(tokens)}
     for kind, pairs in made.items():
-        middle, end = start + len(pairs), start + 2 * len(pairs)
-        value |= {f"good/{kind}": scores[:, start:middle], f"bad/{kind}": scores[:, middle:end]}
+        end = start + 2 * len(pairs)
+        sides = np.array([region_scores(words[start:end], pairs) for words in rows])
+        value |= {f"good/{kind}": sides[:, 0], f"bad/{kind}": sides[:, 1]}
         start = end
     return value
 

@@ -81,12 +81,14 @@ def make_methods(spec: RemovalSpec, treebank: Treebank, heads: dict[str, str]) -
             "same way, and once more with the change scaled to the probe's mean squared length.",
             "A language model was scored by the loss per token (for masked models the "
             "pseudo-log-likelihood, Salazar et al. 2020, Kauf & Ivanova 2023) on at most "
-            f"{spec.scored} test sentences, and by its accuracy on {spec.pairs} minimal pairs of "
-            "each kind; the included parser by its UAS on the same sentences.",
-            f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences or pairs and, "
-            "where random subspaces are involved, from their spread (Student's t). They are not "
-            "corrected for the number of layers and models, and the headline names the layer at "
-            "which erasing costs most on these sentences or pairs.",
+            f"{spec.scored} test sentences, and by its accuracy on the critical regions of "
+            f"{spec.pairs} minimal pairs of each kind; the included parser by its UAS on the same "
+            "sentences.",
+            f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences, or of groups of "
+            "pairs with the same differing words, and, where random subspaces are involved, from "
+            "their spread (Student's t). They are not corrected for the number of layers and "
+            "models, and the headline names the layer at which erasing costs most on these "
+            "sentences or pairs.",
         ]
     )
 

@@ -46,7 +46,13 @@ from core.probes.training.text import (
 )
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.data import Treebank
-from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
+from core.probes.trees.planning import (
+    TREEBANK,
+    model_tasks,
+    rival_tasks,
+    training_arguments,
+    with_limits,
+)
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.study import notes_of, score_table
 from core.probes.trees.tables import (
@@ -127,7 +133,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         *notices_of_steps(spec.steps, spec.end, spec.at_most),
         *notes_of(values.values()),
     )
-    return Result(
+    result = Result(
         study="probe training",
         spec=spec.plain(),
         headline=make_headline(statements),
@@ -139,6 +145,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
         citations=cite(CITATIONS),
     )
+    return with_limits(result, ready, there)
 
 
 def untaught(ref: str) -> bool:

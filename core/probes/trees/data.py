@@ -18,6 +18,7 @@ from core.probes.trees.spec import ProbeSpec
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
+from core.text.pipelines import foreign_notice
 from core.text.reading import Text, read_text
 from core.text.trees import tree_depths, tree_distances
 from core.vectors.sinks import Positions, due, find_sinks, positions_of, record
@@ -105,6 +106,7 @@ class Treebank:
         notices: Sentences that were left out, and where the trees come from.
         sinks: Record of the attention sinks that were left out, see `core.vectors.sinks`; None if
             none was looked for.
+        foreign: Why the parser's trees mean nothing on this text; "" where they mean something.
     """
 
     parts: Mapping[str, tuple[Tree, ...]]
@@ -114,6 +116,7 @@ class Treebank:
     parser: str
     notices: tuple[str, ...]
     sinks: Value | None = None
+    foreign: str = ""
 
     @property
     def words(self) -> tuple[tuple[str, ...], ...]:
@@ -183,7 +186,8 @@ def read_treebank(
     notices += [*more, *_overlaps(parts)]
     frozen = {part: tuple(rows) for part, rows in parts.items()}
     said = (*trees.notices, *notices)
-    return Treebank(frozen, trees, parsed, judged, parser, said, left_out)
+    foreign = foreign_notice(whole.words) if parsed else ""
+    return Treebank(frozen, trees, parsed, judged, parser, said, left_out, foreign)
 
 
 def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import SpecError
 from core.models.changes import change_tasks
@@ -25,11 +25,16 @@ from core.probes.trees.rival_tasks import (
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import BESIDE, PARSED, POSITION, TAGS, WINDOW
 from core.probes.trees.tasks import Regime, is_exact, score_probes, train_probes
-from core.results.names import listed, short_names
+from core.probes.trees.text import MOST_NAMED
+from core.results.names import first_of, listed, short_names
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.text.reading import Text
 
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+R = TypeVar("R", bound="Result")
 TREEBANK = "treebank"  # role of the first stage's task
 BASELINES = "baselines"
 
@@ -196,9 +201,31 @@ def few_sentences(ready: Outputs, models: Iterable[str]) -> list[str]:
     wide = {ref: width for ref, width in widths.items() if width > count}
     if not wide:
         return []
-    names = short_names(wide)
-    listed_widths = listed([f"{names[ref]} ({width:,})" for ref, width in wide.items()])
+    names, named = short_names(wide), first_of([*wide], MOST_NAMED)
+    widths_in_words = [f"{names[ref]} ({wide[ref]:,})" for ref in named]
+    if len(named) < len(wide):
+        widths_in_words.append(f"{len(wide) - len(named)} more models")
     return [
-        f"There are fewer training sentences ({count:,}) than dimensions of {listed_widths}, so a "
+        f"There are fewer training sentences ({count:,}) than dimensions of "
+        f"{listed(widths_in_words)}, so a "
         "probe may fall below a baseline for want of text alone."
     ]
+
+
+def with_limits(result: R, ready: Outputs, models: Iterable[str]) -> R:
+    """Say in the headline and the notices of a study of probes what its numbers cannot show.
+
+    Where training sentences are few, a sentence follows the headline. Where the trees are those of
+    a parser that cannot parse the text, this is all that the headline says, and nothing is stated.
+
+    Args:
+        result: The study's.
+        ready: Outputs of its first stage.
+        models: References of those that were probed.
+    """
+    treebank: Treebank = ready.need(TREEBANK)
+    if treebank.foreign:
+        return replace(result, headline=treebank.foreign, caution=treebank.foreign, statements=())
+    few = few_sentences(ready, models)
+    headline = " ".join([result.headline, *few])
+    return replace(result, headline=headline, notices=(*few, *result.notices))

@@ -35,13 +35,13 @@ from core.probes.trees.planning import (
     BASELINES,
     TREEBANK,
     beside_task,
-    few_sentences,
     model_tasks,
     prepare,
     rival_tasks,
     tag_tasks,
     training_arguments,
     window_task,
+    with_limits,
 )
 from core.probes.trees.result import ProbeResult, extra_files, model_probes
 from core.probes.trees.spec import ProbeSpec
@@ -146,12 +146,10 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     read = (*treebank.notices, *notes_of(values.values()))
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *make_notices(doubts), *read, *_ranks(spec, real))
-    return ProbeResult(
+    result = ProbeResult(
         study="probe",
         spec=spec.plain(),
-        headline=" ".join(
-            [make_headline(statements, metric, parsed=treebank.parsed), *few_sentences(ready, real)]
-        ),
+        headline=make_headline(statements, metric, parsed=treebank.parsed),
         tables=tables,
         notices=tuple(dict.fromkeys(notices)),
         statements=(*statements, *doubts),
@@ -164,6 +162,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         parsed=treebank.parsed,
         pipeline=spec.pipeline,
     )
+    return with_limits(result, ready, real)
 
 
 def score_table(

@@ -21,6 +21,7 @@ from core.probes.trees.planning import (
     model_arguments,
     prepare,
     training_arguments,
+    with_limits,
 )
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import sweep_statements
@@ -149,6 +150,7 @@ def run_sweep(
         statements=statements,
         citations=cite(CITATIONS),
     )
+    result = with_limits(result, ready, layers)
     return with_model_files(with_unknown_words(with_sinks(result, ready), ready), spec, ready)
 
 

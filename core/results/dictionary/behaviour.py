@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 KIND = "kind of minimal pairs: agreement, reflexive, polarity, determiner or arguments; or all"
-ACCURACY = "accuracy: share of pairs whose grammatical sentence is more probable (per cent)"
+ACCURACY = (
+    "accuracy: share of pairs whose critical region is more probable in the grammatical sentence "
+    "(per cent)"
+)
 
 ERASED = "the score: accuracy on minimal pairs or uas (both per cent), or loss (nats per token)"
 
@@ -14,10 +17,12 @@ COLUMNS: Mapping[str, str] = {
     "behaviour.kind": KIND,
     "behaviour.metric": ACCURACY,
     "behaviour.pairs": "number of minimal pairs",
+    "behaviour.groups": "number of groups of pairs with the same differing words, which are not "
+    "independent",
     "behaviour_margins.kind": KIND,
     "behaviour_margins.metric": ACCURACY,
-    "behaviour_margins.rival": "what the model is compared with: bigram, or the reference of the "
-    "first step of its run",
+    "behaviour_margins.rival": "what the model is compared with: bigram, the reference of the "
+    "first step of its run, or whole sentences (the model itself, scored on all words)",
     "behaviour_margins.rival_value": "accuracy of what it is compared with (per cent)",
     "behaviour_margins.margin": "accuracy of the model minus that of what it is compared with "
     "(points)",

@@ -127,8 +127,10 @@ COLUMNS: Mapping[str, str] = {
     "spectrum": "distance of the two models by the shapes of their singular values (no unit)",
     "norms": "distance of the two models by relative norms of their matrices' changes (no unit)",
     "delta": "distance of the two models on the unit sphere of changes, sqrt(2 - 2 cosine)",
-    "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine)",
-    "original": "distance of the two models by averaged left singular vectors, sqrt(2 - 2 cosine)",
+    "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine); about 1.4 "
+    "even for one and the same update, factored otherwise",
+    "original": "distance of the two models by averaged left singular vectors, "
+    "sqrt(2 - 2 cosine); about 1.4 even for one and the same update, factored otherwise",
     "activations_top": "distance of the two models by the mean changes of their top layer's hidden "
     "states, sqrt(2 - 2 cosine)",
     "activations_middle": "distance of the two models by the mean changes of their middle layer's "

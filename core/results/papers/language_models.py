@@ -22,8 +22,19 @@ PAPERS = (
         "Psychometrika", doi="10.1007/BF02294183",
     ),
     Reference(
+        "hu2020", 2020, "inproceedings",
+        ("Hu, Jennifer", "Gauthier, Jon", "Qian, Peng", "Wilcox, Ethan", "Levy, Roger"),
+        "A Systematic Assessment of Syntactic Generalization in Neural Language Models", "ACL",
+        doi="10.18653/v1/2020.acl-main.158", arxiv="2005.03692",
+    ),
+    Reference(
         "kauf2023", 2023, "inproceedings", ("Kauf, Carina", "Ivanova, Anna"),
         "A Better Way to Do Masked Language Model Scoring", "ACL", arxiv="2305.10588",
+    ),
+    Reference(
+        "korn1998", 1998, "article", ("Korn, Edward L.", "Graubard, Barry I."),
+        "Confidence intervals for proportions with small expected number of positive counts "
+        "estimated from survey data", "Survey Methodology",
     ),
     Reference(
         "marvin2018", 2018, "inproceedings", ("Marvin, Rebecca", "Linzen, Tal"),

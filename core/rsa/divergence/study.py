@@ -40,6 +40,7 @@ from core.rsa.prices import divergence_price
 from core.runs.runner import Outputs, Task
 from core.study import Study, View, every_figure
 from core.text.corpora import Corpus
+from core.text.pipelines import foreign_notice
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Items, sample_words
 from core.vectors.sinks import sink_argument
@@ -120,7 +121,7 @@ def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
             f"words of {ref}", compare_states, role=("changes", ref), items=items, **pair
         )
         tasks += [predictions, similarity, changes]
-    if tasks and not _own_tags(corpus):
+    if tasks and not _own_tags(corpus) and not _unread(corpus):
         tasks.append(Task.of("parts of speech", tag_words, role="tags", sentences=text))
     return tasks
 
@@ -169,6 +170,7 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables=made,
         notices=(
             *corpus.notices,
+            *([unread] if (unread := _unread(corpus)) else []),
             *sentence_notices(len(corpus.sentences)),
             *_base_among(spec),
             *notices,
@@ -204,6 +206,11 @@ def _own_tags(corpus: Corpus) -> tuple[str, ...]:
     if any(sentence.upos is None for sentence in corpus.sentences):
         return ()
     return tuple(tag for sentence in corpus.sentences for tag in sentence.upos or ())
+
+
+def _unread(corpus: Corpus) -> str:
+    """Why the parser's tags would mean nothing; "" of a text with its own, or that it can read."""
+    return "" if _own_tags(corpus) else foreign_notice(corpus.words)
 
 
 def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -79,18 +79,22 @@ def too_few_items(label: str, items: int, width: int) -> str:
     """Say that a measure is near 1 whatever the spaces are."""
     return (
         f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is 1 for "
-        "any two spaces, so these numbers mean nothing. Sample more words, or choose RSA or "
-        "debiased CKA."
+        f"any two spaces, so these numbers mean nothing. {_more_or_another(label)}"
     )
 
 
 def high_chance(label: str, chance: float) -> str:
     """Say that unrelated spaces score high too."""
-    others = " or ".join(name for name in ("RSA", "debiased CKA") if name != label)
     return (
         f"Chance level is high: {label} is up to {text_of(chance)} when sentences are shuffled. "
-        f"Compare each curve with the grey band, sample more words, or choose {others}."
+        f"Compare each curve with the grey band. {_more_or_another(label)}"
     )
+
+
+def _more_or_another(label: str) -> str:
+    """Advise more text, or another measure than this one."""
+    others = " or ".join(name for name in ("RSA", "debiased CKA") if name != label)
+    return f"Sample more words, from more sentences, or choose {others}."
 
 
 def same_size(label: str, items: int) -> str:

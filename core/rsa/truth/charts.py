@@ -10,7 +10,7 @@ from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
 from core.results.drawing.vega import Chart
 from core.results.numbers import Tip
-from core.rsa.truth.text import READINGS, RIVALS, finder_label
+from core.rsa.truth.text import READINGS, RIVALS, ROUNDINGS, finder_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROW = 26  # pixels
 COLUMNS = {
-    "frozen": "bits that the fine-tune's weights are rounded to",
+    "frozen": "size of the rounding, compared with that of the weight change",
     "planted": "a layer's state, its drop from the layer below, its output on the base's input",
 }
 TITLES = {
@@ -95,4 +95,4 @@ def column_name(row: pd.Series[float]) -> str:
     """Name the column of a row, as charts and tables do."""
     if row["truth"] == "planted":
         return READINGS[str(row["reading"])]
-    return f"{int(row['bits'])} bits" if row["bits"] else "unrounded"
+    return ROUNDINGS[float(row["rounding"])]

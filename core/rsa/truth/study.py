@@ -39,9 +39,11 @@ from core.rsa.truth.charts import figures
 from core.rsa.truth.spec import TruthSpec
 from core.rsa.truth.text import (
     CAVEATS,
+    EQUAL,
     HOW_TO_READ,
     NEAR_1,
     REASON,
+    ROUNDINGS,
     make_headline,
     make_methods,
     near_1,
@@ -59,13 +61,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    *("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "low_together"),
+    *("finder", "truth", "reading", "matched", "rounding", "auc", "low", "high", "low_together"),
     "same_depth",
 )
 COUNTS = ("changed", "unchanged", "models", "fine_tunes")
 CITATIONS = ("ding2021", "merchant2020", "efron1993", "hothorn2008")
-ROUNDED = (0, 5, 4, 3)  # bits; 0 is not rounded
-PLANTED_BITS = 4
 DEPTH, WEIGHTS = "depth", "weights"
 # fine-tunes that a band needs; frozen ones of a task are no independent draws, and few are included
 FEWEST = {"frozen": 10, "planted": 3}
@@ -109,8 +109,8 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
         for ref, size in sizes.items():
             share = min(moved) / size if size > 0 else 1.0
             for matched in (False, True) if share < 1.0 else (False,):
-                more: dict[str, Any] = {"bits": ROUNDED} if kind == "frozen" else {
-                    "bits": PLANTED_BITS, "plants": spec.plants,
+                more: dict[str, Any] = {"roundings": tuple(ROUNDINGS)} if kind == "frozen" else {
+                    "rounding": EQUAL, "plants": spec.plants,
                 }  # fmt: skip
                 tasks.append(
                     Task.of(
@@ -170,14 +170,14 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
     rows = []
     if kind == "frozen":
         truth = np.stack([value["changed"] for value in values])[:, None]
-        for number, bits in enumerate(ROUNDED):
+        for number, rounding in enumerate(ROUNDINGS):
             scores = {
                 name: 1 - np.stack([value["similarity"][number, place] for value in values])
                 for place, name in enumerate(spec.measures)
             }
             scores[WEIGHTS] = np.stack([value["size"][number] for value in values])
             scores = {name: score[:, None] for name, score in scores.items()}
-            rows += _task_rows(spec, _with_depth(scores), truth, "state", bits, kind)
+            rows += _task_rows(spec, _with_depth(scores), truth, "state", rounding, kind)
         return rows
     truth = np.stack([value["changed"] for value in values])
     sizes = np.stack([value["size"] for value in values])
@@ -190,7 +190,7 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
             below = np.concatenate([np.ones_like(similarity[..., :1]), similarity[..., :-1]], -1)
             scores[name] = below - similarity if reading == "drop" else 1 - similarity
         scores[WEIGHTS] = sizes
-        rows += _task_rows(spec, _with_depth(scores), truth, reading, PLANTED_BITS, kind)
+        rows += _task_rows(spec, _with_depth(scores), truth, reading, EQUAL, kind)
     return rows
 
 
@@ -204,7 +204,7 @@ def _task_rows(
     scores: Mapping[str, NDArray[np.float64]],
     truth: NDArray[np.bool_],
     reading: str,
-    bits: int,
+    rounding: float,
     kind: str,
 ) -> list[dict[str, Any]]:
     """Make a row for each measure and baseline of one task: the AUC over the layers of all models,
@@ -214,7 +214,7 @@ def _task_rows(
         spec: The study.
         scores: By name, (fine-tune, planted model, layer); a frozen fine-tune is one model.
         truth: Which layers changed, in the same shape.
-        reading, bits, kind: As in the table.
+        reading, rounding, kind: As in the table.
     """
     changed = truth.reshape(-1, truth.shape[-1])
     rows: list[dict[str, Any]] = []
@@ -225,7 +225,7 @@ def _task_rows(
                 "finder": name,
                 "truth": kind,
                 "reading": reading,
-                "bits": bits,
+                "rounding": rounding,
                 "auc": area(changed.ravel(), scored.ravel()),
                 **dict.fromkeys(("low", "high", "low_together"), float("nan")),
                 "same_depth": area_at_equal_depth(changed, scored),

@@ -2,8 +2,10 @@
 models.
 
 Unchanged layers give the same vectors bit for bit, so every measure is 1 for them, which tests no
-measure. Therefore the other model is rounded to a few bits, up or down at random: then unchanged
-layers differ a little too, and a measure must distinguish them from changed ones.
+measure. Therefore the other model is rounded, up or down at random, in steps in proportion to its
+weight change: then unchanged layers differ a little too, and a measure must distinguish them from
+changed ones. Steps of a fixed number of bits would drown a small weight change, and hardly touch a
+large one.
 
 In a frozen fine-tune the states change from some layer upward, so that depth alone separates them.
 In a planted model any layer may be the fine-tune's: its own weights changed or not, whatever its
@@ -44,10 +46,11 @@ LONGEST = 256  # subwords of a sentence
 States = list[NDArray[np.float64]]
 
 
-@pure("rsa.truth.frozen", version=3, guard=as_identified)
+@pure("rsa.truth.frozen", version=4, guard=as_identified)
 def compare_frozen(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
-    measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int, sinks: str = "",
+    measures: tuple[str, ...], roundings: tuple[float, ...], share: float, seed: int,
+    sinks: str = "",
 ) -> Value:  # fmt: skip
     """Compute the similarity of a base's states to those of a rounded fine-tune.
 
@@ -57,7 +60,8 @@ def compare_frozen(
         sentences: Words of each sentence.
         items: Words sampled, each by its first subword.
         measures: Names of measures.
-        bits: Of each weight after rounding; 0 for none.
+        roundings: Root mean square of the rounding, over that of the weight change in the layers
+            that changed; 0 for none.
         share: Of its weight change that the fine-tune keeps.
         seed: Of the sample.
         sinks: Which models' attention sinks are not sampled, see `extract_pair`; "" for none.
@@ -75,11 +79,14 @@ def compare_frozen(
     reader = _Reader(base, sentences, items, seed, keep)
     expected = reader.states(origin)
     similarity, sizes = [], []
-    changed = np.maximum.accumulate(_sizes(origin, tuned) > 0)
-    for number, width in enumerate(bits):
-        tick(number / len(bits), f"rounded to {width} bits" if width else "unrounded")
+    moved = _sizes(origin, tuned)
+    changed = np.maximum.accumulate(moved > 0)
+    for number, rounding in enumerate(roundings):
+        tick(number / len(roundings), "rounded" if rounding else "unrounded")
         variant = _rounded(
-            _mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode())
+            _mixed(origin, tuned, None, share),
+            rounding * share * _update(moved),
+            crc32(f"{model} {number} {seed}".encode()),
         )
         similarity.append(_similarities(expected, reader.states(variant), measures))
         sizes.append(_sizes(origin, variant))
@@ -87,14 +94,16 @@ def compare_frozen(
     return value | left_out
 
 
-@pure("rsa.truth.planted", version=4, guard=as_identified)
+@pure("rsa.truth.planted", version=5, guard=as_identified)
 def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
-    measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int, sinks: str = "",
+    measures: tuple[str, ...], rounding: float, share: float, plants: int, seed: int,
+    sinks: str = "",
 ) -> Value:  # fmt: skip
     """Compute the similarity of a base to rounded models in which some layers are a fine-tune's.
 
     Arguments and errors as for `compare_frozen`, and
+        rounding: Of every planted model, as in `compare_frozen`.
         plants: How many such models, see `masks`; each fine-tune has masks of its own.
 
     Returns:
@@ -107,12 +116,13 @@ def compare_planted(
     expected = reader.states(origin)
     drawn = np.random.default_rng((seed, crc32(model.encode())))
     truth = masks(plants, len(layer_list(origin)) + 1, drawn)
+    noise = rounding * share * _update(_sizes(origin, tuned))
     similarity: list[Any] = []
     sizes: list[Any] = []
     for number, chosen in enumerate(truth):
         tick(number / plants, f"model {number + 1} of {plants}")
         changed = _rounded(
-            _mixed(origin, tuned, chosen, share), bits, crc32(f"{model} {number} {seed}".encode())
+            _mixed(origin, tuned, chosen, share), noise, crc32(f"{model} {number} {seed}".encode())
         )
         readings = (reader.states(changed), reader.answers(origin, changed))
         similarity.append([_similarities(expected, states, measures) for states in readings])
@@ -208,18 +218,25 @@ def _mixed(
     return mixed
 
 
-def _rounded(model: nn.Module, bits: int, seed: int) -> nn.Module:
-    """Round every matrix to as many bits; its largest absolute value is the last step.
+def _update(sizes: NDArray[np.float64]) -> float:
+    """Give the root mean square of the weight changes of the layers that changed; 0 of none."""
+    moved = sizes[sizes > 0]
+    return float(np.sqrt(np.square(moved).mean())) if len(moved) else 0.0
+
+
+def _rounded(model: nn.Module, noise: float, seed: int) -> nn.Module:
+    """Round every matrix in steps that change it by `noise` times its norm; 0 rounds nothing.
 
     Rounding is stochastic: with deterministic rounding, the base's layers would have the same
-    similarity in all models, and finding them would again only test equality.
+    similarity in all models, and finding them would again only test equality. The error of a weight
+    somewhere between two steps has a sixth of the squared step as its mean square.
     """
     drawn = torch.Generator().manual_seed(seed)
-    if bits:
+    if noise:
         with torch.no_grad():
             for weight in model.parameters():
                 if weight.dim() == 2:
-                    step = weight.abs().max() / (2 ** (bits - 1) - 1)
+                    step = 6**0.5 * noise * weight.square().mean().sqrt()
                     weight.copy_(
                         (weight / step + torch.rand(weight.shape, generator=drawn)).floor() * step
                         if step > 0

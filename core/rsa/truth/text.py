@@ -27,13 +27,16 @@ READINGS = {
     "drop": "drop",
     "answer": "output",
 }  # what is compared, on a chart's axis
-ROUNDED = "bits that weights are rounded to"
+EQUAL = 1.0  # the rounding that the headline states
+ROUNDINGS = {0.0: "unrounded", 0.5: "half", EQUAL: "equal", 2.0: "twice"}  # over the weight change
+ROUNDED = "size of the rounding, over that of the weight change"
 LOWEST, HIGHEST, RIVAL = (
     "lowest AUC of the measures",
     "highest AUC of the measures",
     "AUC of a baseline",
 )
-FROZEN, FROZEN_DEPTH = (
+UNROUNDED, FROZEN, FROZEN_DEPTH = (
+    "unchanged states of frozen fine-tunes, not rounded",
     "unchanged states of frozen fine-tunes",
     "unchanged states of frozen fine-tunes, equal depth",
 )
@@ -65,20 +68,21 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
     """
     whole = table[~table["matched"].astype(bool)]
     frozen, planted = whole[whole["truth"] == "frozen"], whole[whole["truth"] == "planted"]
-    coarsest = frozen[frozen["bits"] == frozen["bits"].where(frozen["bits"] > 0).min()]
     statements: list[Statement] = []
-    if len(coarsest):
-        bits = Estimate(float(coarsest["bits"].iloc[0]), kind="whole")
-        statements.append(Statement("frozen fine-tunes", ROUNDED, bits))
+    if len(frozen):
+        size = Estimate(EQUAL, kind="whole")
+        statements.append(Statement("frozen fine-tunes", ROUNDED, size))
     tasks = (
-        (coarsest, FROZEN, FROZEN_DEPTH),
+        (frozen[frozen["rounding"] == 0], UNROUNDED, ""),
+        (frozen[frozen["rounding"] == EQUAL], FROZEN, FROZEN_DEPTH),
         (planted[planted["reading"] == "state"], STATE, STATE_DEPTH),
         (planted[planted["reading"] == "drop"], DROP, DROP_DEPTH),
         (planted[planted["reading"] == "answer"], OUTPUT, OUTPUT_DEPTH),
     )
     for rows, unchanged, at_depth in tasks:
         statements += _of_task(rows.dropna(subset=["auc"]), "auc", unchanged)
-        statements += _of_task(rows.dropna(subset=["same_depth"]), "same_depth", at_depth)
+        if at_depth:
+            statements += _of_task(rows.dropna(subset=["same_depth"]), "same_depth", at_depth)
     return tuple(statements)
 
 
@@ -133,16 +137,17 @@ def make_headline(statements: Sequence[Statement]) -> str:
         parts += [UNFROZEN]
     elif rounded is not None and rounded.estimate is not None:
         parts += [
-            f"Where lower layers were frozen, measures find the states that changed with AUC "
-            f"{_range(facts, FROZEN)}; the layer number alone reaches "
-            f"{_rival(facts, 'depth', FROZEN)}.",
-            f"Weights were rounded to {rounded.estimate.text} bits, so that unchanged states "
-            "differ a little, too.",
+            f"In frozen fine-tunes, measures find changed states with AUC "
+            f"{_range(facts, UNROUNDED)}; rounded by as much as weights changed, "
+            f"{_range(facts, FROZEN)}.",
+            "Without rounding, unchanged states are equal bit for bit. The layer number alone "
+            f"reaches {_rival(facts, 'depth', FROZEN)}.",
             f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
         ]
     if (LOWEST, STATE) in facts:
         parts += [
-            "In planted models, where any layer may have changed, similarity of a layer's state "
+            "In planted models, where any layer may have changed and all are rounded in the same "
+            "way, similarity of a layer's state "
             f"ranks changed layers with AUC {_range(facts, STATE)}{_above(facts, STATE)}. "
             f"Its drop from the layer below has AUC {_range(facts, DROP)}{_above(facts, DROP)}. "
             "Similarity of the layer's output on the base's input has AUC "
@@ -219,10 +224,11 @@ def make_methods(spec: TruthSpec) -> str:
         "own weights are the fine-tune's. "
         "Measures compare the layer's state, the drop of similarity from the layer below, and the "
         "layer's output on "
-        "the base's input. The other model's matrices were rounded to the given bits, up or down "
-        "at random, so that "
-        "unchanged layers are not equal bit for bit. Where changes are matched in size, every "
-        "weight change was scaled "
+        "the base's input. The other model's matrices were rounded, up or down at random, so "
+        "that unchanged layers are not equal bit for bit; the root mean square of the rounding of "
+        "each matrix is the given multiple of that of the fine-tune's weight change (over its "
+        "layers that changed, relative to their weights), in planted models 1. Where "
+        "changes are matched in size, every weight change was scaled "
         "to the smallest of its group. The area under the ROC curve (AUC) pools the layers of all "
         "models; at equal "
         "depth, it pools only pairs of layers with the same number. Bands are 95 % t-intervals "
@@ -250,7 +256,7 @@ CAVEATS = {
         "Frozen layers give exactly the same vectors, so every measure scores 1 for them: the "
         "first column shows this. "
         "In the other columns the fine-tune is rounded, so that unchanged layers differ a little "
-        "too."
+        "too; with too much rounding, every measure would guess."
     ),
     "In a frozen fine-tune, depth is almost the answer.": (
         "Lower layers were frozen and upper ones trained, so the layer number alone is almost as "
@@ -262,7 +268,7 @@ CAVEATS = {
     "One threshold does not fit all layers.": (
         "The effects of rounding and of training both grow with depth, each at its own rate. "
         "Changed layers are "
-        "found much better when compared with the same layer of other models (column `same_depth`) "
+        "found better when compared with the same layer of other models (column `same_depth`) "
         "than with other "
         "layers of the same model."
     ),

@@ -25,7 +25,7 @@ def shown(result: Any) -> Iterator[str]:
     """What stands above the figures of a result."""
     study = STUDIES.get(getattr(result, "study", ""))
     for view in study.views if study is not None else ():
-        yield view.headline(result) or lead_of(result.headline)
+        yield view.sentence(result) or lead_of(result.headline)
     if study is STUDIES["probe"]:
         yield from (scores_sentence(result, metric) for metric in NAMES)
 

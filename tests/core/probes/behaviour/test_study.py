@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from core.errors import SpecError, TaskError
 from core.models import costs
@@ -20,6 +21,7 @@ from core.probes.behaviour.statements import (
     BELOW_CHANCE,
     HIGHEST,
     LOWEST,
+    OTHERWISE,
     OVERALL,
     doubts_of,
     statements_of,
@@ -27,7 +29,7 @@ from core.probes.behaviour.statements import (
 from core.probes.behaviour.study import STUDY
 from core.probes.behaviour.tables import ALL, BIGRAM, EVERY, RUN, UNRELATED
 from core.probes.behaviour.text import make_headline, make_notices, pairs_sentence
-from core.probes.minimal_pairs.templates import KINDS
+from core.probes.minimal_pairs.templates import KINDS, pair_groups
 from core.probes.trees.statements import ABOVE, SIMILAR
 from core.results.columns import meaning
 from tests.core.results.statements import false_statements
@@ -80,17 +82,25 @@ def test_all_kinds_count_the_same() -> None:
 def test_differences_are_paired_by_pairs() -> None:
     """Where two models are right on the same pairs, their difference has no noise."""
     same = {SEED: MADE[SEED], BIGRAM: MADE[SEED]}
-    rows = tables.margin_table(same, [SEED], 100, 0)
+    rows = tables.margin_table(same, [SEED], {})
     assert (rows[["margin", "low", "high"]] == 0).all(axis=None)
-    rows = tables.margin_table(MADE, [SEED, FIRST], 400, 0).set_index(["model", "rival", "kind"])
+    rows = tables.margin_table(MADE, [SEED, FIRST], {}).set_index(["model", "rival", "kind"])
     assert set(rows.index.droplevel("kind")) == {(SEED, BIGRAM), (FIRST, BIGRAM), (SEED, FIRST)}
     row = rows.loc[(SEED, FIRST, "agreement")]
     assert row["margin"] == pytest.approx(-30.0)
     assert row["low"] < -30 < row["high"] < 0
     whole = rows.loc[(SEED, FIRST, ALL)]
     assert whole["margin"] == pytest.approx(5.0)
-    spread = np.std(np.repeat(np.r_[-np.ones(30), np.zeros(70)], 1))
-    assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * 100 * spread / 10, rel=0.2)
+    groups, difference = (
+        pair_groups("agreement", 100),
+        100 * (MADE[SEED]["agreement"] - MADE[FIRST]["agreement"]),
+    )
+    totals = np.array(
+        [(difference[groups == group] + 30).sum() for group in range(groups.max() + 1)]
+    )
+    several = len(totals)
+    error = np.sqrt(several / (several - 1) * (totals**2).sum()) / 100
+    assert row["high"] - row["margin"] == pytest.approx(t.ppf(0.975, several - 1) * error)
 
 
 def test_the_longest_run_is_in_the_order_of_training() -> None:
@@ -115,7 +125,7 @@ def correlated(scores: dict[str, tuple[float, float]]) -> tuple[dict[str, pd.Dat
     )
     made = {
         "behaviour": behaviour,
-        "behaviour_margins": tables.margin_table({}, [], 10, 0),
+        "behaviour_margins": tables.margin_table({}, [], {}),
         "rank_correlations": tables.correlation_table(beside, behaviour, 0),
     }
     said = statements_of(made, list(scores))
@@ -164,7 +174,7 @@ def test_unrelated_models_can_be_enough() -> None:
 def test_statements_lead_to_the_headline() -> None:
     made = {
         "behaviour": tables.behaviour_table(MADE),
-        "behaviour_margins": tables.margin_table(MADE, [SEED, FIRST], 400, 0),
+        "behaviour_margins": tables.margin_table(MADE, [SEED, FIRST], {SEED: MADE[FIRST]}),
     }
     statements = statements_of(made, [SEED, FIRST])
     verdicts = [(each.verdict, each.baseline) for each in statements]
@@ -174,22 +184,43 @@ def test_statements_lead_to_the_headline() -> None:
     headline = make_headline(statements)
     assert all(each.named_in(headline) for each in statements)
     assert headline.startswith(pairs_sentence(statements)[:60])
-    (below,) = doubts_of(made["behaviour"], [SEED, FIRST])
+    below, otherwise, further = doubts_of(made, [SEED, FIRST])
     assert below.verdict == BELOW_CHANCE
-    assert below.subject == f"agreement of {SEED}"
-    (notice,) = make_notices([below], [])
-    assert below.named_in(notice)
+    assert below.subject == otherwise.subject == f"agreement of {SEED}"
+    assert otherwise.verdict == further.verdict == OTHERWISE
+    notices = make_notices([below, otherwise, further], [])
+    assert len(notices) == 3
+    assert all(
+        each.named_in(notice)
+        for each, notice in zip((below, otherwise, further), notices, strict=True)
+    )
     assert statements_of(made, []) == ()
     assert make_headline(()).endswith(".")
     better = {SEED: hits({"agreement": 0.9}), BIGRAM: hits({"agreement": 0.4})}
     above = statements_of(
         {
             "behaviour": tables.behaviour_table(better),
-            "behaviour_margins": tables.margin_table(better, [SEED], 400, 0),
+            "behaviour_margins": tables.margin_table(better, [SEED], {SEED: better[SEED]}),
         },
         [SEED],
     )
     assert [each.verdict for each in above] == [OVERALL, ABOVE]
+
+
+def test_both_readings_stand_in_the_headline_where_they_differ() -> None:
+    hits_, whole = ({SEED: hits({"polarity": share})} for share in (0.8, 0.3))
+    for other, differ in ((whole, True), (hits_, False)):
+        made = {
+            "behaviour": tables.behaviour_table(hits_),
+            "behaviour_margins": tables.margin_table(hits_, [SEED], other),
+        }
+        statements = statements_of(made, [SEED])
+        headline = make_headline(statements)
+        assert ("Scored on whole sentences" in headline) == differ
+        assert ("30 %" in headline) == differ
+        assert "80 %" in headline
+        notices = make_notices(doubts_of(made, [SEED]), [])
+        assert any("where whole sentences are scored" in notice for notice in notices) == differ
 
 
 @pytest.mark.slow

@@ -172,6 +172,30 @@ def test_a_feature_of_another_spread_is_erased_like_the_others(
     np.testing.assert_allclose(rescaled(vectors * units) / units, slow / units, atol=1e-8)
 
 
+def by_whitening(vectors: np.ndarray, readout: np.ndarray) -> np.ndarray:
+    """Belrose et al. 2023, theorem 4.3, as it is written: whiten, project, and undo the whitening."""
+    centre, covariance = measure_states(vectors)
+    values, axes = np.linalg.eigh(covariance)
+    root = axes * np.sqrt(values) @ axes.T
+    inverse = axes / np.sqrt(values) @ axes.T
+    basis = np.linalg.svd(inverse @ covariance @ readout.T, full_matrices=False)[0]
+    return np.asarray(vectors - (vectors - centre) @ (root @ basis @ basis.T @ inverse).T)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e3, 1e5])
+def test_erasure_is_the_published_formula_where_one_feature_is_much_larger(
+    vectors: np.ndarray, spread: float
+) -> None:
+    """The map is not rescaled: its projections are almost that feature alone."""
+    wide = vectors.copy()
+    wide[:, 4] *= spread
+    readout = random_readout(RANK, WIDTH, np.random.default_rng(11))
+    eraser, expected = fit_eraser(*measure_states(wide), readout), by_whitening(wide, readout)
+    np.testing.assert_allclose(
+        eraser(wide) / wide.std(axis=0), expected / wide.std(axis=0), atol=1e-10 + 1e-14 * spread**2
+    )
+
+
 def test_what_does_not_fit_is_refused(vectors: np.ndarray) -> None:
     centre, covariance = measure_states(vectors)
     with pytest.raises(ShapeError, match="does not fit"):

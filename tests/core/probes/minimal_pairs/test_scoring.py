@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ from core.models.loading import reading
 from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.probes.minimal_pairs import scoring
-from core.probes.minimal_pairs.scoring import masked_predictions, score_sentences
+from core.probes.minimal_pairs.scoring import masked_predictions, score_sentences, score_words
+from core.probes.minimal_pairs.templates import make_pairs, region_scores
 from core.vectors.forward import cut_sentences
 from tests.core.tiny_models import SENTENCES, save_tiny
 
@@ -87,6 +88,26 @@ def test_the_rest_of_a_word_is_masked_with_its_token(tmp_path: Path) -> None:
         assert target == cut.ids[place]
         hidden = [at for at, token in enumerate(ids) if token == mask]
         assert hidden == ([at for at in word if at >= place] if place in word else [place])
+
+
+def test_words_share_the_score_of_their_sentence() -> None:
+    """Where sentences begin alike, a causal model scores the beginnings alike: only from the word
+    that differs on do the sums differ."""
+    pairs = make_pairs("agreement", 6)
+    sides = [*(pair.good for pair in pairs), *(pair.bad for pair in pairs)]
+    for ref, kind in (("zoo:decoder-0", "causal"), ("zoo:seed-0", "masked")):
+        loaded = load_with_head(ref, device="cpu")
+        words = score_words(loaded, cast("Kind", kind), sides)
+        assert words.shape == (12, max(map(len, sides)))
+        for row, side in zip(words, sides, strict=True):
+            assert (row[: len(side)] < 0).all()
+            assert (row[len(side) :] == 0).all()
+        assert words.sum(axis=1) == pytest.approx(
+            score_sentences(loaded, cast("Kind", kind), sides)
+        )
+        good, bad = region_scores(words, pairs)
+        whole = words[:6].sum(axis=1) - words[6:].sum(axis=1)
+        assert (good - bad == pytest.approx(whole, abs=1e-4)) == (kind == "causal")
 
 
 def test_a_model_without_a_head_has_none(tmp_path: Path) -> None:

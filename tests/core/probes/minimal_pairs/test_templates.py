@@ -5,10 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from core.probes.minimal_pairs import words
-from core.probes.minimal_pairs.templates import KINDS, MOST, Pair, make_pairs
+from core.probes.minimal_pairs.accuracy import correct
+from core.probes.minimal_pairs.templates import (
+    KINDS,
+    MOST,
+    Pair,
+    joined_groups,
+    make_pairs,
+    pair_groups,
+    region_scores,
+)
 from tests import ROOT
 
 
@@ -49,8 +59,60 @@ def test_both_sides_of_a_polarity_pair_have_the_same_words() -> None:
     for pair in make_pairs("polarity", 200):
         folded = [Counter(word.lower() for word in side) for side in (pair.good, pair.bad)]
         assert folded[0] == folded[1]
-        assert pair.good[0] == "No"
+        assert pair.good[0] in ("No", "Few")
+        assert pair.bad[0] not in ("No", "Few")
         assert "ever" in pair.good
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_critical_region_is_what_the_rule_concerns(kind: str) -> None:
+    for pair in make_pairs(kind, 100):
+        inside, outside = pair.good[pair.region :], pair.good[: pair.region]
+        if kind in ("agreement", "reflexive"):  # the word that differs must fit what precedes it
+            assert outside == pair.bad[: pair.region]
+            assert differing(pair) == [(pair.good[pair.region], pair.bad[pair.region])]
+        else:  # what differs licenses words behind it, which are the same
+            assert inside == pair.bad[pair.region :]
+            assert len(inside) > 0 < len(differing(pair))
+        if kind == "polarity":
+            assert inside[0] == "ever"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_of_one_contrast_are_a_group(kind: str) -> None:
+    pairs, groups = make_pairs(kind, 100), pair_groups(kind, 100)
+    assert len(set(groups)) == groups.max() + 1 == len({pair.contrast for pair in pairs})
+    assert groups.max() >= 3, "an interval over groups needs some"
+    for pair, group in zip(pairs, groups, strict=True):
+        assert pair.contrast == pairs[int(np.flatnonzero(groups == group)[0])].contrast
+
+
+def test_groups_of_several_kinds_are_apart() -> None:
+    joined = joined_groups({"polarity": 100, "reflexive": 8})
+    assert joined[:100].tolist() == pair_groups("polarity", 100).tolist()
+    assert joined[100:].tolist() == [6, 7, 8, 9] * 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_that_only_knows_how_often_words_begin_sentences_guesses(kind: str) -> None:
+    """Whole sentences of polarity pairs are decided by their first word, the region is not."""
+    pairs = make_pairs(kind, 120)
+    sides = [*(pair.good for pair in pairs), *(pair.bad for pair in pairs)]
+    words = np.zeros((len(sides), max(map(len, sides))))
+    words[:, 0] = [{"The": -1.0, "Some": -2.0, "Many": -3.0}.get(side[0], -4.0) for side in sides]
+    good, bad = region_scores(words, pairs)
+    assert correct(good, bad).mean() == 0.5
+    whole = correct(words.sum(axis=1)[:120], words.sum(axis=1)[120:]).mean()
+    assert whole == (0.0 if kind == "polarity" else 0.5)
+
+
+def test_a_region_is_summed_to_the_end() -> None:
+    pairs = make_pairs("determiner", 2)
+    words = np.arange(4.0 * 9).reshape(4, 9)
+    good, bad = region_scores(words, pairs)
+    for place, pair in enumerate(pairs):
+        assert good[place] == words[place, pair.region :].sum()
+        assert bad[place] == words[2 + place, pair.region :].sum()
 
 
 def test_a_noun_in_between_has_the_other_number() -> None:

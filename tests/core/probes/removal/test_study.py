@@ -9,12 +9,21 @@ from core.errors import TaskError
 from core.models import zoo_models
 from core.models.loading.layers import Batch, run_model
 from core.models.loading.task_models import load_task
+from core.probes.minimal_pairs.templates import pair_groups
 from core.probes.removal.charts import drawable, figures, removal_chart
 from core.probes.removal.parsing import attached
 from core.probes.removal.spec import RemovalSpec as Spec
 from core.probes.removal.statements import COST
 from core.probes.removal.study import STUDY, plan, prepare
-from core.probes.removal.tables import EXCESS, LOSS, REMOVAL, Measured, tables_of
+from core.probes.removal.tables import (
+    ACCURACY,
+    EXCESS,
+    LOSS,
+    REMOVAL,
+    Measured,
+    measured,
+    tables_of,
+)
 from core.probes.removal.tasks import ARCS, MATCHED, NONE, PROBE, RANDOM, find_head
 from core.probes.trees.data import Tree
 from core.results.columns import meaning
@@ -120,6 +129,20 @@ def test_a_ratio_of_sums_is_resampled_for_all_conditions_alike() -> None:
     assert each.points().tolist() == [150.0, 300.0]
     drawn = each.resampled(50, 0)
     np.testing.assert_allclose(drawn[:, 1], 2 * drawn[:, 0])
+
+
+def test_pairs_with_the_same_differing_words_are_resampled_together() -> None:
+    """All pairs of a group are right or wrong: the accuracy of a resample is one of few."""
+    groups = pair_groups("reflexive", 40)
+    sides = {f"good/{name}": np.where(groups < 2, 0.0, -2.0)[None] for name in ("reflexive",)}
+    value = {
+        "likelihood": -np.ones((1, 3)), "tokens": np.ones(3), **sides,
+        "bad/reflexive": -np.ones((1, 40)),
+    }  # fmt: skip
+    accuracy = measured(value)[ACCURACY]
+    assert accuracy.points().tolist() == [50.0]
+    assert set(accuracy.resampled(300, 0)[:, 0]) == {0.0, 25.0, 50.0, 75.0, 100.0}
+    assert measured(value)[LOSS].resampled_together.tolist() == [0, 1, 2]
 
 
 @pytest.mark.slow

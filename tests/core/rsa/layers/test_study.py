@@ -230,7 +230,8 @@ def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
     plain = _run(references=False)
     assert high_chance("RSA", plain.table["null_high"].max()) not in plain.notices
     for label, others in (("RSA", "debiased CKA."), ("mean CCA", "RSA or debiased CKA.")):
-        assert high_chance(label, 0.5).endswith(f"or choose {others}")
+        for notice in (high_chance(label, 0.5), too_few_items(label, 30, 40)):
+            assert notice.endswith(f"from more sentences, or choose {others}")
 
 
 def test_one_sentence_has_no_band() -> None:

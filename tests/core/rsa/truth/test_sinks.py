@@ -36,7 +36,7 @@ def values(request: pytest.FixtureRequest, pair: tuple[str, str]) -> tuple[Value
     """Outputs of a task with attention sinks, and without them."""
     base, tuned = pair
     planted = request.param is compare_planted
-    more = {"bits": 0, "plants": 2} if planted else {"bits": (0,)}
+    more = {"rounding": 0.0, "plants": 2} if planted else {"roundings": (0.0,)}
     kept, left = (
         request.param(
             base=base, model=tuned, base_identity=content_of(base),

@@ -45,7 +45,7 @@ def test_frozen_layers_are_the_truth_and_equality_finds_them(result) -> None:
     assert not result.failures
     frozen = result.table[result.table["truth"] == "frozen"]
     assert (frozen["changed"].iloc[0], frozen["unchanged"].iloc[0]) == (4 + 2, 3 + 5)
-    equal = frozen[(frozen["bits"] == 0) & (frozen["finder"] != DEPTH)]
+    equal = frozen[(frozen["rounding"] == 0) & (frozen["finder"] != DEPTH)]
     assert len(equal) == 2 * 3
     assert (equal["auc"] == 1.0).all(), (
         "bit for bit, every measure and the weights find them: no test of a measure"
@@ -76,7 +76,9 @@ def test_planted_layers_are_found_by_their_answers_and_less_by_their_states(resu
         made for made in result.statements if made.baseline == FROZEN and made.verdict == RIVAL
     ]
     assert {made.subject for made in frozen} == {DEPTH, WEIGHTS}
-    assert stated(result.statements, ROUNDED).estimate == Estimate(3.0, kind="whole")
+    assert stated(result.statements, ROUNDED).estimate == Estimate(1.0, kind="whole")
+    for words in ("(every measure); rounded by", "as much as weights changed, "):
+        assert words in result.headline
     named = [
         made for made in result.statements if made.verdict != RIVAL and made.baseline != STATE_DEPTH
     ]
@@ -84,16 +86,41 @@ def test_planted_layers_are_found_by_their_answers_and_less_by_their_states(resu
     assert {"truth-frozen", "truth-planted", "truth-frozen-matched"} <= set(figures(result))
 
 
-def test_rounding_leaves_so_many_steps_and_zero_bits_nothing() -> None:
-    layer = torch.nn.Linear(20, 30, bias=False)
+@pytest.mark.parametrize("noise", [1e-4, 0.05, 0.5])
+def test_rounding_is_as_large_as_asked_for_and_unbiased(noise: float) -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(200, 300, bias=False)
+    torch.nn.init.normal_(layer.weight)
     before = layer.weight.detach().clone()
-    assert torch.equal(truth_tasks._rounded(layer, 0, 0).weight, before)
-    after = truth_tasks._rounded(layer, 3, 0).weight.detach()
-    assert len(after.unique()) <= 2**3 - 1
-    assert float((after - before).abs().max()) <= float(before.abs().max()) / (2**2 - 1) * 1.001
-    assert abs(float((after - before).mean())) < 0.1 * float(before.abs().max()), (
-        "up as much as down"
+    assert torch.equal(truth_tasks._rounded(layer, 0.0, 0).weight, before)
+    after = truth_tasks._rounded(layer, noise, 0).weight.detach()
+    error = (after - before).double()
+    assert float(error.norm() / before.double().norm()) == pytest.approx(noise, rel=0.02)
+    assert abs(float(error.mean())) < 0.05 * float(error.std()), "up as much as down"
+
+
+def test_rounding_is_in_proportion_to_the_weight_change(monkeypatch) -> None:
+    """A fine-tune that moved a hundredth as far is rounded a hundredth as much, and found alike."""
+    sizes, rounded = {}, truth_tasks._rounded
+    shared = {
+        "base": "zoo:seed-0", "model": "zoo:parse-frozen-4", "base_identity": "a",
+        "model_identity": "b", "sentences": (("A", "dog", "barks", "."),) * 3, "items": 12,
+        "measures": ("rsa",), "roundings": (0.0, 1.0), "seed": 0,
+    }  # fmt: skip
+    noises: list[float] = []
+    monkeypatch.setattr(
+        truth_tasks, "_rounded", lambda *given: (noises.append(given[1]), rounded(*given))[1]
     )
+    for share in (1.0, 0.01):
+        value = truth_tasks.compare_frozen(share=share, **shared)
+        whole, with_rounding = value["size"]
+        moved = whole > 0
+        assert 1.2 < np.median(with_rounding[moved] / whole[moved]) < 1.7, "about the root of 2"
+        assert (with_rounding[~moved] > 0).all()
+        sizes[share] = with_rounding
+    assert noises[0] == noises[2] == 0.0
+    assert noises[3] == pytest.approx(0.01 * noises[1])
+    np.testing.assert_allclose(sizes[0.01], 0.01 * sizes[1.0], rtol=0.05)
 
 
 def test_masks_are_complementary_and_of_each_fine_tune(result, monkeypatch) -> None:
@@ -113,7 +140,7 @@ def test_masks_are_complementary_and_of_each_fine_tune(result, monkeypatch) -> N
     shared = {
         "base": "zoo:seed-0", "base_identity": "a", "model_identity": "b",
         "sentences": (("A", "dog", "barks", "."),), "items": 4, "measures": ("cosine",),
-        "bits": 4, "share": 1.0, "plants": 1,
+        "rounding": 1.0, "share": 1.0, "plants": 1,
     }  # fmt: skip
     for model, seed in (("zoo:parse-0", 0), ("zoo:pos-0", 0), ("zoo:pos-0", 1), ("zoo:pos-0", 1)):
         truth_tasks.compare_planted(model=model, seed=seed, **shared)
@@ -135,7 +162,7 @@ def _planted(lows: tuple[float, float]) -> pd.DataFrame:
     """A table of two measures whose AUCs of states have these lower ends."""
     rows = [
         {
-            "finder": name, "truth": "planted", "reading": reading, "matched": False, "bits": 4,
+            "finder": name, "truth": "planted", "reading": reading, "matched": False, "rounding": 1.0,
             "auc": 0.6, "low": 0.55, "high": 0.7, "low_together": low, "same_depth": 0.6,
         }
         for reading in ("state", "drop", "answer")
@@ -168,12 +195,12 @@ def test_without_bands_nothing_is_said_of_guessing() -> None:
 
 
 def test_fine_tunes_without_frozen_layers_test_nothing_and_that_is_said() -> None:
-    bits = Statement("frozen fine-tunes", ROUNDED, Estimate(3.0, kind="whole"))
-    assert make_headline([bits]) == UNFROZEN
+    rounded = Statement("frozen fine-tunes", ROUNDED, Estimate(1.0, kind="whole"))
+    assert make_headline([rounded]) == UNFROZEN
     planted = [
         Statement("rsa", verdict, Estimate(0.8), baseline=STATE) for verdict in (LOWEST, HIGHEST)
     ]
-    assert make_headline([bits, *planted]).startswith(f"{UNFROZEN} In planted models")
+    assert make_headline([rounded, *planted]).startswith(f"{UNFROZEN} In planted models")
     assert UNFROZEN not in make_headline(planted)  # where frozen fine-tunes were not compared
 
 
