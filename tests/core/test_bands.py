@@ -25,6 +25,11 @@ AROUND = {
 
 def functions_with_bands() -> dict[str, set[str]]:
     """The functions of `core` that call one of MAKERS, and which."""
+    return functions_calling(MAKERS)
+
+
+def functions_calling(makers: set[str]) -> dict[str, set[str]]:
+    """The functions of `core` that call one of these, and which."""
     callers: dict[str, set[str]] = {}
     for file in sorted((ROOT / "core").rglob("*.py")):
         module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
@@ -37,8 +42,8 @@ def functions_with_bands() -> dict[str, set[str]]:
                 each.id if isinstance(each, ast.Name) else getattr(each, "attr", "")
                 for each in called
             }
-            if names & MAKERS:
-                callers[f"{module}.{function.name}"] = names & MAKERS
+            if names & makers:
+                callers[f"{module}.{function.name}"] = names & makers
     return callers
 
 

@@ -11,6 +11,8 @@ from core.results.names import listed, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.statistics import corrected
+from core.weights.intruders.tasks import LARGE_DRAWS
+from core.weights.vectors.directions import SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,8 +172,8 @@ def make_methods(spec: IntruderSpec) -> str:
         "multiplied by the number of models (Bonferroni). The corrected p-value of a single "
         "direction is the share of updates whose lowest cosine in any matrix is as low, multiplied "
         "in the same way. Updates with the same singular values as the real one, turned in random "
-        "directions on both sides, are counted in the same way (of models with sides above 256, "
-        "5 updates)."
+        "directions on both sides, are counted in the same way (of models with sides above "
+        f"{SMALL}, {LARGE_DRAWS} updates)."
     )
 
 

@@ -300,11 +300,11 @@ def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_one
     base = base_matrix((96, 96), rng)
     sizes = np.linspace(6.0, 4.0, 6)
 
-    def directions(side: int, count: int) -> np.ndarray:
-        return np.linalg.qr(rng.normal(size=(side, count)))[0]
+    def directions(side: int, length: int, count: int) -> np.ndarray:
+        return np.linalg.qr(rng.normal(size=(length, count)))[0]
 
     def turned() -> np.ndarray:
-        left, right = directions(96, 6), directions(96, 6)
+        left, right = directions(0, 96, 6), directions(1, 96, 6)
         return left * sizes @ right.T
 
     p_values, gaussian = [], []
