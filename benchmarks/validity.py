@@ -152,10 +152,10 @@ def gaussian(base: np.ndarray, shape: tuple[int, int], rng: np.random.Generator)
 
 
 def turned(rank: int) -> Update:
-    """An update of this rank (0: full) in random directions."""
+    """An update of this rank (0: full) and nearly equal singular values in random directions."""
 
     def update(base: np.ndarray, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        sizes = np.linspace(2.5, 1.0, rank or min(shape))
+        sizes = np.linspace(2.5, 2.3, rank or min(shape))
         left, right = (np.linalg.qr(rng.normal(size=(side, len(sizes))))[0] for side in shape)
         signs = rng.choice([-1.0, 1.0], len(sizes))
         made: np.ndarray = left * (sizes * signs) @ right.T

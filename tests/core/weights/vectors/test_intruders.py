@@ -294,6 +294,14 @@ def test_a_turned_update_keeps_the_singular_values(shape: tuple[int, int]) -> No
     assert np.linalg.norm(made[0] - made[1]) > 0.5 * np.linalg.norm(made[0])
 
 
+def test_a_turned_update_has_any_of_the_directions() -> None:
+    """One of rank 1 would otherwise have the same largest coordinate in every draw."""
+    rng = np.random.default_rng(0)
+    left = np.array([[1.0, 0.0], [0.0, 0.6], [0.0, 0.8]])
+    made = [turned_update(left, np.ones(1), np.eye(1), rng) for _ in range(20)]
+    assert {round(float(abs(each).max()), 6) for each in made} == {0.8, 1.0}
+
+
 def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_ones_more() -> None:
     """Gaussian updates of that norm bring fewer: they are less concentrated."""
     rng = np.random.default_rng(1)
