@@ -103,8 +103,8 @@ def test_every_row_that_misses_95_per_cent_is_named_in_the_docs_and_on_its_page(
         assert labels, line
         for label in labels:
             assert label.said in page, line
-            if label.study:
-                assert label.on_page in STUDIES[label.study].caveats[BANDS], line
+            for study in label.studies:
+                assert label.on_page in STUDIES[study].caveats[BANDS], (study, line)
     for label in band_kinds.LABELS:  # one that says of a row what is so no longer
         kind = label.row.startswith(tuple(coverage.MEASURES))
         assert kind or any(line.startswith(label.row) for line in marked), label.row
