@@ -29,6 +29,9 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("linear chain, control trees", "accuracy, over sentences", "code length, over sentences"),
     ),
     "core.probes.trees.tables.attachment_row": ("attachment score",),
+    "core.results.differences._widening": (
+        *("differences of two texts, all", "differences on the same sentences, all"),
+    ),
     "core.rsa.divergence.tables.correlate": ("rank correlation over words",),
     "core.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
@@ -47,7 +50,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
     "core.weights.intruders.scaling_tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
-        "scaled directions, beyond random ones",
+        *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),
 }  # function -> names of its rows in TABLES
 RANGES: Mapping[str, str] = {
@@ -64,9 +67,12 @@ UNBANDED: Mapping[str, str] = {
     "core.alignment.seeds.charts._boxes": "boxes of pairs",
     "core.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
     "core.rsa.truth.areas._critical_value": "a t-statistic, of whose test `coverage` counts errors",
+    "core.probes.minimal_pairs.accuracy.correlation_interval": "Bonett and Wright's itself",
+    "core.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
     "core.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
     "core.statistics.interval": "the percentile interval itself",
     "core.statistics.jackknife_interval": "the jackknife's interval itself",
+    "core.statistics.t_interval": "Student's interval itself",
 }  # quantiles that are no band
 
 
@@ -114,6 +120,19 @@ LABELS = (
         "distances of layer functions, divided by",
         ("rsa",),
         "Ratios to random changes cover 97 %",
+    ),
+    Label(
+        "differences of two texts",
+        "differences of two texts, or of a pinned result",
+        ("rsa",),
+        "Differences of two texts hold together in 98 %",
+    ),
+    Label("differences on the same", "differences of two texts, or of a pinned result"),
+    Label(
+        "scaled directions, beyond random",
+        "scaled intruder dimensions minus 5 random",
+        ("weights intruders",),
+        "5 random directions cover 98 %",
     ),
     Label("AUC of outputs, almost 1", "AUCs above .95", ("truth",), "AUCs above .95"),
     Label("probe margin over a baseline", "margin of a probe over", OF_TREES, "margins over"),

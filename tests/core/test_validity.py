@@ -18,7 +18,7 @@ MAKERS = {
 }  # functions that give a p-value, or correct one
 P_VALUE = re.compile(r"(^|[._])p(_values?)?$")
 QUICK = (  # cases of some milliseconds a sample
-    *("weight neighbours, 18 models of 6 labels", "rank correlation, 5 models"),
+    *("weight neighbours, 18 models of 6 labels", "rank correlation, 7 models"),
     *("token map, 3 words of 60", "intruders beside the same spectrum, full rank"),
 )
 SAMPLES = 80

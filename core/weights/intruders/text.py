@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import listed, short_names
+from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.statistics import corrected
@@ -178,6 +179,10 @@ def make_methods(spec: IntruderSpec) -> str:
 
 
 CAVEATS = {
+    BANDS: (
+        "In simulations, bands of scaled intruder dimensions minus 5 random directions cover 98 %, "
+        "so that they are wider than need be."
+    ),
     "A direction can be new although nothing was added.": (
         "Where two singular values of the base are nearly equal, any update mixes their "
         "directions, and the mixtures resemble neither. The dashed line shows what a random "
