@@ -21,7 +21,7 @@ import pandas as pd
 
 from core.probes.behaviour.tables import correlation_table
 from core.probes.minimal_pairs.accuracy import correlation_p, wilson_interval
-from core.rsa.tokens.distances import nearness
+from core.rsa.tokens.distances import nearness_statements, nearness_tables
 from core.rsa.tokens.questions import ANSWER, OTHER, QUESTION
 from core.statistics import corrected
 from core.weights.intruders.tables import direction_rows, family_row, joint_p_values, matrix_row
@@ -64,7 +64,8 @@ BOUNDS: Mapping[str, str] = {
 }  # columns that are no p-value of a test
 MADE_IN: Mapping[str, tuple[str, ...]] = {
     "core.probes.behaviour.tables.correlation_table": ("rank_correlations.p_value",),
-    "core.rsa.tokens.distances.nearness": ("nearness.p_value",),
+    "core.rsa.tokens.distances.nearness": ("nearness.corrected_p",),
+    "core.rsa.tokens.distances.nearness_statements": ("nearness.corrected_p",),
     "core.weights.intruders.study.collect": ("corrected_p", "corrected_turned_p"),
     "core.weights.intruders.tables.direction_rows": ("directions.p_value",),
     "core.weights.intruders.tables.family_row": ("families.p_value", "turned_p"),
@@ -117,26 +118,31 @@ def correlations(models: int, probes: int = 3, kinds: int = 4) -> Draw:
     return draw
 
 
-def question(words: int, answer: int, alike: float) -> Draw:
-    """A question, and a passage of sentences of ten words of which any span may be the answer.
+def question(words: int, answer: int, alike: float, models: int = 1) -> Draw:
+    """A question, and a passage of sentences of ten words of which any span may be the answer; the
+    smallest corrected p-value of some models.
 
     Args:
         words: Of the passage.
         answer: Words of the answer.
         alike: Share of a word's variance that all words of its sentence have.
+        models: Whose vectors are independent of each other.
     """
     layers, width, asked = 5, 16, 6
     names = [f"word {number}" for number in range(asked + words)]
 
     def draw(rng: np.random.Generator) -> float:
         sentence = np.arange(words) // 10
-        together = rng.standard_normal((layers, sentence[-1] + 1, width))[:, sentence]
-        alone = rng.standard_normal((layers, asked + words, width))
-        alone[:, asked:] = np.sqrt(alike) * together + np.sqrt(1 - alike) * alone[:, asked:]
+        together = rng.standard_normal((models, layers, sentence[-1] + 1, width))[:, :, sentence]
+        vectors = rng.standard_normal((models, layers, asked + words, width))
+        alone = np.sqrt(1 - alike) * vectors[:, :, asked:]
+        vectors[:, :, asked:] = np.sqrt(alike) * together + alone
         first = int(rng.integers(words - answer + 1))
         roles = np.array([QUESTION] * asked + [OTHER] * words, object)
         roles[asked + first : asked + first + answer] = ANSWER
-        return nearness(alone, list(roles), names)[1]
+        arrays = {str(model): each for model, each in enumerate(vectors)}
+        table = nearness_tables(nearness_statements(arrays, list(roles), names))["nearness"]
+        return float(table["corrected_p"].min())
 
     return draw
 
@@ -291,10 +297,12 @@ CASES = (
         "12 rank correlations of 12 models, corrected", NOTHING,
         ("rank_correlations.corrected_p",), correlations(12),
     ),
-    Case("token map, 3 words of 60", ANYWHERE, ("nearness.p_value",), question(60, 3, 0.3)),
-    Case("token map, 3 words of 60, sentences alike", ANYWHERE, ("nearness.p_value",),
+    Case("token map, 3 words of 60", ANYWHERE, ("nearness.corrected_p",), question(60, 3, 0.3)),
+    Case("token map, 3 words of 60, sentences alike", ANYWHERE, ("nearness.corrected_p",),
          question(60, 3, 0.8)),
-    Case("token map, 8 words of 40", ANYWHERE, ("nearness.p_value",), question(40, 8, 0.3)),
+    Case("token map, 8 words of 40", ANYWHERE, ("nearness.corrected_p",), question(40, 8, 0.3)),
+    Case("token map, 3 words of 80, 4 models", ANYWHERE, ("nearness.corrected_p",),
+         question(80, 3, 0.3, 4), "because 80 spans allow few p-values"),
     Case("intruders of a model", GAUSSIAN, ("families.p_value",), family("p_value", gaussian),
          COUNTS),
     Case("intruders of 3 models, corrected", GAUSSIAN, ("corrected_p",),

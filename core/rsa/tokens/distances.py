@@ -22,9 +22,11 @@ from core.rsa.tokens.text import (
     REST,
     SAME_SPAN,
     SPANS,
+    TOO_FEW,
     UNDECIDED,
     WORDS,
 )
+from core.statistics import corrected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +110,7 @@ def nearness_statements(
     arrays: Mapping[str, np.ndarray], given: Sequence[str], words: Sequence[str]
 ) -> tuple[Statement, ...]:
     """State at which layer of each model the question is closest to its answer, and how likely that
-    is by chance.
+    is by chance, corrected for the models (Bonferroni).
 
     Args:
         arrays: Vectors by model, (layer, word, d_model).
@@ -121,7 +123,9 @@ def nearness_statements(
         if not np.isfinite(p_value):
             return ()
         layer = int(ratios.argmin())
+        p_value, fewest = (corrected(each, len(arrays)) for each in (p_value, 1 / spans))
         verdict = CLOSER if ratios[layer] < 1 and p_value <= CLEAR else UNDECIDED
+        verdict = TOO_FEW if fewest > CLEAR else verdict
         than = f"{spans} {SPANS}"
         statements.append(Statement(ref, verdict, Estimate(float(ratios[layer])), (layer,), REST))
         statements.append(Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=than))
@@ -138,11 +142,11 @@ def nearness_tables(statements: Sequence[Statement]) -> dict[str, pd.DataFrame]:
             "model": near.subject,
             "layer": near.layers[0],
             "ratio": near.estimate.value,
-            "p_value": chance.estimate.value,
+            "corrected_p": chance.estimate.value,
             "equal_spans": int(chances[near.subject].baseline.split()[0]),
         }
         for near in statements
-        if near.verdict in (CLOSER, UNDECIDED)
+        if near.verdict in (CLOSER, UNDECIDED, TOO_FEW)
         and near.estimate is not None
         and (chance := chances[near.subject]).estimate is not None
     ]
