@@ -49,7 +49,7 @@ def nearness(
     Returns:
         Mean distance from the question's words to those of the answer, divided by that to the other
         words of the passage, (layer,): below 1 where the question is closer to its answer. The
-        p-value: the share of equally long spans of the passage (all circular shifts, itself
+        p-value: the share of equally long spans of the passage (all shifts that stay in it, itself
         counted) that are as close at some layer, each layer in units of its spans' standard
         deviation. And the number of spans. Without words of the answer the supporting sentence
         counts in their place. NaN where there are no such words.
@@ -76,9 +76,15 @@ def counted_role(given: Sequence[str]) -> str:
 def span_ratios(
     gaps: Float[np.ndarray, "layer word"], near: Bool[np.ndarray, " word"]
 ) -> Float[np.ndarray, "span layer"]:
-    """Compute the mean gap of each circular shift of a set of words over that of the other words;
-    the set itself first."""
-    shifted = [np.roll(near, shift) for shift in range(len(near))]
+    """Compute the mean gap of each shift of a set of words over that of the other words; the set
+    itself first.
+
+    Shifts stay in the passage: a span of its end and its beginning is none that an answer could be,
+    and its words are less alike.
+    """
+    places = np.flatnonzero(near)
+    shifts = range(-places[0], len(near) - places[-1])
+    shifted = [np.roll(near, shift) for shift in sorted(shifts, key=bool)]
     return np.stack(
         [
             gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12)

@@ -168,7 +168,7 @@ def make_methods(question: bool) -> str:
             "the words of the answer (of the supporting sentence where no answer is given), "
             "divided by that to the other words; words that occur in both question and passage "
             "were left out. The p-value is the share of equally long spans of the passage "
-            "(circular shifts) that are as close to the question at some layer, each layer in "
+            "(its shifts) that are as close to the question at some layer, each layer in "
             "units of its spans' standard deviation. It cannot be below one over the number of "
             "spans, and is multiplied by the number of models (Bonferroni)."
         )
