@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.alignment.seeds.bands import Replicates, leave_out
 from core.probes.behaviour.tables import behaviour_table, margin_table
@@ -29,9 +30,11 @@ from core.probes.structural.bands import Group, Sample, draw_sample, summary
 from core.probes.structural.scores import ratio
 from core.probes.trees.comparisons import best_layers, differences, margins
 from core.probes.trees.tables import attachment_row
+from core.results.differences import banded_differences
 from core.rsa.divergence.tables import correlate, mean_band
 from core.rsa.layers.random_changes import TURNS, distance_ratios
 from core.rsa.swap.scores import exchange_rows, own_row
+from core.statistics import jackknife_interval
 from core.weights.intruders.scales import SCALES, WAYS
 from core.weights.intruders.scaling_tables import scaling_table
 
@@ -383,6 +386,7 @@ def _scaled(rng: np.random.Generator, draws: int) -> dict[str, list[bool]]:
         "value": (rows, "", score - cost),
         "change": (rows, "change_", -cost),
         "beyond random ones": (beyond, "beyond_", 0.0),
+        "beyond shrinking": (beyond, "excess_", 0.0),
     }
     return {
         name: holds({end: part[f"{prefix}{end}"].to_numpy() for end in ("low", "high")}, truth)
@@ -464,6 +468,36 @@ def _errors(rng: np.random.Generator, models: int) -> tuple[Replicates, Replicat
     return made[0], made[1]
 
 
+def difference_bands() -> Iterator[Row]:
+    """All differences of two results together: of two texts, and of the same sentences."""
+    for count in (10, 30, 100):
+        case = f"{count} sentences"
+        yield coverage("differences of two texts, all", case, _two_results(count, 0.0))
+    yield coverage("differences on the same sentences, all", case, _two_results(count, 0.5))
+
+
+def _two_results(count: int, shared: float) -> Simulation:
+    """Three models of seven layers, whose values on a sentence have half of their variance in
+    common; and this share of it with the other result's."""
+    rows = pd.MultiIndex.from_product([["a", "b", "c"], range(LAYERS)], names=["model", "layer"])
+
+    def simulate(rng: np.random.Generator) -> list[bool]:
+        easy, tables = rng.standard_normal((1, count)), []
+        for _ in range(2):
+            own = rng.standard_normal((1, count))
+            common = np.sqrt(shared) * easy + np.sqrt(0.5 - shared) * own
+            values = 0.5 + 0.1 * (common + np.sqrt(0.5) * rng.standard_normal((len(rows), count)))
+            means, total = values.mean(1), values.sum(1, keepdims=True)
+            left_out = (total - values) / (count - 1)
+            ends = [jackknife_interval(*each) for each in zip(means, left_out, strict=True)]
+            low, high = zip(*ends, strict=True)
+            tables.append(rows.to_frame(index=False).assign(value=means, low=low, high=high))
+        made = banded_differences(tables[0], tables[1], ["model", "layer"], "value")
+        return [all(holds({end: made[end].to_numpy() for end in ("low", "high")}, 0.0))]
+
+    return simulate
+
+
 def ratio_bands() -> Iterator[Row]:
     """Distances of layers' outputs, divided by those after random changes."""
     for count in (20, 100):
@@ -511,6 +545,7 @@ def main() -> None:
         removal_bands,
         alignment_bands,
         ratio_bands,
+        difference_bands,
     )
     for name, case, share in (row for part in parts for row in part()):
         mark = " *" if share < HELD[0] else " +" if share > HELD[1] else ""

@@ -29,6 +29,9 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("linear chain, control trees", "accuracy, over sentences", "code length, over sentences"),
     ),
     "core.probes.trees.tables.attachment_row": ("attachment score",),
+    "core.results.differences._widening": (
+        *("differences of two texts, all", "differences on the same sentences, all"),
+    ),
     "core.rsa.divergence.tables.correlate": ("rank correlation over words",),
     "core.rsa.divergence.tables.mean_band": ("mean divergence",),
     "core.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
@@ -47,7 +50,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
     "core.weights.intruders.scaling_tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
-        "scaled directions, beyond random ones",
+        *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),
 }  # function -> names of its rows in TABLES
 RANGES: Mapping[str, str] = {
@@ -65,9 +68,12 @@ UNBANDED: Mapping[str, str] = {
     "core.probes.minimal_pairs.accuracy.grouped_interval": "the interval of pairs in groups itself",
     "core.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
     "core.rsa.truth.areas._critical_value": "a t-statistic, of whose test `coverage` counts errors",
+    "core.probes.minimal_pairs.accuracy.correlation_interval": "Bonett and Wright's itself",
+    "core.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
     "core.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
     "core.statistics.interval": "the percentile interval itself",
     "core.statistics.jackknife_interval": "the jackknife's interval itself",
+    "core.statistics.t_interval": "Student's interval itself",
 }  # quantiles that are no band
 
 
@@ -78,54 +84,94 @@ class Label:
     Attributes:
         row: How its rows in TABLES begin.
         said: Words of docs/statistics.md.
-        study: Name of the study that draws it; "" where the app draws none.
-        on_page: Words of that study's caveat `core.results.notices.BANDS`.
+        studies: Names of the studies that draw it; none where the app does not.
+        on_page: Words of those studies' caveat `core.results.notices.BANDS`.
     """
 
     row: str
     said: str
-    study: str = ""
+    studies: tuple[str, ...] = ()
     on_page: str = ""
 
 
 SETS = "81 to 84 % with 2 sets, 97 to 98 % with 3"
 LOOSE = "for CCA, SVCCA, PWCCA and mutual k-NN"
+COMPARING = ("rsa", "training", "divergence")
+OF_TREES = ("probe", "probe polar", "probe training")
 LABELS = (
     *(
-        Label(f"{measure}, {kind}", "CCA, SVCCA, PWCCA and mutual k-NN |", study, LOOSE)
+        Label(f"{measure}, {kind}", "CCA, SVCCA, PWCCA and mutual k-NN |", COMPARING, LOOSE)
         for measure in ("cca", "svcca", "pwcca", "knn")
         for kind in coverage.KINDS
-        for study in ("rsa", "training")
     ),
     *(
-        Label(f"{measure}, {kind}", "RSA, CKA, mean cosine and Procrustes |", study, "for RSA, ")
+        Label(
+            f"{measure}, {kind}", "RSA, CKA, mean cosine and Procrustes |", COMPARING, "for RSA, "
+        )
         for measure in ("rsa", "cka", "cka-debiased", "cosine", "procrustes")
         for kind in coverage.KINDS
-        for study in ("rsa", "training")
     ),
     Label("rsa, coherent, bootstrap (for comparison)", "such bands of RSA cover 80 %"),
     Label(
         "bootstrap over models (for comparison)", "A bootstrap of three models covers about 75 %"
     ),
-    Label("pooled runs", "pooled runs, 2 or 3 of them |", "rsa", "Pooled bands of 2 or 3 runs"),
+    Label("pooled runs", "pooled runs, 2 or 3 of them |", ("rsa",), "Pooled bands of 2 or 3 runs"),
     Label(
         "ratio of layer functions",
         "distances of layer functions, divided by",
-        "rsa",
+        ("rsa",),
         "Ratios to random changes cover 97 %",
     ),
-    Label("AUC of outputs, almost 1", "AUCs above .95", "truth", "AUCs above .95"),
-    Label("probe margin over a baseline", "margin of a probe over", "probe", "margins over"),
-    Label("probe score, control trees", "the range of the intervals", "probe", SETS),
-    Label("probe selectivity", "control trees and selectivity with 3 sets |", "probe", SETS),
-    Label("linear chain, control trees", "the range of the intervals", "probe", SETS),
+    Label(
+        "differences of two texts",
+        "differences of two texts, or of a pinned result",
+        ("rsa",),
+        "Differences of two texts hold together in 98 %",
+    ),
+    Label("differences on the same", "differences of two texts, or of a pinned result"),
+    Label(
+        "scaled directions, beyond random",
+        "scaled intruder dimensions minus 5 random",
+        ("weights intruders",),
+        "5 random directions cover 98 %",
+    ),
+    Label("AUC of outputs, almost 1", "AUCs above .95", ("truth",), "AUCs above .95"),
+    Label("probe margin over a baseline", "margin of a probe over", OF_TREES, "margins over"),
     *(
-        Label(row, "10 random changes: their score and loss |", "swap", "10 random changes")
+        Label(row, said, (*OF_TREES, "probe edges"), SETS)
+        for row, said in {
+            "probe score, control trees": "the range of the intervals",
+            "probe selectivity": "control trees and selectivity with 3 sets |",
+            "linear chain, control trees": "the range of the intervals",
+        }.items()
+    ),
+    *(
+        Label(row, "10 random changes: their score and loss |", ("swap",), "10 random changes")
         for row in ("swap, score of random changes", "swap, loss of random changes")
     ),
-    Label("attachment score", "attachment scores and mean", "probe", "attachment scores 92 %"),
-    Label("accuracy, over sentences", "accuracy, attachment", "probe edges", "accuracies cover 92"),
-    Label("mean divergence", "mean divergences from 30", "divergence", "mean divergences cover 92"),
-    Label("share of pairs, in groups", "pairs in 4 groups |", "probe behaviour", "4 groups"),
-    Label("rank correlation over models", "rank correlation over 6", "probe behaviour", "6 models"),
+    Label("attachment score", "attachment scores and mean", ("probe",), "attachment scores 92 %"),
+    Label(
+        "accuracy, over sentences",
+        "accuracy, attachment",
+        ("probe edges",),
+        "accuracies cover 92",
+    ),
+    Label(
+        "mean divergence",
+        "mean divergences from 30",
+        ("divergence",),
+        "mean divergences cover 92",
+    ),
+    Label(
+        "share of pairs, in groups",
+        "pairs in 4 groups |",
+        ("probe behaviour",),
+        "4 groups",
+    ),
+    Label(
+        "rank correlation over models",
+        "rank correlation over 6",
+        ("probe behaviour",),
+        "6 models",
+    ),
 )  # of the rows outside .93 to .97

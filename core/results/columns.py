@@ -157,8 +157,8 @@ GENERAL: Mapping[str, str] = {
     "nearness.layer": "layer number at which the question is closest to its answer",
     "nearness.ratio": "the question's mean distance to its answer divided by that to the other "
     "words (below 1: closer to the answer)",
-    "nearness.p_value": "p-value: share of equally long spans that are as close to the question at "
-    "any layer",
+    "nearness.corrected_p": "p-value: share of equally long spans that are as close to the "
+    "question at any layer; corrected for the models tested together (Bonferroni), at most 1",
     "equal_spans": "number of these spans, the answer among them",
     "axis": "axis of the plot, from 1",
     "explained": "share of the variance of all vectors along the axis",

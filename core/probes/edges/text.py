@@ -9,7 +9,7 @@ from core.probes.edges.charts import NAMES
 from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
-from core.probes.structural.bands import TWO_DRAWS
+from core.probes.structural.bands import COVERAGE, TWO_DRAWS
 from core.probes.trees.spec import which_layers
 from core.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
 from core.probes.trees.tables import TAGS
@@ -212,9 +212,7 @@ HOW_TO_READ = (
     "probes trained on random labels; grey lines: baselines."
 )
 CAVEATS = {
-    BANDS: (
-        "In simulations, bands of accuracies cover 92 % with 30 test sentences and 94 % with 100."
-    ),
+    BANDS: f"{COVERAGE}, accuracies cover 92 % with 30 test sentences and 94 % with 100.",
     "The word alone gives most of its tag.": (
         "The word-lookup baseline ignores context. Layer 0, where vectors have no context either, "
         "is a stronger baseline still, because it was trained on more text than the table. "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
 from core.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
-from core.probes.structural.bands import TWO_DRAWS
+from core.probes.structural.bands import COVERAGE, TWO_DRAWS
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.probes.trees.spec import which_layers
@@ -15,6 +15,7 @@ from core.probes.trees.statements import BEST, SIMILAR, TIED
 from core.probes.trees.tables import CHAIN
 from core.probes.trees.text import MOST_NAMED, NOTHING, baseline_name, best_in_words, compared_with
 from core.results.names import first_of, short_name, short_names
+from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 
@@ -165,6 +166,7 @@ HOW_TO_READ = (
     "lines: baselines; bands: 95 % intervals."
 )
 CAVEATS = {
+    BANDS: f"{COVERAGE}.",
     "Words alone tell most labels.": (
         "A determiner is nearly always the dependent of a det edge. The static window and layer 0 "
         "have the words and no context: compare with them, and with control labels, not with 0."

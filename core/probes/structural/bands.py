@@ -20,6 +20,10 @@ import numpy as np
 from core.statistics import bootstrap_interval, sentence_counts
 
 LEVEL = 0.95  # of a band
+COVERAGE = (
+    "In simulations, bands of control trees or labels and of selectivity cover 81 to 84 % with 2 "
+    "sets, 97 to 98 % with 3; margins over baselines cover 97 %"
+)  # of `summary`, for caveats
 FEWEST = 2  # degrees of freedom behind an error of the mean over probes
 UNBOUNDED = (-np.inf, np.inf)
 TWO_DRAWS = "; of two draws alone, a band is the range of the intervals of both"  # for methods

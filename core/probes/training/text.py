@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.probes.structural.bands import COVERAGE
 from core.probes.trees.data import Treebank
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
@@ -15,6 +16,7 @@ from core.probes.trees.text import make_methods as probes_methods
 from core.results.drawing.training import progress_notices
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
+from core.results.notices import BANDS
 from core.results.statements import TWO_LINES, Statement, leading
 
 if TYPE_CHECKING:
@@ -233,6 +235,7 @@ HOW_TO_READ = (
     "lines are baselines, bands 95 % intervals."
 )
 CAVEATS = {
+    BANDS: f"{COVERAGE}.",
     "An untrained model does not score 0.": (
         "Random layers on random word vectors still distinguish words and their positions, from "
         "which a probe predicts part of the tree. Training adds the margin over step 0."

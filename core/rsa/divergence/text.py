@@ -13,6 +13,7 @@ from core.results.notices import BANDS
 from core.results.statements import Statement
 from core.rsa.divergence.reading import MASKING
 from core.rsa.divergence.tables import ALL
+from core.rsa.measures.scoring import COVERAGE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,7 +189,7 @@ HOW_TO_READ = (
 )
 CAVEATS = {
     BANDS: (
-        "In simulations, bands of mean divergences cover 92 % with 30 sentences and 96 % with 100."
+        f"{COVERAGE} Bands of mean divergences cover 92 % with 30 sentences and 96 % with 100."
     ),
     "Two training runs differ, too.": (
         "Predictions that differ say little by themselves: compare them with the grey baseline, a "

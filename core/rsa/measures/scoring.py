@@ -27,6 +27,11 @@ from core.statistics import interval, jackknife_interval, sentence_labels
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
 LEAST_NULL_DRAWS = 20
+COVERAGE = (
+    "In simulations with 10 to 200 sentences, bands of similarities over sentences cover 88 to "
+    "99 % for RSA, CKA, the mean cosine and Procrustes similarity, and 96 to 100 % for CCA, SVCCA, "
+    "PWCCA and mutual k-NN, whose bands are wider than need be."
+)  # of `sentence_band`, for caveats
 SATURATED = 1e-6  # chance level that is closer to 1 leaves no room to tell anything apart
 SCORED = ("similarity", "low", "high", "null_high")  # columns that a calibrated score is made of
 CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high")

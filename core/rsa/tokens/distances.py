@@ -22,9 +22,11 @@ from core.rsa.tokens.text import (
     REST,
     SAME_SPAN,
     SPANS,
+    TOO_FEW,
     UNDECIDED,
     WORDS,
 )
+from core.statistics import corrected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +49,7 @@ def nearness(
     Returns:
         Mean distance from the question's words to those of the answer, divided by that to the other
         words of the passage, (layer,): below 1 where the question is closer to its answer. The
-        p-value: the share of equally long spans of the passage (all circular shifts, itself
+        p-value: the share of equally long spans of the passage (all shifts that stay in it, itself
         counted) that are as close at some layer, each layer in units of its spans' standard
         deviation. And the number of spans. Without words of the answer the supporting sentence
         counts in their place. NaN where there are no such words.
@@ -74,9 +76,15 @@ def counted_role(given: Sequence[str]) -> str:
 def span_ratios(
     gaps: Float[np.ndarray, "layer word"], near: Bool[np.ndarray, " word"]
 ) -> Float[np.ndarray, "span layer"]:
-    """Compute the mean gap of each circular shift of a set of words over that of the other words;
-    the set itself first."""
-    shifted = [np.roll(near, shift) for shift in range(len(near))]
+    """Compute the mean gap of each shift of a set of words over that of the other words; the set
+    itself first.
+
+    Shifts stay in the passage: a span of its end and its beginning is none that an answer could be,
+    and its words are less alike.
+    """
+    places = np.flatnonzero(near)
+    shifts = range(-places[0], len(near) - places[-1])
+    shifted = [np.roll(near, shift) for shift in sorted(shifts, key=bool)]
     return np.stack(
         [
             gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12)
@@ -108,7 +116,7 @@ def nearness_statements(
     arrays: Mapping[str, np.ndarray], given: Sequence[str], words: Sequence[str]
 ) -> tuple[Statement, ...]:
     """State at which layer of each model the question is closest to its answer, and how likely that
-    is by chance.
+    is by chance, corrected for the models (Bonferroni).
 
     Args:
         arrays: Vectors by model, (layer, word, d_model).
@@ -121,7 +129,9 @@ def nearness_statements(
         if not np.isfinite(p_value):
             return ()
         layer = int(ratios.argmin())
+        p_value, fewest = (corrected(each, len(arrays)) for each in (p_value, 1 / spans))
         verdict = CLOSER if ratios[layer] < 1 and p_value <= CLEAR else UNDECIDED
+        verdict = TOO_FEW if fewest > CLEAR else verdict
         than = f"{spans} {SPANS}"
         statements.append(Statement(ref, verdict, Estimate(float(ratios[layer])), (layer,), REST))
         statements.append(Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=than))
@@ -138,11 +148,11 @@ def nearness_tables(statements: Sequence[Statement]) -> dict[str, pd.DataFrame]:
             "model": near.subject,
             "layer": near.layers[0],
             "ratio": near.estimate.value,
-            "p_value": chance.estimate.value,
+            "corrected_p": chance.estimate.value,
             "equal_spans": int(chances[near.subject].baseline.split()[0]),
         }
         for near in statements
-        if near.verdict in (CLOSER, UNDECIDED)
+        if near.verdict in (CLOSER, UNDECIDED, TOO_FEW)
         and near.estimate is not None
         and (chance := chances[near.subject]).estimate is not None
     ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NOTHING = "No model could read the passage, for the reasons given."
 CLOSER = "question closer to its answer than to other words"
 UNDECIDED = "undecided whether the question is closer to its answer"
+TOO_FEW = "too few spans to detect whether the question is closer to its answer"
 BY_CHANCE = "share of equally long spans that are as close to the question"
 ANSWERS = "answers at the top layer"
 SAME_SPAN = "layers with the answer of the top layer"
@@ -77,6 +78,7 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
     for verdict, claim in (
         (CLOSER, f"The question is {than}"),
         (UNDECIDED, f"The question is not detectably {than}"),
+        (TOO_FEW, f"The passage has too few spans to detect whether the question is {than}"),
     ):
         there = [ref for ref in names if (ref, verdict) in facts]
         clauses = [
@@ -88,6 +90,7 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
         if clauses:
             least = min((facts[ref, BY_CHANCE] for ref in there), key=lambda s: s.number.value)
             note = f"smallest {least.number.text}" if len(there) > 1 else least.number.text
+            note += f", corrected for {len(names)} models" if len(names) > 1 else ""
             where = "" if len(there) == len(names) else f" in {listed([names[r] for r in there])}"
             sentences += [f"{claim}{where} ({note}).", f"It is closest at {listed(clauses)}."]
     if sentences:
@@ -165,9 +168,9 @@ def make_methods(question: bool) -> str:
             "the words of the answer (of the supporting sentence where no answer is given), "
             "divided by that to the other words; words that occur in both question and passage "
             "were left out. The p-value is the share of equally long spans of the passage "
-            "(circular shifts) that are as close to the question at some layer, each layer in "
+            "(its shifts) that are as close to the question at some layer, each layer in "
             "units of its spans' standard deviation. It cannot be below one over the number of "
-            "spans."
+            "spans, and is multiplied by the number of models (Bonferroni)."
         )
     return text
 

@@ -11,6 +11,7 @@ from core.results.notices import BANDS
 from core.results.statements import Statement
 from core.rsa.layers.differences import measured
 from core.rsa.measures.registry import MEASURES
+from core.rsa.measures.scoring import COVERAGE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,11 +168,7 @@ HOW_TO_READ = (
     "unrelated one. Dashed lines are other runs."
 )
 CAVEATS = {
-    BANDS: (
-        "In simulations with 10 to 200 sentences, bands over sentences cover 88 to 99 % for RSA, "
-        "CKA, the mean cosine and Procrustes similarity, and 96 to 100 % for CCA, SVCCA, PWCCA and "
-        "mutual k-NN, whose bands are wider than need be."
-    ),
+    BANDS: COVERAGE,
     "Late checkpoints are similar because they are late.": (
         "Ask which layers become similar first, and how similar the final model of another run "
         "(dashed) is, which "

@@ -10,7 +10,7 @@ Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -94,7 +94,7 @@ def measure_intruders(
     }  # fmt: skip
 
 
-@pure("weights.turned_intruders", version=2)
+@pure("weights.turned_intruders", version=3)
 def measure_turned(
     base: str,
     model: str,
@@ -115,13 +115,7 @@ def measure_turned(
         "turned" (matrix, draw), cosines below the threshold: 0 where a matrix did not move. The
         cosines themselves would take as much room as all else that is kept of a model.
     """
-    pair = open_pair(base, model, base_identity, model_identity, families)
-
-    @cache
-    def directions(side: int, count: int) -> np.ndarray:
-        rng = np.random.default_rng(zlib.crc32(f"directions {seed} {side} {count}".encode()))
-        return np.linalg.qr(rng.normal(size=(side, count)))[0]
-
+    pair, directions = open_pair(base, model, base_identity, model_identity, families), shared(seed)
     drawn: dict[int, np.ndarray] = {}
     for delta in deltas_with_progress(pair):
         if not np.any(delta.matrix):
@@ -135,6 +129,25 @@ def measure_turned(
     for at, counts in drawn.items():
         turned[at] = counts[:least]
     return {"turned": turned}
+
+
+def shared(seed: int) -> Callable[[int, int, int], np.ndarray]:
+    """Make a source of random orthonormal vectors for all matrices of a model, drawn once for each
+    side (0: left, 1: right), length and number.
+
+    Example:
+        >>> directions = shared(0)
+        >>> left, right = directions(0, 4, 2), directions(1, 4, 2)
+        >>> left is directions(0, 4, 2), bool(np.allclose(left, right))
+        (True, False)
+    """
+
+    @cache
+    def directions(side: int, length: int, count: int) -> np.ndarray:
+        of = zlib.crc32(f"directions {seed} {side} {length} {count}".encode())
+        return np.linalg.qr(np.random.default_rng(of).normal(size=(length, count)))[0]
+
+    return directions
 
 
 def joined_parts(parts: Sequence[Value]) -> Value:

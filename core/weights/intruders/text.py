@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import listed, short_names
+from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.statistics import corrected
+from core.weights.intruders.tasks import LARGE_DRAWS
+from core.weights.vectors.directions import SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,12 +173,16 @@ def make_methods(spec: IntruderSpec) -> str:
         "multiplied by the number of models (Bonferroni). The corrected p-value of a single "
         "direction is the share of updates whose lowest cosine in any matrix is as low, multiplied "
         "in the same way. Updates with the same singular values as the real one, turned in random "
-        "directions on both sides, are counted in the same way (of models with sides above 256, "
-        "5 updates)."
+        "directions on both sides, are counted in the same way (of models with sides above "
+        f"{SMALL}, {LARGE_DRAWS} updates)."
     )
 
 
 CAVEATS = {
+    BANDS: (
+        "In simulations, bands of scaled intruder dimensions minus 5 random directions cover 98 %, "
+        "so that they are wider than need be."
+    ),
     "A direction can be new although nothing was added.": (
         "Where two singular values of the base are nearly equal, any update mixes their "
         "directions, and the mixtures resemble neither. The dashed line shows what a random "

@@ -112,7 +112,7 @@ def turned_cosines(
     delta: Float[ndarray, "row column"],
     leading: int,
     draws: int,
-    directions: Callable[[int, int], Float[ndarray, "side direction"]],
+    directions: Callable[[int, int, int], Float[ndarray, "side direction"]],
     rng: np.random.Generator,
     tick: Callable[[float], None] = lambda fraction: None,
 ) -> Float[ndarray, "draw direction"]:
@@ -122,21 +122,23 @@ def turned_cosines(
     Args:
         base, delta, leading, rng, tick: As for `compare_directions`.
         draws: Random updates; see `turned_update`.
-        directions: Gives orthonormal vectors, drawn at random, by their length and number. Matrices
-            may share them.
+        directions: Gives orthonormal vectors, drawn at random, by their side (0: left, 1: right),
+            length and number. Matrices may share them; the two sides may not, or the update is
+            symmetric but for the order of its rows and columns, and no random one.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> base, delta = np.diag(np.arange(9.0, 1.0, -1.0)), np.zeros((8, 8))
         >>> delta[:, 0] = 40.0
-        >>> directions = lambda side, count: np.linalg.qr(rng.normal(size=(side, count)))[0]
+        >>> directions = lambda side, *size: np.linalg.qr(rng.normal(size=size))[0]
         >>> bool((turned_cosines(base, delta, 1, 20, directions, rng) < 0.9).all())
         True
     """
     values, sizes = (singular_values(matrix) for matrix in (base, delta))
     sizes = sizes[sizes > 0]
     left, right = (
-        directions(side, len(values))[:, : len(sizes)].astype(np.float32) for side in base.shape
+        directions(side, length, len(values)).astype(np.float32)
+        for side, length in enumerate(base.shape)
     )
     kept, places = min(leading, min(base.shape)), np.arange(len(values))
     cosines = np.empty((draws, kept))
@@ -154,18 +156,19 @@ def turned_cosines(
 
 
 def turned_update(
-    left: Float[ndarray, "row direction"],
+    left: Float[ndarray, "row left"],
     sizes: Float[ndarray, " direction"],
-    right: Float[ndarray, "column direction"],
+    right: Float[ndarray, "column right"],
     rng: np.random.Generator,
 ) -> Float[ndarray, "row column"]:
     """Draw an update with these singular values from random directions.
 
-    Permuting the coordinates of random directions, with random signs, draws further ones, which
-    takes no decomposition.
+    Some of the directions, their coordinates in a random order and with random signs, are further
+    random ones, which takes no decomposition.
 
     Args:
-        left, right: Orthonormal vectors, drawn at random.
+        left, right: Orthonormal vectors, drawn at random independently of each other; as many as
+            singular values, or more.
         sizes: Singular values.
         rng: Source of randomness.
 
@@ -175,11 +178,12 @@ def turned_update(
         >>> np.linalg.svd(update, compute_uv=False).round(6).tolist()
         [2.0, 0.0, 0.0]
     """
-    sides = [
-        side[rng.permutation(len(side))] * rng.choice(SIGNS, (len(side), 1))
-        for side in (left, right)
-    ]
-    made: ndarray = sides[0] * sizes @ sides[1].T
+    sides = []
+    for side in (left, right):
+        rows, columns = (rng.permutation(length) for length in side.shape)
+        signs = rng.choice(SIGNS, (len(side), 1))
+        sides.append(side[rows[:, None], columns[: len(sizes)]] * signs)
+    made: ndarray = sides[0] * (sizes * rng.choice(SIGNS, len(sizes))) @ sides[1].T
     return made
 
 

@@ -21,6 +21,7 @@ from core.rsa.tokens.distances import (
     lowest_p,
     nearness,
     nearness_statements,
+    nearness_tables,
 )
 from core.rsa.tokens.questions import (
     ANSWER,
@@ -41,6 +42,7 @@ from core.rsa.tokens.text import (
     CLOSER,
     OVERLAP,
     SAME_SPAN,
+    TOO_FEW,
     UNDECIDED,
     make_headline,
     missing_part,
@@ -176,15 +178,20 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     assert ratios.tolist() == [0.25, 4.0]  # the letter, at the origin, does not count
     assert (p_value, spans) == (1 / 25, 25)
     assert nearness(vectors[1:], given, words)[1] == 1.0
-    made = nearness_statements({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
+    made = nearness_statements({"zoo:a": vectors}, given, words)
     near = stated(made, CLOSER)
     assert (near.subject, near.layers, near.estimate) == ("zoo:a", (0,), Estimate(0.25))
     assert stated(made, BY_CHANCE, "zoo:a").estimate == Estimate(1 / 25, kind="p")
-    assert stated(made, UNDECIDED).subject == "zoo:b"
+    assert stated(nearness_statements({"zoo:b": vectors[1:]}, given, words), UNDECIDED)
+    made = nearness_statements({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
+    assert [each.verdict for each in made] == [TOO_FEW, BY_CHANCE] * 2  # 2 / 25 is above .05
+    assert nearness_tables(made)["nearness"]["corrected_p"].tolist() == [2 / 25, 1.0]
     shown = explained_statement(["zoo:a", "zoo:b"], 0.5)
     said = make_headline((*made, shown), pd.DataFrame({"model": []}), ["zoo:a", "zoo:b"], 28)
     assert not unnamed([shown, *made], said)
     assert said.count("25 spans") == 2
+    assert "too few spans to detect" in said
+    assert "(smallest p = .08, corrected for 2 models)" in said
     assert np.isnan(nearness(vectors, [QUESTION] * 28, words)[1])
     assert nearness_statements({"zoo:a": vectors}, [QUESTION] * 28, words) == ()
 

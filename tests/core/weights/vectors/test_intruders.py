@@ -294,17 +294,25 @@ def test_a_turned_update_keeps_the_singular_values(shape: tuple[int, int]) -> No
     assert np.linalg.norm(made[0] - made[1]) > 0.5 * np.linalg.norm(made[0])
 
 
+def test_a_turned_update_has_any_of_the_directions() -> None:
+    """One of rank 1 would otherwise have the same largest coordinate in every draw."""
+    rng = np.random.default_rng(0)
+    left = np.array([[1.0, 0.0], [0.0, 0.6], [0.0, 0.8]])
+    made = [turned_update(left, np.ones(1), np.eye(1), rng) for _ in range(20)]
+    assert {round(float(abs(each).max()), 6) for each in made} == {0.8, 1.0}
+
+
 def test_a_turned_update_brings_as_many_intruders_as_turned_ones_and_special_ones_more() -> None:
     """Gaussian updates of that norm bring fewer: they are less concentrated."""
     rng = np.random.default_rng(1)
     base = base_matrix((96, 96), rng)
     sizes = np.linspace(6.0, 4.0, 6)
 
-    def directions(side: int, count: int) -> np.ndarray:
-        return np.linalg.qr(rng.normal(size=(side, count)))[0]
+    def directions(side: int, length: int, count: int) -> np.ndarray:
+        return np.linalg.qr(rng.normal(size=(length, count)))[0]
 
     def turned() -> np.ndarray:
-        left, right = directions(96, 6), directions(96, 6)
+        left, right = directions(0, 96, 6), directions(1, 96, 6)
         return left * sizes @ right.T
 
     p_values, gaussian = [], []
