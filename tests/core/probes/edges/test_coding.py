@@ -18,8 +18,8 @@ def planted() -> tuple[torch.Tensor, torch.Tensor, Frame]:
     """A layer whose few features nearly tell four labels, and one with ninety of noise beside."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, sum(SIZES))
-    near = np.eye(4)[labels] * 1.5 + rng.standard_normal((sum(SIZES), 4))
-    noise = 2 * rng.standard_normal((sum(SIZES), 90))
+    near = np.eye(4)[labels] * 3 + rng.standard_normal((sum(SIZES), 4))
+    noise = 4 * rng.standard_normal((sum(SIZES), 90))
     layers = [np.concatenate([near, beside], axis=1) for beside in (0 * noise, noise)]
     items = Items(
         np.arange(sum(SIZES)), np.zeros(sum(SIZES), int), np.full(sum(SIZES), -1),
@@ -51,10 +51,10 @@ def test_each_layer_has_the_penalty_that_predicts_development_items_best(
         ]
     )
     penalties, shares = choose_penalties(features, labels, 0.0, frame)
-    np.testing.assert_allclose(shares, slow.max(axis=1), atol=2.5 / DEV)
+    np.testing.assert_allclose(shares, slow.max(axis=1), atol=1.5 / DEV)
     places = [PENALTIES.index(penalty) for penalty in penalties.tolist()]
-    assert (slow[[0, 1], places] >= slow.max(axis=1) - 2.5 / DEV).all()
-    assert slow[1].max() > slow[1, -1] + 2.5 / DEV  # the choice matters
+    assert (slow[[0, 1], places] >= slow.max(axis=1) - 1.5 / DEV).all()
+    assert np.ptp(slow, axis=1).max() > 2.5 / DEV  # the choice matters
     scored = score_classifiers(features, labels, 0.0, frame)
     assert scored["penalties"].tolist() == penalties.tolist()
 
