@@ -21,7 +21,7 @@ from core.models import costs
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.text.labelled import count_labelled
-from core.vectors.window import REACH
+from core.vectors.window import REACHES
 
 if TYPE_CHECKING:
     from core.alignment.attention.spec import AttentionSpec
@@ -254,7 +254,7 @@ def _static(name: str, width: int, rows: float, maps: float) -> float:
         return _trained("kernel", 2 * width, rows) * maps
     fitted = min(TRAINED * rows, MOST_ROWS)
     searched = min(fitted, SEARCHED)
-    tries = STATIC_TRIES * (REACH if name == "static-window" else 1)
+    tries = STATIC_TRIES * (len(REACHES) if name == "static-window" else 1)
     chosen = 2 * tries * searched**2 * (searched / 3) + tries * searched**2 * width * maps
     return PRODUCTS * (
         chosen

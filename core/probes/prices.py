@@ -11,11 +11,11 @@ from core.models.loading.reading import LOGITS
 from core.models.sizes import Size
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import AT_HAND
-from core.probes.trees.spec import WINDOW_REACH
 from core.probes.trees.tables import TAGS
 from core.probes.trees.tasks import is_exact
 from core.runs.price import Price
 from core.vectors.stored import CHUNK
+from core.vectors.window import REACHES
 
 if TYPE_CHECKING:
     from core.probes.behaviour.spec import BehaviourSpec
@@ -39,7 +39,9 @@ FITTED = 4.2e-9  # processor seconds per item, dimension and class of a classifi
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 6e-11  # processor seconds per cubed dimension in which a classifier is fitted
 CODED, BLOCKS = 0.63, 7  # of a text's words, items of training; portions coded one after the other
-WINDOW_WORDS = 2 * WINDOW_REACH + 1
+WINDOW_WORDS = tuple(2 * reach + 1 for reach in REACHES)  # each is tried, one is used
+USED = WINDOW_WORDS[1]  # a guess
+CHOOSING = 1.5  # choice of a penalty, over coding and fitting one set of labels
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
 LENGTHS = 2.0  # different lengths of the sentences of one kind, each a batch
 SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
@@ -90,7 +92,8 @@ def edges_price(spec: EdgeSpec) -> Price:
             tasks += _classifiers(spec, size, 1, words, window=True)
             if spec.conditional:
                 states = (len(spec.layers) or size.layers + 1) + 1
-                tasks += _fitted(spec, 2 * size.d_model, states, words)
+                tasks += _fitted(spec, (USED + 1) * size.d_model, states, words)
+                tasks += _classifiers(spec, size, 1, words, window=True)
     windows = [_window(spec, sizes[ref].d_model, words) for ref in spec.models if ref in sizes]
     memory = _held(sizes, spec.layers, words) + max(windows, default=0.0)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
@@ -110,9 +113,11 @@ def polar_price(spec: PolarSpec) -> Price:
         arcs = _arcs(probes, size.d_model, words, sentences, _in_precision(size))
         tasks.append(states * draws * arcs)
         if ref in spec.models:
-            wide = WINDOW_WORDS * size.d_model
-            arcs = _arcs(probes, wide, words, sentences, _in_precision(size))
-            tasks.append(spec.seeds * arcs)
+            trials = [
+                _arcs(probes, wide * size.d_model, words, sentences, _in_precision(size))
+                for wide in (*WINDOW_WORDS, *[USED] * spec.seeds)
+            ]
+            tasks.append(sum(trials))
     tasks.append(spec.seeds * _arcs(probes, SIZE, words, sentences))
     memory = _trained(sizes, spec.layers, words)
     kept = sum(costs.stored(size, sentences) for size in sizes.values())
@@ -191,7 +196,8 @@ def _classifiers(
     """Processor seconds of the classifiers of each target, on every layer and set of labels, or on
     the static window."""
     if window:
-        return _fitted(spec, WINDOW_WORDS * size.d_model, 1, words)
+        tried = [_fitted(spec, wide * size.d_model, 1, words) for wide in WINDOW_WORDS]
+        return [sum(times) for times in zip(*tried, strict=True)]
     return _fitted(spec, size.d_model, len(spec.layers) or size.layers + 1, words, sets)
 
 
@@ -200,7 +206,8 @@ def _fitted(spec: EdgeSpec, width: int, states: int, words: float, sets: int = 1
     seconds = []
     for target in spec.targets:
         wide = width * (2 if target == "label" else 1)
-        fitted = FITTED * words * wide * CLASSES[target] * sets
+        fits = sets + CHOOSING * (not spec.penalty)
+        fitted = FITTED * words * wide * CLASSES[target] * fits
         # A portion has half of the next one's items, and few items are fitted in their span.
         cubes = sum(min(wide, CODED * words / 2**portion) ** 3 for portion in range(BLOCKS))
         seconds.append(states * (fitted + BOUND * cubes))
@@ -209,7 +216,7 @@ def _fitted(spec: EdgeSpec, width: int, states: int, words: float, sets: int = 1
 
 def _window(spec: EdgeSpec, width: int, words: float) -> float:
     """Bytes of a static window's features, and of a factor in double and single precision."""
-    wide = WINDOW_WORDS * width * (2 if "label" in spec.targets else 1)
+    wide = max(WINDOW_WORDS) * width * (2 if "label" in spec.targets else 1)
     factor = (costs.DOUBLE + costs.SINGLE) * min(wide, CODED * words) ** 2
     return costs.SINGLE * words * wide + factor
 
@@ -235,11 +242,12 @@ def _priced(
             )
             tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
         if ref in windows:
-            wide = WINDOW_WORDS * size.d_model
             once = _in_precision(size) * sum(
-                _bank(spec, kind, min(spec.rank, wide), wide, words) for kind in spec.probes
+                _bank(spec, kind, min(spec.rank, wide), wide, words)
+                for wide in (size.d_model * n for n in (*WINDOW_WORDS, *[USED] * spec.seeds))
+                for kind in spec.probes
             )
-            tasks.append(spec.seeds * (once + DRAWN * 0.1 * sentences * spec.draws))
+            tasks.append(once + spec.seeds * DRAWN * 0.1 * sentences * spec.draws)
             tasks += [_beside(spec, size, words)] * spec.conditional
         if sweep:
             tasks.append(_swept(spec, size, words))

@@ -4,17 +4,20 @@ layer run.
 What a word's layer 0 and its neighbours' say together is known before any layer computes: a finding
 about hidden states is a finding about layers only as far as it goes beyond this. The rows are the
 layer-0 vectors of a word and of the words up to `reach` places before and behind it in its
-sentence; where there is no such word, zeros.
+sentence; where there is no such word, zeros. How wide a window tells most depends on the model and
+on what is predicted, so that every study chooses its reach on development data (`of_best_reach`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from core.errors import ShapeError
 
-REACH = 2  # words on either side, at most
+REACHES = (1, 2, 4)  # words on either side, of which development data choose
 
 
 def places_in(reach: int) -> tuple[int, ...]:
@@ -32,7 +35,7 @@ def static_window(
     vectors: Float[np.ndarray, "word d_model"],
     sentence: Int[np.ndarray, " word"],
     word: Int[np.ndarray, " word"],
-    reach: int = REACH,
+    reach: int,
 ) -> Float[np.ndarray, "word window"]:
     """Layer-0 vectors of each word and its neighbours, one beside the other in the order of
     `places_in`.
@@ -88,3 +91,25 @@ def windows_of_sentences(
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     return static_window(vectors, sentence, np.arange(len(sentence)) - starts, reach)
+
+
+def of_best_reach(
+    vectors: Float[np.ndarray, "word d_model"],
+    lengths: Int[np.ndarray, " sentence"],
+    score: Callable[[Float[np.ndarray, "word window"]], float],
+) -> tuple[Float[np.ndarray, "word window"], int]:
+    """The static window of the reach that scores highest, and that reach; of equal ones the first.
+
+    Args:
+        vectors: Layer 0 of the words.
+        lengths: Words in each sentence.
+        score: Window -> how well it predicts on development sentences.
+
+    Example:
+        >>> rows, lengths = np.array([[1.0], [2.0], [3.0]]), np.array([3])
+        >>> of_best_reach(rows, lengths, lambda window: -abs(window.shape[1] - 5))[1]
+        2
+    """
+    scores = [score(windows_of_sentences(vectors, lengths, reach)) for reach in REACHES]
+    reach = REACHES[int(np.argmax(scores))]
+    return windows_of_sentences(vectors, lengths, reach), reach

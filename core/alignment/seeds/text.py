@@ -26,6 +26,7 @@ from core.alignment.seeds.statements import (
 from core.results.names import listed
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.vectors.window import REACHES
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
 WITH_ARTICLE = {
@@ -289,9 +290,10 @@ METHOD_NOTE = (
 )
 OF_WORDS = {
     "Words alone carry most of it.": (
-        "The static window is the source model's embedding table, read for a word and up to two "
-        "neighbours on either side, with no layer run. What it predicts, two models share because "
-        "they read the same words; only what a state predicts beyond it is due to layers."
+        "The static window is the source model's embedding table, read for a word and up to "
+        f"{max(REACHES)} neighbours on either side, with no layer run; how many is chosen for each "
+        "layer on validation rows. What it predicts, two models share because they read the same "
+        "words; only what a state predicts beyond it is due to layers."
     ),
     "Much of a vector depends on its word alone.": (
         "With a split by sentence, most test words also occur in training sentences, and a "

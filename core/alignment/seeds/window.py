@@ -22,12 +22,12 @@ from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.activations import Activations, extract
 from core.vectors.pairs import Items, Paired, Words, extract_pair
-from core.vectors.window import REACH, places_in, static_window
+from core.vectors.window import REACHES, places_in, static_window
 
 FADE = 0.6  # of the weight, a word further away
 
 
-@pure("alignment.static", version=2, guard=as_identified)
+@pure("alignment.static", version=3, guard=as_identified)
 def align_static(
     one: str,
     other: str,
@@ -109,9 +109,9 @@ def _window(
     unexplained in place of .564.
     """
     width = embeddings.shape[1]
-    window = static_window(embeddings, sentence, word, REACH)
-    fading = np.repeat([FADE ** abs(place) for place in places_in(REACH)], width)
-    near = tuple((2 * reach + 1) * width for reach in range(1, REACH + 1))
+    window = static_window(embeddings, sentence, word, max(REACHES))
+    fading = np.repeat([FADE ** abs(place) for place in places_in(max(REACHES))], width)
+    near = tuple((2 * reach + 1) * width for reach in REACHES)
     return window * fading.astype(np.float32), {"static-word": (width,), "static-window": near}
 
 

@@ -72,7 +72,7 @@ def fit_classifiers(
     features: Float[Tensor, "layer item feature"],
     labels: Int[Tensor, "set item"],
     classes: int,
-    penalty: float,
+    penalty: float | Float[Tensor, " layer"],
     *,
     start: Float[Tensor, "layer set feature class"] | None = None,
     tolerance: float = TOLERANCE,
@@ -85,7 +85,8 @@ def fit_classifiers(
         features: Of the items, with a constant column.
         labels: Class of each item, 0 to classes - 1; several sets are fitted on the same features.
         classes: Number of classes, including those that do not occur in these items.
-        penalty: Half of it times the sum of squared weights is added; above 0.
+        penalty: Half of it times the sum of squared weights is added; above 0; one for all layers,
+            or one for each.
         start: Initial weights, such as those for fewer items; zeros by default.
         tolerance: Stops when two steps in a row gain less for every classifier (nats per item).
         most: Most steps.
@@ -97,7 +98,8 @@ def fit_classifiers(
     import torch
 
     layers, items, width = features.shape
-    _check(items, labels, classes, penalty)
+    penalty = torch.as_tensor(penalty, dtype=features.dtype).expand(layers)
+    _check(items, labels, classes, float(penalty.min()))
     if items < SPANNED * width:
         basis, inside = _in_span(features)
         if start is not None:
@@ -115,7 +117,7 @@ def fit_classifiers(
     direction = before = torch.zeros_like(weights)
     strength, earlier = features.new_ones(layers, sets), torch.full((layers, sets), torch.inf)
     for step in range(most):
-        gradient = torch.bmm(back, line.errors).add_(weights, alpha=penalty)
+        gradient = torch.bmm(back, line.errors).addcmul_(weights, penalty[:, None, None])
         move = torch.bmm(inverse, gradient)
         fresh = line.each(gradient * move)
         share = ((fresh - line.each(before * move)) / strength.clamp(min=TINY)).clamp(min=0)
@@ -145,14 +147,14 @@ class _Line:
         features: Float[Tensor, "layer item feature"],
         labels: Int[Tensor, "set item"],
         classes: int,
-        penalty: float,
+        penalty: Float[Tensor, " layer"],
         weights: Float[Tensor, "layer feature columns"],
     ) -> None:
         import torch
 
         layers, items, _ = features.shape
         sets = len(labels)
-        self._features, self._penalty, self._classes = features, penalty, classes
+        self._features, self._penalty, self._classes = features, penalty[:, None], classes
         self._shape = (layers, -1, sets, classes)
         first = classes * torch.arange(sets)[:, None]  # column of each set
         self._true = (labels + first).T.expand(layers, items, sets)  # columns of the true classes
@@ -263,15 +265,15 @@ def log_probabilities(
 def _inverse_metric(
     features: Float[Tensor, "layer item feature"],
     variance: Float[Tensor, " layer"],
-    penalty: float,
+    penalty: Float[Tensor, " layer"],
 ) -> Float[Tensor, "layer feature feature"]:
     """Inverse of the variance times X'X, plus the penalty, by layer; factorised in double
     precision."""
     import torch
 
-    eye = penalty * torch.eye(features.shape[2], dtype=torch.float64)
-    pairs = zip(variance.tolist(), features, strict=True)
+    eye = torch.eye(features.shape[2], dtype=torch.float64)
     factors = [
-        torch.linalg.cholesky(much * (layer.T @ layer).double() + eye) for much, layer in pairs
+        torch.linalg.cholesky(much * (layer.T @ layer).double() + least * eye)
+        for much, least, layer in zip(variance.tolist(), penalty.tolist(), features, strict=True)
     ]
     return torch.cholesky_inverse(torch.stack(factors)).to(features.dtype)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Sizes = tuple[int, int, int]
+PENALTIES = (3_000.0, 1_000.0, 300.0, 100.0, 30.0, 10.0, 3.0)  # of which development items choose
+ROUGHLY = 1e-4  # nats per item that a step gains, of the fits that are made to choose
 
 
 class Frame:
@@ -91,13 +93,55 @@ def joined_layers(parts: Sequence[Value]) -> Value:
     return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
 
 
-def score_classifiers(features: Tensor, labels: Tensor, penalty: float, frame: Frame) -> Value:
-    """Fit each layer and label set: online code of the training items, hits on the others."""
+def choose_penalties(
+    features: Tensor, labels: Tensor, penalty: float, frame: Frame
+) -> tuple[Tensor, np.ndarray]:
+    """For each layer the penalty with which real labels are predicted best, and how well.
+
+    Args:
+        features: Of all items, (layer, item, feature).
+        labels: Sets of labels, the real ones first; control labels are fitted with their penalty.
+        penalty: The only one to try; 0 for `PENALTIES`.
+        frame: The items.
+
+    Returns:
+        Penalties (layer,), of equal ones the largest, and shares of the development items (layer,).
+    """
+    import torch
+
+    from core.probes.edges.classifier import fit_classifiers
+
+    grid = (penalty,) if penalty else PENALTIES
+    count, end, weights, shares = frame.training, frame.ends[1], None, []
+    for tried in grid:  # from the largest, where a fit is quick, each from the one before
+        weights = fit_classifiers(
+            features[:, :count], labels[:1, :count], len(frame.classes), tried,
+            start=weights, tolerance=ROUGHLY, report=partial(tick, note=""),
+        )  # fmt: skip
+        guesses = torch.matmul(features[:, count:end], weights[:, 0]).argmax(dim=-1)
+        shares.append((guesses == labels[0, count:end]).double().mean(dim=1).numpy())
+    best = np.argmax(shares, axis=0)
+    return torch.tensor(grid)[best], np.max(shares, axis=0)
+
+
+def score_classifiers(
+    features: Tensor, labels: Tensor, penalty: float | Tensor, frame: Frame
+) -> Value:
+    """Fit each layer and label set: online code of the training items, hits on the others.
+
+    Args: as for `choose_penalties`; a penalty for each layer is one that was chosen.
+    """
     import torch
 
     from core.probes.edges.classifier import fit_classifiers, log_probabilities
 
     classes = len(frame.classes)
+    if not isinstance(penalty, torch.Tensor):
+        penalty = (
+            torch.full((len(features),), penalty)
+            if penalty
+            else choose_penalties(features, labels, penalty, frame)[0]
+        )
     done = np.concatenate([[0], np.cumsum(frame.blocks)]) / max(1, sum(frame.blocks))
 
     def fit(count: int, before: Tensor | None) -> Tensor:
@@ -122,7 +166,8 @@ def score_classifiers(features: Tensor, labels: Tensor, penalty: float, frame: F
     bits = np.broadcast_to(bits, (len(features), len(labels), bits.shape[-1]))
     with torch.inference_mode():
         guesses = torch.matmul(features[:, None, frame.training :], weights).argmax(dim=-1)
-    return frame.scored((guesses == labels[None, :, frame.training :]).numpy(), bits)
+    scored = frame.scored((guesses == labels[None, :, frame.training :]).numpy(), bits)
+    return scored | {"penalties": penalty.numpy()}
 
 
 def score_counts(contexts: Contexts, frame: Frame) -> Value:
@@ -139,7 +184,8 @@ def score_counts(contexts: Contexts, frame: Frame) -> Value:
 
     bits, counts = online_code(frame.blocks, len(frame.classes), fit, code)
     guesses = counts.probabilities(contexts[frame.training :]).argmax(axis=1)
-    return frame.scored((guesses == frame.labels[frame.training :])[None, None], bits[None, None])
+    scored = frame.scored((guesses == frame.labels[frame.training :])[None, None], bits[None, None])
+    return scored | {"penalties": np.full(1, np.nan)}
 
 
 def _sums(values: np.ndarray, place: np.ndarray, sentences: int) -> np.ndarray:

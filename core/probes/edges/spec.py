@@ -43,10 +43,11 @@ class EdgeSpec(SameTrees):
     layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
     penalty: float = options.number(
         "Penalty",
-        30.0,
-        low=0.01,
+        0.0,
+        low=0.0,
         high=1e6,
-        help="Ridge penalty of the classifiers; scikit-learn's C is 1 divided by it.",
+        help="Ridge penalty of the classifiers (scikit-learn's C is 1 divided by it); 0 chooses "
+        "one for each layer and the static window on the development sentences.",
     )
     controls: int = options.whole(
         "Draws of control labels",

@@ -55,7 +55,7 @@ from core.probes.trees.comparisons import (
 from core.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
 from core.probes.trees.planning import TREEBANK, chosen_layers, with_limits, word_classes
 from core.probes.trees.planning import prepare as prepare_probes
-from core.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table
+from core.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table, reaches_in_words
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -203,7 +203,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         statements=(*statements, *doubts),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models), treebank.corpus),
-        methods=f"{make_methods(spec, treebank)} {spec.settings()}",
+        methods=f"{make_methods(spec, treebank)}{reaches_in_words(values)} {spec.settings()}",
         citations=cite((*CITATIONS, *[CONDITIONAL] * spec.conditional)),
     )
     return with_limits(result, ready, models)

@@ -43,7 +43,10 @@ SCORES = (
     "probes",
     "sd",
 )
-CODES = ("model", "layer", "probe", "labels", "kilobits", "uniform_kilobits", "compression")
+CODES = (
+    *("model", "layer", "probe", "labels", "kilobits", "uniform_kilobits", "compression"),
+    *("penalty", "reach"),
+)
 DIFFERENCES = ("model", "base", "layer", "probe", "metric", "difference", "low", "high")
 MARGINS = (
     "model",
@@ -188,6 +191,8 @@ def code_rows(
             "kilobits": total / 1000,
             "uniform_kilobits": uniform / 1000,
             "compression": uniform / np.maximum(total, 1e-9),
+            "penalty": np.asarray(value["penalties"]),
+            "reach": np.asarray(value["reach"]) if "reach" in value else None,
         }
         frames.append(pd.DataFrame(columns, index=range(len(total))))
     return frames

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from core.models import describe, load_tokenizer
@@ -9,6 +11,7 @@ from core.models.identity import as_identified
 from core.probes.edges.coding import (
     Frame,
     Sizes,
+    choose_penalties,
     item_rows,
     item_vectors,
     joined_layers,
@@ -19,8 +22,7 @@ from core.probes.edges.items import Items, Tags, control_labels, edge_items
 from core.probes.edges.rivals import Contexts, place_features, word_contexts
 from core.probes.trees.data import Trees
 from core.probes.trees.rival_tasks import (
-    principal_components,
-    read_beside_window,
+    read_with_embeddings,
     tag_windows,
 )
 from core.probes.trees.tables import TAGS
@@ -28,13 +30,17 @@ from core.probes.trees.tasks import read_vectors
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.vectors.window import of_best_reach
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LARGEST = 2**25  # bytes of features in memory at once; further layers are processed after
 PLACE_PENALTY = 1.0  # of the classifier of positions, whose features are 0 or 1
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
-@pure("probes.edges", version=3, guard=as_identified)
+@pure("probes.edges", version=4, guard=as_identified)
 def probe_edges(
     model: str,
     model_identity: str,
@@ -59,14 +65,15 @@ def probe_edges(
         sizes: How many of the sentences are for training, development and test.
         layers: Layers to probe.
         penalty: Of the classifiers, see `classifier.fit_classifiers`; features have deviation 1.
+            0 chooses one for each layer on the development sentences.
         controls: Draws of control labels, fitted in addition to the real ones.
         seed: Of the control labels.
 
     Returns:
         `layers`; for real labels and then each draw of the control: `correct` and `unseen_correct`
         (layer, set, test sentence), `dev` (layer, set) shares, `bits` (layer, set, training
-        sentence); `items` and `unseen` (test sentence,), `coded` (training sentence,), `classes`;
-        `notices`.
+        sentence); `penalties` (layer,); `items` and `unseen` (test sentence,), `coded` (training
+        sentence,), `classes`; `notices`.
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -103,7 +110,7 @@ def probe_edges(
     return joined_layers(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
 
 
-@pure("probes.edge_window", version=3, guard=as_identified)
+@pure("probes.edge_window", version=4, guard=as_identified)
 def probe_window(
     model: str,
     model_identity: str,
@@ -115,24 +122,29 @@ def probe_window(
 ) -> Value:
     """Fit a linear classifier to the model's static window: the score that no layer is needed for.
 
+    Its reach, and its penalty as that of a layer, are chosen on the development sentences.
+
     Args: as in `probe_edges`.
 
     Returns:
-        As `probe_edges`, without control labels, for one layer numbered 0.
+        As `probe_edges`, without control labels, for one layer numbered 0; and `reach` (layer,).
 
     Raises:
         ModelError: If the model cannot be loaded.
     """
-    with span(0.0, 0.3):
-        _, window, notices = read_beside_window(model, trees.words)
+    with span(0.0, 0.2):
+        _, embeddings, notices = read_with_embeddings(model, trees.words)
     items = edge_items(target, trees.heads, trees.keep, tags)
     frame = Frame(items, trees.words, sizes)
-    with span(0.3, 1.0):
-        scored = _fitted(window, items, trees, frame, penalty)
-    return scored | frame.counted() | {"layers": np.arange(1), "notices": notices}
+    with span(0.2, 0.6):
+        window, reach, chosen = _chosen_window(embeddings, items, trees, frame, penalty)
+    with span(0.6, 1.0):
+        scored = _fitted(window, items, trees, frame, chosen)
+    named = {"layers": np.arange(1), "reach": np.array([reach]), "notices": notices}
+    return scored | frame.counted() | named
 
 
-@pure("probes.edge_conditional", version=2, guard=as_identified)
+@pure("probes.edge_conditional", version=3, guard=as_identified)
 def probe_beside_window(
     model: str,
     model_identity: str,
@@ -145,15 +157,13 @@ def probe_beside_window(
 ) -> Value:
     """Fit a linear classifier to each layer beside the static window: what the layer adds to it.
 
-    The window, its dimensions centred and divided by their standard deviation, is reduced to the
-    layer's width by the principal components of the training words, which keep their variances: a
-    penalty treats a rotation of the window like the window.
+    The window is the one that predicts best alone, as in `probe_window`; beside each layer, and
+    beside zeros, a penalty is chosen anew.
 
     Args: as in `probe_edges`.
 
     Returns:
-        As `probe_edges`, without control labels; the last layer, whose number no layer has, is the
-        reduced window beside zeros.
+        As `probe_window`; the last layer, whose number no layer has, is the window beside zeros.
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -167,17 +177,18 @@ def probe_beside_window(
     from core.probes.edges.classifier import standardised
 
     with span(0.0, 0.2):
-        states, window, notices = read_beside_window(model, trees.words, layers)
+        states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
     items = edge_items(target, trees.heads, trees.keep, tags)
     frame, rows = Frame(items, trees.words, sizes), item_rows(items, trees.words)
-    reduced = reduced_window(window, sum(map(len, trees.words[: sizes[0]])), states.shape[-1])
-    beside = torch.from_numpy(item_vectors(reduced[:, None], *rows)).transpose(0, 1)
+    with span(0.2, 0.4):
+        window, reach, _ = _chosen_window(embeddings, items, trees, frame, penalty)
+    beside = standardised(item_vectors(window[:, None], *rows), frame.training)[..., :-1]
     labels, parts = torch.from_numpy(frame.labels[None]), []
-    together = max(1, LARGEST // (2 * beside[0].numel() * 4))
+    together = max(1, LARGEST // (4 * (beside.numel() + len(items) * states.shape[-1])))
     for first in range(0, len(layers) + 1, together):
         chosen = states[:, first : first + together]
         with span(
-            *(0.2 + 0.8 * min(1.0, at / (len(layers) + 1)) for at in (first, first + together))
+            *(0.4 + 0.6 * min(1.0, at / (len(layers) + 1)) for at in (first, first + together))
         ):
             features = standardised(item_vectors(chosen, *rows), frame.training)
             if first + together > len(layers):
@@ -187,19 +198,28 @@ def probe_beside_window(
             features = torch.cat([beside.expand(len(features), -1, -1), features], dim=2)
             parts.append(score_classifiers(features, labels, penalty, frame))
     numbers = np.array([*layers, max(layers) + 1])
-    return joined_layers(parts) | frame.counted() | {"layers": numbers, "notices": notices}
+    named = {"layers": numbers, "reach": np.full(len(numbers), reach), "notices": notices}
+    return joined_layers(parts) | frame.counted() | named
 
 
-def reduced_window(window: np.ndarray, training: int, width: int) -> np.ndarray:
-    """The window (word, feature), each feature with deviation 1 over the first `training` words, in
-    `width` of their principal components, or fewer where it has fewer features."""
-    from core.probes.edges.classifier import standardised
+def _chosen_window(
+    embeddings: np.ndarray, items: Items, trees: Trees, frame: Frame, penalty: float
+) -> tuple[np.ndarray, int, Tensor]:
+    """The static window that predicts the development items best; its reach and penalty."""
+    rows, labels = item_rows(items, trees.words), _labels(frame)
+    penalties: dict[int, Tensor] = {}
 
-    features = standardised(window[:, None], training)[0, :, :-1].numpy()
-    return principal_components(features, training, width)
+    def score(window: np.ndarray) -> float:
+        features = _features(window, rows, frame)
+        penalties[window.shape[1]], shares = choose_penalties(features, labels, penalty, frame)
+        return float(shares[0])
+
+    lengths = np.array([len(sentence) for sentence in trees.words])
+    window, reach = of_best_reach(embeddings, lengths, score)
+    return window, reach, penalties[window.shape[1]]
 
 
-@pure("probes.edge_tags", version=2)
+@pure("probes.edge_tags", version=3)
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: Sizes, classes: Tags, penalty: float
 ) -> Value:
@@ -219,7 +239,7 @@ def score_tags(
     return joined_layers(parts) | frame.counted() | {"layers": np.arange(len(TAGS)), "notices": []}
 
 
-@pure("probes.edge_rivals", version=2)
+@pure("probes.edge_rivals", version=3)
 def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     """Code and score the majority, word-lookup and position-only baselines like a model.
 
@@ -249,12 +269,25 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     )
 
 
-def _fitted(vectors: np.ndarray, items: Items, trees: Trees, frame: Frame, penalty: float) -> Value:
+def _fitted(
+    vectors: np.ndarray, items: Items, trees: Trees, frame: Frame, penalty: float | Tensor
+) -> Value:
     """Code and score one linear classifier of word vectors (word, feature), without controls."""
-    import torch
+    features = _features(vectors, item_rows(items, trees.words), frame)
+    return score_classifiers(features, _labels(frame), penalty, frame)
 
+
+def _features(
+    vectors: np.ndarray, rows: tuple[np.ndarray, np.ndarray | None], frame: Frame
+) -> Tensor:
+    """The items' vectors (word, feature), standardised, as those of one layer."""
     from core.probes.edges.classifier import standardised
 
-    chosen = item_vectors(vectors[:, None], *item_rows(items, trees.words))
-    labels = torch.from_numpy(frame.labels[None])
-    return score_classifiers(standardised(chosen, frame.training), labels, penalty, frame)
+    return standardised(item_vectors(vectors[:, None], *rows), frame.training)
+
+
+def _labels(frame: Frame) -> Tensor:
+    """The real labels as one set."""
+    import torch
+
+    return torch.from_numpy(frame.labels[None])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.probes.edges.charts import NAMES
+from core.probes.edges.coding import PENALTIES
 from core.probes.edges.items import BUCKETS
 from core.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
 from core.probes.edges.tables import SHOWN
@@ -16,6 +17,7 @@ from core.probes.trees.tables import TAGS
 from core.probes.trees.text import too_few
 from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.notices import BANDS
+from core.results.numbers import text_of
 from core.results.statements import Statement
 
 if TYPE_CHECKING:
@@ -147,9 +149,9 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
     parts = [
         f"Edge probes (Tenney et al. 2019) of {listed([PLURALS[name] for name in spec.targets])} "
         f"were fitted to {which_layers(spec.layers)} of {', '.join(spec.probed)}: multinomial "
-        f"logistic regression with a ridge penalty of {spec.penalty:g}, on vectors whose "
-        "dimensions were centred and divided by their standard deviation. A word's vector is the "
-        "mean of its subwords' vectors.",
+        f"logistic regression with a ridge penalty, on vectors whose dimensions were centred and "
+        f"divided by their standard deviation. {_penalty(spec)} A word's vector is the mean of its "
+        "subwords' vectors.",
         treebank.in_words("Trees and tags", spec.as_probes),
         "Punctuation and edges to it were left out.",
     ]
@@ -178,17 +180,16 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
     if spec.conditional:
         parts.append(
             "What a layer adds is the accuracy of a classifier of the layer and the static window "
-            "together minus that of the window alone (conditional probing, Hewitt et al. 2021). "
-            "The window, its dimensions divided by their standard deviation, was reduced to the "
-            "layer's width by the principal components of the training words. Layer 0 is part of "
-            "the window and adds only what this reduction lost, so the headline compares a layer "
-            "with layer 0 beside the window where that scores higher than the window alone."
+            "together minus that of the window alone (conditional probing, Hewitt et al. 2021), "
+            "each with a penalty of its own. Layer 0 is part of the window, so the headline "
+            "compares a layer with layer 0 beside the window where that scores higher than the "
+            "window alone."
         )
     parts.append(
         "Baselines are the most frequent label (majority); a table of the most frequent label of "
         "each word (for edges, of the pair of words, then of the dependent), which falls back on "
         "the majority (word lookup); a linear classifier of the words' positions (position only); "
-        "of the embeddings of each word and its two neighbours, with no layer run (static window); "
+        "of the embeddings of each word and its neighbours, with no layer run (static window); "
         "of layer 0 alone; of the parts of speech of a word, alone and with its neighbours' (not "
         "for parts of speech); and the untrained model. The headline names the one, other than "
         "parts of speech, with the highest accuracy. Layers are not distinguishable from the best "
@@ -201,6 +202,17 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
         "the number of layers and models."
     )
     return " ".join(parts)
+
+
+def _penalty(spec: EdgeSpec) -> str:
+    """Say how the penalties were set."""
+    if spec.penalty:
+        return f"The penalty was {spec.penalty:g}."
+    return (
+        f"The penalty ({text_of(min(PENALTIES), 'whole')} to {text_of(max(PENALTIES), 'whole')}) "
+        "was chosen by accuracy on the development sentences, for each layer and baseline alike; "
+        "control labels have that of the real ones. The table of code lengths names them."
+    )
 
 
 REASON = (
@@ -220,7 +232,7 @@ CAVEATS = {
     ),
     "Neighbouring words give much of the context.": (
         "The static window is a classifier of the model's own embedding table, read for a word and "
-        "its two neighbours, with no layer run. A layer that does not score above it may have "
+        "its neighbours, with no layer run. A layer that does not score above it may have "
         "added nothing to the words that stand side by side."
     ),
     "A classifier can learn meaningless labels.": (

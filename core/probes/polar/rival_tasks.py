@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,14 +14,15 @@ from core.probes.polar.labelled import TARGET, LabelledTrees, Sizes
 from core.probes.polar.tasks import PolarRegime, train_and_score, with_positions
 from core.probes.structural.positions import position_code
 from core.probes.trees.data import Trees
-from core.probes.trees.rival_tasks import read_beside_window
+from core.probes.trees.rival_tasks import read_with_embeddings
 from core.probes.trees.tasks import without_maps
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.vectors.window import of_best_reach
 
 
-@pure("probes.polar_window", guard=as_identified)
+@pure("probes.polar_window", version=2, guard=as_identified)
 def score_window(
     model: str,
     model_identity: str,
@@ -33,23 +35,35 @@ def score_window(
 ) -> Value:
     """Train polar probes on the model's static window: the score that no layer is needed for.
 
+    The window's reach is chosen on the development sentences.
+
     Args: as in `tasks.train_polar`; the rank is lowered to the width of the window.
 
     Returns:
-        What `tasks.train_polar` returns without the trained maps, for one layer numbered 0.
+        What `tasks.train_polar` returns without the trained maps, for one layer numbered 0;
+        and `reach` (layer,).
 
     Raises:
         ModelError: If the model cannot be loaded.
     """
     labelled = LabelledTrees.of(trees, labels, sizes)
-    with span(0.0, 0.2):
-        _, window, notices = read_beside_window(model, trees.words)
-    vectors = window[:, None]
-    if position:
-        vectors, _, _ = with_positions(vectors, labelled)
-    with span(0.2, 1.0):
-        scored = train_and_score(vectors, (0,), labelled, how, exact)
-    return without_maps(scored) | {"notices": notices}
+    with span(0.0, 0.1):
+        _, embeddings, notices = read_with_embeddings(model, trees.words)
+
+    def trained(window: np.ndarray, how: PolarRegime) -> Value:
+        vectors = window[:, None]
+        if position:
+            vectors, _, _ = with_positions(vectors, labelled)
+        return train_and_score(vectors, (0,), labelled, how, exact)
+
+    def score(window: np.ndarray) -> float:
+        return float(np.mean(trained(window, replace(how, draws=1))["dev"]))
+
+    with span(0.1, 0.6):
+        window, reach = of_best_reach(embeddings, labelled.lengths, score)
+    with span(0.6, 1.0):
+        scored = trained(window, how)
+    return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
 
 
 @pure("probes.polar_positions")

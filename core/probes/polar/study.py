@@ -68,7 +68,7 @@ from core.probes.trees.planning import (
 )
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.study import notes_of
-from core.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, as_table
+from core.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, as_table, reaches_in_words
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -214,7 +214,8 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> PolarResult:
         statements=(*statements, *doubts),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(real), treebank.corpus),
-        methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
+        methods=make_methods(spec, treebank, coded)
+        + f"{reaches_in_words(values)} {spec.settings()}",
         citations=cite(CITATIONS),
         probes={ref: polar_probes(value) for ref, value in real.items()},
         test=treebank.parts["test"],

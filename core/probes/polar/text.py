@@ -129,7 +129,7 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> s
         "own label is not counted. A model's best layer is the one with the highest LAS on the "
         "development sentences.",
         "Baselines are probes on a position code alone, the untrained model at its best layer, "
-        "each model's static window (its embeddings of a word and its two neighbours, with no "
+        "each model's static window (its embeddings of a word and its neighbours, with no "
         "layer run), its layer 0 alone, and the linear chain with the most frequent head and label "
         "of edges between neighbours. The headline gives the difference from the one that scores "
         "highest.",

@@ -4,6 +4,7 @@ chain, random trees, the parser; and of layers beside the static window."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -12,7 +13,6 @@ from core.models.identity import as_identified
 from core.probes.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
 from core.probes.structural.positions import SIZE, beside_positions, measure_vectors, position_code
 from core.probes.trees.data import Trees, gold_of
-from core.probes.trees.spec import WINDOW_REACH
 from core.probes.trees.tasks import (
     Regime,
     columns,
@@ -23,7 +23,7 @@ from core.probes.trees.tasks import (
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.window import windows_of_sentences
+from core.vectors.window import of_best_reach, windows_of_sentences
 
 
 @pure("probes.positions", version=2)
@@ -48,7 +48,7 @@ def score_positions(
     return train_and_score(position_code(gold.lengths)[:, None], (0,), [gold], sizes, regime)
 
 
-@pure("probes.window", version=2, guard=as_identified)
+@pure("probes.window", version=3, guard=as_identified)
 def score_window(
     model: str,
     model_identity: str,
@@ -63,26 +63,34 @@ def score_window(
     exact: bool = True,
 ) -> Value:
     """Train probes on the model's embedding table, read through a window of words: the score that
-    no layer is needed for.
+    no layer is needed for. The window's reach is chosen on the development sentences.
 
     Args: as in `train_probes`; `rank` is lowered to the width of the window.
 
     Returns:
-        What `train_probes` returns but its maps, for one layer numbered 0.
+        What `train_probes` returns but its maps, for one layer numbered 0; and `reach` (layer,).
 
     Raises:
         ModelError: If the model cannot be loaded.
     """
     gold = gold_of(trees.rows)
-    with span(0.0, 0.2):
-        _, window, notices = read_beside_window(model, trees.words)
-    window = window[:, None]
-    if position:
-        window = _with_positions(window, gold.lengths, sizes)
-    regime = Regime(probes, (min(rank, window.shape[-1]),), draws, seed, epochs)
-    with span(0.2, 1.0):
-        scored = train_and_score(window, (0,), [gold], sizes, regime, exact)
-    return without_maps(scored) | {"notices": notices}
+    with span(0.0, 0.1):
+        _, embeddings, notices = read_with_embeddings(model, trees.words)
+
+    def trained(window: np.ndarray, draws: int) -> Value:
+        vectors = window[:, None]
+        if position:
+            vectors = _with_positions(vectors, gold.lengths, sizes)
+        regime = Regime(probes, (min(rank, vectors.shape[-1]),), draws, seed, epochs)
+        return train_and_score(vectors, (0,), [gold], sizes, regime, exact)
+
+    with span(0.1, 0.6):
+        window, reach = of_best_reach(
+            embeddings, gold.lengths, lambda window: dev_score(trained(window, 1))
+        )
+    with span(0.6, 1.0):
+        scored = trained(window, draws)
+    return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
 
 
 @pure("probes.tags", version=2)
@@ -112,7 +120,7 @@ def score_tags(
     return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
 
 
-@pure("probes.conditional", version=2, guard=as_identified)
+@pure("probes.conditional", version=3, guard=as_identified)
 def score_beside_window(
     model: str,
     model_identity: str,
@@ -126,13 +134,14 @@ def score_beside_window(
     """Train probes on each layer beside the static window: what the layer adds to it.
 
     The window is reduced to the layer's width by the principal components of the training words, so
-    that the probe has no more to overfit from it than from a layer.
+    that the probe has no more to overfit from it than from a layer; its reach is the one with which
+    it then scores highest on the development sentences.
 
     Args: as in `train_probes`.
 
     Returns:
         What `train_probes` returns but its maps; the last layer, whose number no layer has, is the
-        reduced window beside zeros.
+        reduced window beside zeros; and `reach` (probe,).
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -144,31 +153,50 @@ def score_beside_window(
     gold = gold_of(trees.rows)
     training = int(gold.lengths[: sizes[0]].sum())
     with span(0.0, 0.2):
-        states, window, notices = read_beside_window(model, trees.words, layers)
+        states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
     states[trees.sink_words] = 0  # see `train_probes`
-    reduced = principal_components(window.astype(np.float32), training, states.shape[-1])
-    width = reduced.shape[-1]
-    beside = np.zeros((len(states), len(layers) + 1, states.shape[-1] + width), dtype=np.float32)
-    beside[:, :-1, width:] = _scaled(states, training)
-    beside[:, :, :width] = _scaled(reduced[:, None], training)
-    if position:  # both parts are scaled already; zeros must not make the window larger
-        centres, ones = np.zeros(beside.shape[1:], np.float32), np.ones(beside.shape[1], np.float32)
-        beside = beside_positions(beside, gold.lengths, centres, ones)
-    with span(0.2, 1.0):
+    size = states.shape[-1]
+
+    def beside(states: np.ndarray, window: np.ndarray) -> np.ndarray:
+        """The reduced window beside these layers and, last, beside zeros."""
+        reduced = principal_components(window.astype(np.float32), training, size)
+        width, count = reduced.shape[-1], states.shape[1]
+        both = np.zeros((len(states), count + 1, size + width), dtype=np.float32)
+        both[:, :-1, width:] = _scaled(states, training)
+        both[:, :, :width] = _scaled(reduced[:, None], training)
+        if position:  # both parts are scaled already; zeros must not make the window larger
+            centres, ones = np.zeros(both.shape[1:], np.float32), np.ones(count + 1, np.float32)
+            both = beside_positions(both, gold.lengths, centres, ones)
+        return both
+
+    def score(window: np.ndarray) -> float:
+        alone = beside(states[:, :0], window)
+        return dev_score(train_and_score(alone, (0,), [gold], sizes, replace(how, draws=1), exact))
+
+    with span(0.2, 0.4):
+        window, reach = of_best_reach(embeddings, gold.lengths, score)
+    with span(0.4, 1.0):
         numbers = (*layers, max(layers) + 1)
-        scored = train_and_score(beside, numbers, [gold], sizes, how, exact)
-    return without_maps(scored) | {"notices": notices}
+        scored = train_and_score(beside(states, window), numbers, [gold], sizes, how, exact)
+    named = {"notices": notices, "reach": np.full(len(scored["layers"]), reach)}
+    return without_maps(scored) | named
 
 
-def read_beside_window(
+def dev_score(scored: Value) -> float:
+    """How well the trained probes predict the development trees: the mean over kinds of probes."""
+    return float(
+        np.mean([np.mean(scored[name]) for name in ("dev_uuas", "dev_root") if name in scored])
+    )
+
+
+def read_with_embeddings(
     model: str, words: Sequence[Sequence[str]], layers: Sequence[int] = ()
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Vectors of all words at some layers, (word, layer, d_model), their static window (word,
-    feature), and notices, as `read_vectors` returns them."""
+    """Vectors of all words at some layers, (word, layer, d_model), those of layer 0 (word,
+    d_model), and notices, as `read_vectors` returns them."""
     every = sorted({0, *layers})
     vectors, notices = read_vectors(model, words, every)
-    window = windows_of_sentences(vectors[:, 0], _lengths(words), WINDOW_REACH)
-    return vectors[:, [every.index(layer) for layer in layers]], window, notices
+    return vectors[:, [every.index(layer) for layer in layers]], vectors[:, 0], notices
 
 
 def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, "word feature"]:

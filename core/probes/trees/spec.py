@@ -20,9 +20,6 @@ HEADS = {
     "corpus": "the text's own heads",
     "parser": "a parser's heads, even where the text has its own",
 }
-WINDOW_REACH = (
-    1  # words on either side: a wider window gives a linear probe more to overfit than to read
-)
 # options of every study of other probes on the same models, text, trees and split
 SHARED = (
     *("models", "corpus", "genres", "sentences", "train", "dev", "test", "heads", "pipeline"),

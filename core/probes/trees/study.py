@@ -61,6 +61,7 @@ from core.probes.trees.tables import (
     attachment_row,
     baseline_groups,
     probe_groups,
+    reaches_in_words,
     score_rows,
 )
 from core.probes.trees.text import (
@@ -155,7 +156,8 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         statements=(*statements, *doubts),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(real), treebank.corpus),
-        methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
+        methods=make_methods(spec, treebank, coded)
+        + f"{reaches_in_words(values)} {spec.settings()}",
         citations=cite(CITATIONS),
         probes={ref: model_probes(value) for ref, value in real.items()},
         test=treebank.parts["test"],

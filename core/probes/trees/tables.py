@@ -18,6 +18,7 @@ from core.probes.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.probes.structural.bands import Group, Sample, spread, summary
 from core.probes.structural.scores import Gold, SentenceScores, ratio, score
 from core.statistics import bootstrap_interval
+from core.vectors.window import REACHES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,3 +233,24 @@ def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFra
     kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
     kinds |= {name: bool for name in ("tied",) if name in columns}
     return table[list(columns)].astype(kinds)
+
+
+def reaches_in_words(values: Mapping[Any, Value]) -> str:
+    """Say which reaches of the static windows were chosen, for a methods paragraph.
+
+    Args:
+        values: Outputs of the tasks; those with a `reach` count.
+    """
+    reaches = {
+        role[1:]: int(np.asarray(value["reach"])[0])
+        for role, value in values.items()
+        if role[0] == WINDOW and "reach" in value
+    }
+    if not reaches:
+        return ""
+    tried = ", ".join(str(reach) for reach in REACHES[:-1]) + f" or {REACHES[-1]}"
+    named = [f"{reach} for {', '.join(map(str, role))}" for role, reach in reaches.items()]
+    return (
+        f" The static window's reach, {tried} words to each side, was chosen by the score on the "
+        f"development sentences: {'; '.join(named)}."
+    )

@@ -216,7 +216,7 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. "
         f"are averaged within each sentence length, then over lengths {SHORTEST} to {LONGEST}.",
         "Baselines are a probe on a position code alone, the untrained model at its best layer, "
-        "and each model's static window: its embeddings (layer 0) of a word and its two "
+        "and each model's static window: its embeddings (layer 0) of a word and its "
         "neighbours, with no layer run; its layer 0 alone; and, where the text has them, parts of "
         "speech, alone and with those of the two neighbours, beside the position code. The "
         "headline gives the difference from the baseline, other than parts of speech, that "
@@ -286,7 +286,7 @@ CAVEATS = {
     BANDS: f"{COVERAGE}, attachment scores 92 % with 30 sentences.",
     "Words alone tell much of the tree.": (
         "The static window is a probe on the model's own embedding table, read for a word and its "
-        "two neighbours, with no layer run. A layer that does not score above it may know no more "
+        "neighbours, with no layer run. A layer that does not score above it may know no more "
         "syntax than the words that stand side by side."
     ),
     "Parts of speech give much of the tree, too.": (

@@ -52,9 +52,9 @@ COLUMNS: Mapping[str, str] = {
     "arc_margins.rival_value": "the baseline's UUAS of these edges (per cent)",
     "arc_margins.margin": "UUAS of these edges minus the baseline's (points)",
     "added.rival": "what the layer beside the window is compared with: the static window alone, or "
-    "layer 0 beside the window, which adds only what the reduction of the window lost",
-    "added.rival_value": "the score of the static window, reduced to the layer's width, alone or "
-    "with layer 0 (the metric's unit)",
+    "layer 0 beside the window, which adds only what a reduction of the window lost",
+    "added.rival_value": "the score of the static window (beside structural probes reduced to the "
+    "layer's width), alone or with layer 0 (the metric's unit)",
     "added.margin": "the score of the layer beside the window minus that score (the metric's unit; "
     "of bits, a gain is below 0)",
     # edge probes
@@ -78,6 +78,10 @@ COLUMNS: Mapping[str, str] = {
     "kilobits": "online code length of all training labels (kilobits)",
     "uniform_kilobits": "length of the uniform code of the same labels (kilobits)",
     "compression": "how many times shorter the online code is than the uniform one",
+    "penalty": "ridge penalty of the classifier, chosen on development sentences unless it was "
+    "set; empty for tables of counts",
+    "reach": "words to each side that the static window reads, chosen on development sentences; "
+    "empty for others",
     # polar probes
     "polar.labels": "real; control, one random label per type of dependent; or selectivity, the "
     "difference of the two",

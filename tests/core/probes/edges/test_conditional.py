@@ -27,7 +27,7 @@ from core.probes.trees.tasks import read_vectors
 from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import run
-from core.vectors.window import windows_of_sentences
+from core.vectors.window import REACHES, windows_of_sentences
 from tests.core.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
 
@@ -41,7 +41,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> EdgeSpec:
     return EdgeSpec(
         models=(f"path:{save_tiny(folder / 'bert', 'bert')}",), layers=(1, 2), draws=50,
         corpus=str(write_tagged(folder / "trees.conllu")), controls=0, untrained=False,
-        conditional=True,
+        conditional=True, penalty=30.0,
     )  # fmt: skip
 
 
@@ -50,10 +50,8 @@ def result(asked: EdgeSpec) -> Result:
     return STUDY.run(asked)
 
 
-def test_a_layer_beside_the_reduced_window_is_scored_like_scikit_learn(asked: EdgeSpec) -> None:
-    """Window, principal components, layer and classifier, each by a second way, one after
-    another."""
-    from sklearn.decomposition import PCA
+def test_a_layer_beside_the_window_is_scored_like_scikit_learn(asked: EdgeSpec) -> None:
+    """Window, layer and classifier, each by a second way, one after another."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
@@ -64,17 +62,14 @@ def test_a_layer_beside_the_reduced_window_is_scored_like_scikit_learn(asked: Ed
     trees, (training, dev) = given["trees"], np.cumsum(given["sizes"])[:2]
     lengths = np.array([len(words) for words in trees.words])
     states = read_vectors(model, trees.words, (0, 1, 2))[0].astype(np.float64)
-    raw = windows_of_sentences(states[:, 0], lengths, 1)
-    words = int(lengths[:training].sum())
-    scaler = StandardScaler().fit(raw[:words])
-    narrow = PCA(states.shape[2]).fit(scaler.transform(raw[:words]))
-    window = narrow.transform(scaler.transform(raw))
+    window = windows_of_sentences(states[:, 0], lengths, int(value["reach"][0]))
     items = edge_items(target, trees.heads, trees.keep, given["tags"])
     fitted, test = items.sentence < training, items.sentence >= dev
     starts = np.cumsum([0, *lengths[:-1]])
     places = [starts[items.sentence] + place for place in (items.head, items.word)]
     truth = np.array(items.labels)
     beside = np.concatenate([window[place] for place in places], axis=1)
+    beside = StandardScaler().fit(beside[fitted]).transform(beside)
     for row, layer in enumerate((1, 2, None)):
         pairs = np.concatenate([states[place, layer or 0] for place in places], axis=1)
         own = StandardScaler().fit(pairs[fitted]).transform(pairs)
@@ -99,18 +94,31 @@ def test_layers_fitted_one_by_one_score_as_together(
     np.testing.assert_array_equal(parts["layers"], whole["layers"])
 
 
-def test_a_rotated_window_of_full_width_is_the_window(rng_rows: np.ndarray) -> None:
-    """All components of the window keep its distances: nothing but its width is reduced."""
-    reduced = tasks.reduced_window(rng_rows, 50, rng_rows.shape[1])
-    own = (rng_rows - rng_rows[:50].mean(0)) / rng_rows[:50].std(0)
-    apart = [np.linalg.norm(rows[:, None] - rows[None], axis=-1) for rows in (reduced, own)]
-    np.testing.assert_allclose(*apart, atol=1e-3)
-
-
-@pytest.fixture
-def rng_rows() -> np.ndarray:
-    rng = np.random.default_rng(0)
-    return rng.standard_normal((80, 9)).astype(np.float32) @ np.diag(np.arange(1, 10.0))
+@pytest.mark.parametrize("reach", REACHES)
+def test_the_window_reads_as_far_as_the_label_lies(
+    reach: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A word's label is that of the word `reach` places before it, which only its vector shows."""
+    rng = np.random.default_rng(reach)
+    lengths = rng.integers(8, 12, sum(SIZES))
+    marks = rng.integers(0, CLASSES, lengths.sum())
+    states = (np.eye(WIDTH)[marks] * 3).astype(np.float32)
+    monkeypatch.setattr(tasks, "read_with_embeddings", lambda *asked: (None, states, []))
+    ends = np.cumsum(lengths)
+    rows = [marks[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+    tags = tuple(
+        tuple(f"T{row[place - reach] if place >= reach else 0}" for place in range(len(row)))
+        for row in rows
+    )
+    trees = Trees.of(
+        [
+            Tree(tuple(f"w{place}" for place in range(n)), (0, *range(1, n)), (True,) * n)
+            for n in map(int, lengths)
+        ]
+    )
+    value = tasks.probe_window("zoo:seed-0", "", "pos", trees, tags, SIZES, 0.0)
+    assert value["reach"].tolist() == [reach]
+    assert value["correct"].sum() / value["items"].sum() > 0.9
 
 
 def planted(known: str, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -125,7 +133,10 @@ def planted(known: str, monkeypatch: pytest.MonkeyPatch) -> Any:
         states[:, 0] += signal
     if known in ("window", "both"):
         window[:, WIDTH : 2 * WIDTH] += signal
-    monkeypatch.setattr(tasks, "read_beside_window", lambda *asked: (states, window, []))
+    monkeypatch.setattr(tasks, "read_with_embeddings", lambda *asked: (states, window, []))
+    monkeypatch.setattr(
+        tasks, "of_best_reach", lambda rows, lengths, score: (score(rows), (rows, 1))[1]
+    )
     ends = np.cumsum(lengths)
     tags = tuple(
         tuple(f"T{label}" for label in labels[end - length : end])

@@ -275,7 +275,8 @@ def test_window_and_tags_are_scored_like_a_layer_by_scikit_learn(
     train, dev = np.cumsum(given["sizes"])[:2]
     fitted, test = items.sentence < train, items.sentence >= dev
     truth = np.array(items.labels)
-    rivals = [(outputs.values[WINDOW, model, target], 0, states, 1)]
+    chosen = outputs.values[WINDOW, model, target]
+    rivals = [(chosen, 0, states, int(chosen["reach"][0]))]
     rivals += [(outputs.values["parts of speech", target], reach, marks, reach) for reach in TAGS]
     for value, row, vectors, reach in rivals:
         pairs = np.array(

@@ -348,9 +348,13 @@ def test_beside_the_window_every_layer_has_the_same_reduced_window(
 
     def capture(vectors: np.ndarray, *rest: object) -> dict[str, object]:
         seen.append(vectors)
-        return {}
+        return {"layers": np.arange(3)}
+
+    def last(rows: np.ndarray, lengths: np.ndarray, score: object) -> tuple[np.ndarray, int]:
+        return windows_of_sentences(rows, lengths, 2), 2
 
     monkeypatch.setattr(rival_tasks, "train_and_score", capture)
+    monkeypatch.setattr(rival_tasks, "of_best_reach", last)
     rows = [
         Tree(tuple(np.roll(WORDS, i)[:5].tolist()), (2, 0, 2, 3, 3), (True,) * 5) for i in range(20)
     ]
@@ -369,7 +373,7 @@ def test_beside_the_window_every_layer_has_the_same_reduced_window(
     np.testing.assert_allclose(
         plain[:, 1, width:], centred / np.abs(centred[:80]).mean(), atol=1e-4
     )
-    window = windows_of_sentences(states[:, 0], np.full(20, 5), 1).astype(np.float64)
+    window = windows_of_sentences(states[:, 0], np.full(20, 5), 2).astype(np.float64)
     centred = window - window[:80].mean(axis=0)
     scores = np.linalg.svd(centred[:80], full_matrices=False)[2][:width] @ centred.T
     scale = np.abs(plain[:, 0, 0]).mean() / np.abs(scores[0]).mean()
