@@ -14,6 +14,10 @@ from core.limits import current_limits
 TIMEOUT = 5.0  # seconds to wait for an answer of the Hub
 BUSY = (429, 500, 502, 503, 504)  # states of a Hub that may recover soon
 BOX = "use an included model such as zoo:seed-0"
+OFFLINE = (
+    "{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): turn it off, or "
+    f"{BOX}."
+)
 
 
 def failures() -> tuple[type[Exception], ...]:
@@ -69,10 +73,7 @@ def explain(
     from huggingface_hub import errors
 
     if error is None:
-        return (
-            f"{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): "
-            f"turn it off, or {BOX}."
-        )
+        return OFFLINE.format(name=name)
     chain, status = causes(error), status_of(error)
 
     def among(*kinds: type[BaseException]) -> bool:
@@ -111,10 +112,9 @@ def explain(
         limited = "The Hub limits the requests of this address (rate limit)"
         return f"{limited}: wait a few minutes, or {BOX}."
     if among(httpx2.TimeoutException):
-        when = f"within {TIMEOUT:g} seconds"
         return (
-            f"The Hub did not answer {when} and {name} was not downloaded earlier: "
-            f"try again, or {BOX}."
+            f"The Hub did not answer within {TIMEOUT:g} seconds and {name} was not downloaded "
+            f"earlier: try again, or {BOX}."
         )
     if status is not None:
         return (
