@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.alignment.maps.cca import canonical_directions
-from core.alignment.maps.linear import Ols, Procrustes, Ridge
-from core.alignment.maps.moments import Moments, Space, moments
+from core.maths.maps.cca import canonical_directions
+from core.maths.maps.linear import Ols, Procrustes, Ridge
+from core.maths.maps.moments import Moments, Space, moments
 
 LAYERS, ROWS, WIDTH = 7, 5_000, 384
 CORRELATIONS = (
@@ -104,8 +104,8 @@ def closed_forms() -> None:
 
 def training_cost(width: int, steps: int, layers: int) -> float:
     """Seconds to fit the networks of so many layers for so many steps, their starts included."""
-    from core.alignment.maps.bank import Schedule
-    from core.alignment.maps.nonlinear import Inn
+    from core.maths.maps.bank import Schedule
+    from core.maths.maps.nonlinear import Inn
 
     x, y = pair(layers, 2_000, width)
     held = (x[:, :200], y[:, :200])

@@ -20,23 +20,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.alignment.seeds.bands import Replicates, leave_out
-from core.probes.behaviour.tables import behaviour_table, margin_table
-from core.probes.minimal_pairs.accuracy import correlation_interval, rank_correlation
-from core.probes.minimal_pairs.templates import pair_groups
-from core.probes.removal.tables import tables_of
-from core.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
-from core.probes.structural.bands import Group, Sample, draw_sample, summary
-from core.probes.structural.scores import ratio
-from core.probes.trees.comparisons import best_layers, differences, margins
-from core.probes.trees.tables import attachment_row
+from core.maths.statistics import jackknife_interval
+from core.maths.structural.bands import Group, Sample, draw_sample, summary
+from core.maths.structural.scores import ratio
 from core.results.differences import banded_differences
-from core.rsa.divergence.tables import correlate, mean_band
-from core.rsa.layers.random_changes import TURNS, distance_ratios
-from core.rsa.swap.scores import exchange_rows, own_row
-from core.statistics import jackknife_interval
-from core.weights.intruders.scales import SCALES, WAYS
-from core.weights.intruders.scaling_tables import scaling_table
+from core.studies.alignment.seeds.bands import Replicates, leave_out
+from core.studies.probes.behaviour.tables import behaviour_table, margin_table
+from core.studies.probes.minimal_pairs.accuracy import correlation_interval, rank_correlation
+from core.studies.probes.minimal_pairs.templates import pair_groups
+from core.studies.probes.removal.tables import tables_of
+from core.studies.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
+from core.studies.probes.trees.comparisons import best_layers, differences, margins
+from core.studies.probes.trees.tables import attachment_row
+from core.studies.rsa.divergence.tables import correlate, mean_band
+from core.studies.rsa.layers.random_changes import TURNS, distance_ratios
+from core.studies.rsa.swap.scores import exchange_rows, own_row
+from core.studies.weights.intruders.scales import SCALES, WAYS
+from core.studies.weights.intruders.scaling_tables import scaling_table
 
 REPLICATES = 600
 DRAWS = 300

@@ -12,68 +12,68 @@ from benchmarks import coverage
 
 TABLES = ("coverage.txt", "band_coverage.txt", "seed_bands.txt")
 SIMULATED: Mapping[str, tuple[str, ...]] = {
-    "core.alignment.seeds.bands._band": (
+    "core.studies.alignment.seeds.bands._band": (
         *("error of a map", "difference of maps", "app: jackknife, t"),
     ),
-    "core.alignment.stitching.study._accuracy": ("share of texts",),
-    "core.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
-    "core.probes.behaviour.tables._margins": ("difference of shares of pairs",),
-    "core.probes.behaviour.tables.correlation_table": ("rank correlation over models",),
-    "core.probes.removal.tables._estimate": (
+    "core.studies.alignment.stitching.study._accuracy": ("share of texts",),
+    "core.studies.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
+    "core.studies.probes.behaviour.tables._margins": ("difference of shares of pairs",),
+    "core.studies.probes.behaviour.tables.correlation_table": ("rank correlation over models",),
+    "core.studies.probes.removal.tables._estimate": (
         *("erasure, loss", "erasure, cost", "erasure, cost of random subspaces"),
         "erasure, cost above random subspaces",
     ),
-    "core.probes.structural.bands.summary": (
+    "core.maths.structural.bands.summary": (
         *("probe score", "probe difference of models", "probe margin over a baseline"),
         *("lead of the best layer, all layers", "probe score, control trees", "probe selectivity"),
         *("linear chain, control trees", "accuracy, over sentences", "code length, over sentences"),
     ),
-    "core.probes.trees.tables.attachment_row": ("attachment score",),
+    "core.studies.probes.trees.tables.attachment_row": ("attachment score",),
     "core.results.differences._widening": (
         *("differences of two texts, all", "differences on the same sentences, all"),
     ),
-    "core.rsa.divergence.tables.correlate": ("rank correlation over words",),
-    "core.rsa.divergence.tables.mean_band": ("mean divergence",),
-    "core.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
-    "core.rsa.layers.runs.pooled_band": (
+    "core.studies.rsa.divergence.tables.correlate": ("rank correlation over words",),
+    "core.studies.rsa.divergence.tables.mean_band": ("mean divergence",),
+    "core.studies.rsa.layers.random_changes.distance_ratios": ("ratio of layer functions",),
+    "core.studies.rsa.layers.runs.pooled_band": (
         *("pooled runs, runs vary most", "pooled runs, runs vary as much"),
         "pooled runs, runs vary least",
     ),
-    "core.rsa.measures.scoring.sentence_band": tuple(
+    "core.maths.similarity.scoring.sentence_band": tuple(
         f"{measure}, {kind}" for kind in coverage.KINDS for measure in coverage.MEASURES
     ),
-    "core.rsa.swap.scores.own_row": ("share of texts",),
-    "core.rsa.swap.scores.exchange_rows": (
+    "core.studies.rsa.swap.scores.own_row": ("share of texts",),
+    "core.studies.rsa.swap.scores.exchange_rows": (
         *("swap, score", "swap, loss", "swap, excess", "swap, score of random changes"),
         "swap, loss of random changes",
     ),
-    "core.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
-    "core.weights.intruders.scaling_tables._rows": (
+    "core.studies.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
+    "core.studies.weights.intruders.scaling_tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),
 }  # function -> names of its rows in TABLES
 RANGES: Mapping[str, str] = {
-    "core.alignment.attention.study._head_columns": "similarities of shuffled heads",
-    "core.alignment.rotation.tables.error_tables": "errors of planted rotations",
-    "core.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
-    "core.rsa.measures.scoring.score": "chance level: sentences shuffled",
-    "core.rsa.training.tasks.shuffle_layers": "chance level of the highest layer",
-    "core.weights.intruders.tables.family_row": "counts of random updates",
-    "core.weights.vectors.neighbours.calc_neighbour_shares": "shares of permuted labels",
+    "core.studies.alignment.attention.study._head_columns": "similarities of shuffled heads",
+    "core.studies.alignment.rotation.tables.error_tables": "errors of planted rotations",
+    "core.studies.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
+    "core.maths.similarity.scoring.score": "chance level: sentences shuffled",
+    "core.studies.rsa.training.tasks.shuffle_layers": "chance level of the highest layer",
+    "core.studies.weights.intruders.tables.family_row": "counts of random updates",
+    "core.maths.spectra.neighbours.calc_neighbour_shares": "shares of permuted labels",
 }  # middle 95 % of draws under a null or a plant: they claim to hold no true value
 UNBANDED: Mapping[str, str] = {
-    "core.alignment.rotation.text._unevenness": "percentiles of singular values",
-    "core.alignment.seeds.charts._boxes": "boxes of pairs",
-    "core.probes.minimal_pairs.accuracy.grouped_interval": "the interval of pairs in groups itself",
-    "core.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
-    "core.rsa.truth.areas._critical_value": "a t-statistic, of whose test `coverage` counts errors",
-    "core.probes.minimal_pairs.accuracy.correlation_interval": "Bonett and Wright's itself",
-    "core.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
-    "core.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
-    "core.statistics.interval": "the percentile interval itself",
-    "core.statistics.jackknife_interval": "the jackknife's interval itself",
-    "core.statistics.t_interval": "Student's interval itself",
+    "core.studies.alignment.rotation.text._unevenness": "percentiles of singular values",
+    "core.studies.alignment.seeds.charts._boxes": "boxes of pairs",
+    "core.studies.probes.minimal_pairs.accuracy.grouped_interval": "the interval of pairs in groups itself",
+    "core.studies.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
+    "core.studies.rsa.truth.areas._critical_value": "a t-statistic, of whose test `coverage` counts errors",
+    "core.studies.probes.minimal_pairs.accuracy.correlation_interval": "Bonett and Wright's itself",
+    "core.studies.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
+    "core.maths.statistics.bootstrap_interval": "the percentile interval of an estimate itself",
+    "core.maths.statistics.interval": "the percentile interval itself",
+    "core.maths.statistics.jackknife_interval": "the jackknife's interval itself",
+    "core.maths.statistics.t_interval": "Student's interval itself",
 }  # quantiles that are no band
 
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.rsa.layers.runs import pooled_band
-from core.rsa.measures.nulls import pair_sentences
-from core.rsa.measures.registry import compare, get_measure
-from core.rsa.measures.scoring import sentence_band
-from core.rsa.truth.areas import area, area_band, area_replicates, lows_together
-from core.statistics import interval, sentence_counts, t_interval
+from core.maths.similarity.nulls import pair_sentences
+from core.maths.similarity.registry import compare, get_measure
+from core.maths.similarity.scoring import sentence_band
+from core.maths.statistics import interval, sentence_counts, t_interval
+from core.studies.rsa.layers.runs import pooled_band
+from core.studies.rsa.truth.areas import area, area_band, area_replicates, lows_together
 
 REPLICATES = 200
 DRAWS = 200

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from core.weights.vectors.trends import fit_trend
+from core.maths.spectra.trends import fit_trend
 
 REPLICATES = 400
 LAYERS = (6, 12, 24)

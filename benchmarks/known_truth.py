@@ -8,10 +8,10 @@ Included fine-tunes with frozen layers, and planted layers with and without matc
 
 from __future__ import annotations
 
-from core.rsa.truth.charts import column_name
-from core.rsa.truth.spec import TruthSpec
-from core.rsa.truth.study import STUDY
-from core.rsa.truth.text import finder_label
+from core.studies.rsa.truth.charts import column_name
+from core.studies.rsa.truth.spec import TruthSpec
+from core.studies.rsa.truth.study import STUDY
+from core.studies.rsa.truth.text import finder_label
 
 
 def main() -> None:

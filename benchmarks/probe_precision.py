@@ -16,12 +16,12 @@ from unittest import mock
 import numpy as np
 import torch
 
-import core.probes.structural.training as training
+import core.maths.structural.training as training
+from core.maths.structural.schedule import EPOCHS
 from core.models import describe
-from core.probes.structural.schedule import EPOCHS
-from core.probes.trees.data import Trees, gold_of, read_treebank
-from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.tasks import Regime, read_vectors, train_and_score
+from core.studies.probes.trees.data import Trees, gold_of, read_treebank
+from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.probes.trees.tasks import Regime, read_vectors, train_and_score
 
 DRAWS, RANK = 6, 64
 PRECISIONS = {

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from core.probes.structural.batches import ProbeData
-from core.probes.structural.predict import predict_depths
-from core.probes.structural.schedule import (
+from core.maths.structural.batches import ProbeData
+from core.maths.structural.predict import predict_depths
+from core.maths.structural.schedule import (
     BATCH,
     DECAY,
     EPOCHS,
@@ -30,9 +30,9 @@ from core.probes.structural.schedule import (
     PATIENCE,
     SPREAD,
 )
-from core.probes.structural.scores import Gold, score, score_depths
-from core.probes.structural.training import Probe, train_bank
-from core.probes.trees.data import as_tree, gold_of
+from core.maths.structural.scores import Gold, score, score_depths
+from core.maths.structural.training import Probe, train_bank
+from core.studies.probes.trees.data import as_tree, gold_of
 from core.text.corpora import read_corpus
 from core.text.trees import tree_distances
 from core.vectors.activations import extract

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
+from core.maths.statistics import interval
 from core.models.identity import content_of
-from core.rsa.tokens.questions import overlap, read_question
-from core.statistics import interval
+from core.studies.rsa.tokens.questions import overlap, read_question
 from core.text.conllu import Sentence
 from core.text.parsing import parse_words, tokenize
 from zoo.recipe.questions.data import read_lemmas

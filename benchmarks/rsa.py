@@ -15,11 +15,11 @@ from functools import partial
 
 import numpy as np
 
-from core.rsa.measures.cka import debiased_cka
-from core.rsa.measures.kernels import similarity_matrix
-from core.rsa.measures.rdm import rsa
-from core.rsa.measures.registry import MEASURES
-from core.rsa.measures.scoring import JACKKNIFE_GROUPS
+from core.maths.similarity.cka import debiased_cka
+from core.maths.similarity.kernels import similarity_matrix
+from core.maths.similarity.rdm import rsa
+from core.maths.similarity.registry import MEASURES
+from core.maths.similarity.scoring import JACKKNIFE_GROUPS
 
 ITEMS, WIDTH = 5000, 768
 WORDS, SENTENCES = 1000, 300

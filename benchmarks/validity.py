@@ -20,18 +20,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.probes.behaviour.tables import correlation_table
-from core.probes.minimal_pairs.accuracy import correlation_p, wilson_interval
-from core.rsa.tokens.distances import nearness_statements, nearness_tables
-from core.rsa.tokens.questions import ANSWER, OTHER, QUESTION
-from core.statistics import corrected
-from core.weights.intruders.tables import direction_rows, family_row, joint_p_values, matrix_row
-from core.weights.intruders.tasks import shared
-from core.weights.lineage.tables import BY_NORM, FINE_TUNE, Relatives, build_rules
-from core.weights.vectors.forests import NONE, root_at_lowest, span_models
-from core.weights.vectors.intruders import compare_directions, turned_cosines
-from core.weights.vectors.neighbours import calc_neighbour_shares
-from core.weights.vectors.products import distances_from, norms_of
+from core.maths.spectra.forests import NONE, root_at_lowest, span_models
+from core.maths.spectra.intruders import compare_directions, turned_cosines
+from core.maths.spectra.neighbours import calc_neighbour_shares
+from core.maths.spectra.products import distances_from, norms_of
+from core.maths.statistics import corrected
+from core.studies.probes.behaviour.tables import correlation_table
+from core.studies.probes.minimal_pairs.accuracy import correlation_p, wilson_interval
+from core.studies.rsa.tokens.distances import nearness_statements, nearness_tables
+from core.studies.rsa.tokens.questions import ANSWER, OTHER, QUESTION
+from core.studies.weights.intruders.tables import (
+    direction_rows,
+    family_row,
+    joint_p_values,
+    matrix_row,
+)
+from core.studies.weights.intruders.tasks import shared
+from core.studies.weights.lineage.tables import BY_NORM, FINE_TUNE, Relatives, build_rules
 
 REPLICATES = 400
 LEVEL = 0.05
@@ -63,17 +68,17 @@ BOUNDS: Mapping[str, str] = {
     "rank_correlations.smallest_p": "a bound: the smallest p-value that so few models allow",
 }  # columns that are no p-value of a test
 MADE_IN: Mapping[str, tuple[str, ...]] = {
-    "core.probes.behaviour.tables.correlation_table": ("rank_correlations.p_value",),
-    "core.rsa.tokens.distances.nearness": ("nearness.corrected_p",),
-    "core.rsa.tokens.distances.nearness_statements": ("nearness.corrected_p",),
-    "core.weights.intruders.study.collect": ("corrected_p", "corrected_turned_p"),
-    "core.weights.intruders.tables.direction_rows": ("directions.p_value",),
-    "core.weights.intruders.tables.family_row": ("families.p_value", "turned_p"),
-    "core.weights.intruders.tables.joint_p_values": ("directions.corrected_p",),
-    "core.weights.intruders.tables.matrix_row": ("intruders.p_value",),
-    "core.weights.intruders.text.statements_of": (),  # the smallest p of so few updates
-    "core.weights.lineage.tables.build_rules": ("rules.p_value",),
-    "core.weights.vectors.neighbours.calc_neighbour_shares": ("p_value",),
+    "core.studies.probes.behaviour.tables.correlation_table": ("rank_correlations.p_value",),
+    "core.studies.rsa.tokens.distances.nearness": ("nearness.corrected_p",),
+    "core.studies.rsa.tokens.distances.nearness_statements": ("nearness.corrected_p",),
+    "core.studies.weights.intruders.study.collect": ("corrected_p", "corrected_turned_p"),
+    "core.studies.weights.intruders.tables.direction_rows": ("directions.p_value",),
+    "core.studies.weights.intruders.tables.family_row": ("families.p_value", "turned_p"),
+    "core.studies.weights.intruders.tables.joint_p_values": ("directions.corrected_p",),
+    "core.studies.weights.intruders.tables.matrix_row": ("intruders.p_value",),
+    "core.studies.weights.intruders.text.statements_of": (),  # the smallest p of so few updates
+    "core.studies.weights.lineage.tables.build_rules": ("rules.p_value",),
+    "core.maths.spectra.neighbours.calc_neighbour_shares": ("p_value",),
 }  # functions of core that compute a p-value that is shown, and its columns
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.weights.vectors.neighbours import calc_neighbour_shares
-from core.weights.vectors.registry import Features, calc_distances
-from core.weights.vectors.spectra import energy_rank, entropy_rank, singular_values, stable_rank
+from core.maths.spectra.neighbours import calc_neighbour_shares
+from core.maths.spectra.registry import Features, calc_distances
+from core.maths.spectra.spectra import energy_rank, entropy_rank, singular_values, stable_rank
 
 WIDTH, INNER, LAYERS = 768, 3072, 12
 SHAPES = {
@@ -49,8 +49,8 @@ REPLICATES = 400
 PEAK = """
 import json, sys
 from pathlib import Path
-from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import STUDY
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.study import STUDY
 result = STUDY.run(WeightsSpec(base=sys.argv[1], models=(sys.argv[2],), permutations=1000))
 assert not result.failures, result.failures
 status = Path("/proc/self/status").read_text().splitlines()  # ru_maxrss counts the parent too

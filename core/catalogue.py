@@ -12,11 +12,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from core.alignment import attention, check, published, rotation, seeds, stitching
-from core.probes import behaviour, edges, polar, removal, trees
-from core.probes import training as probe_training
-from core.rsa import audit, divergence, layers, swap, tokens, training, truth
-from core.weights import clusters, intruders, lineage
+from core.studies.alignment import attention, check, published, rotation, seeds, stitching
+from core.studies.probes import behaviour, edges, polar, removal, trees
+from core.studies.probes import training as probe_training
+from core.studies.rsa import audit, divergence, layers, swap, tokens, training, truth
+from core.studies.weights import clusters, intruders, lineage
 
 if TYPE_CHECKING:
     from core.study import Study

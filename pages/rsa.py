@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.options import Spec, options_of
-from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.study import STUDY
-from core.rsa.layers.text import GRID, TEXTS
-from core.rsa.tokens.spec import TokenMapSpec
-from core.rsa.tokens.study import STUDY as TOKEN_MAP
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.study import STUDY
+from core.studies.rsa.layers.text import GRID, TEXTS
+from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.study import STUDY as TOKEN_MAP
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept

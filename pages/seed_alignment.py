@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import options
-from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import STUDY
+from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.alignment.seeds.study import STUDY
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept

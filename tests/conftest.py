@@ -22,10 +22,28 @@ import huggingface_hub.constants  # noqa: E402, F401
 
 LONGEST = (  # folders whose tests take ten seconds or more, by what they took
     *("browser", "pages", "load", "core/models/loading", "zoo", "docs", "", "core/results/drawing"),
-    *("core", "core/commands", "core/rsa/layers", "core/runs", "ui/study", "core/weights/vectors"),
-    *("core/weights/clusters", "core/results", "core/probes/structural", "core/probes/trees"),
-    *("core/probes/edges", "core/rsa/swap", "core/rsa/truth", "core/text", "core/vectors"),
-    *("core/alignment/maps", "core/alignment/seeds", "core/models/weights", "core/sweep"),
+    *(
+        "core",
+        "core/commands",
+        "core/studies/rsa/layers",
+        "core/runs",
+        "ui/study",
+        "core/maths/spectra",
+    ),
+    *(
+        "core/studies/weights/clusters",
+        "core/results",
+        "core/maths/structural",
+        "core/studies/probes/trees",
+    ),
+    *(
+        "core/studies/probes/edges",
+        "core/studies/rsa/swap",
+        "core/studies/rsa/truth",
+        "core/text",
+        "core/vectors",
+    ),
+    *("core/maths/maps", "core/studies/alignment/seeds", "core/models/weights", "core/sweep"),
     "ui/frame",
 )
 WHOLE_STUDIES = (  # where tests run whole studies or commands, beside the studies' own test_study.py
@@ -33,8 +51,14 @@ WHOLE_STUDIES = (  # where tests run whole studies or commands, beside the studi
         f"core/commands/test_{name}.py"
         for name in ("diff", "headlines", "main", "precomputed", "weights", "zoo")
     ),
-    *(f"core/weights/clusters/{name}.py" for name in ("test_box", "test_doses", "test_stumbling")),
-    *("core/weights/clusters/charts/test_figures.py", "core/rsa/tokens/test_questions.py"),
+    *(
+        f"core/studies/weights/clusters/{name}.py"
+        for name in ("test_box", "test_doses", "test_stumbling")
+    ),
+    *(
+        "core/studies/weights/clusters/charts/test_figures.py",
+        "core/studies/rsa/tokens/test_questions.py",
+    ),
     *(
         "core/results/test_columns.py",
         "core/test_hostile_weights.py",

@@ -74,7 +74,7 @@ def test_what_is_the_same_everywhere(made: dict[str, Any]) -> None:
     assert made["options server.allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
     assert made["variables HF_HUB_DISABLE_TELEMETRY"] == "1"
     assert made["variables TOKENIZERS_PARALLELISM"] == "false"
-    assert "core.rsa.layers.study" in made["modules"]  # what figures need is imported ahead
+    assert "core.studies.rsa.layers.study" in made["modules"]  # what figures need is imported ahead
 
 
 def settings(command: list[str], folder: Path, **environment: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def siblings(result: Result, names: Mapping[str, str]) -> Facts:
 def static_window(result: Result, names: Mapping[str, str]) -> Facts:
     """Read the UUAS of the layer that is best on the development sentences, that of the static
     window, and the difference."""
-    from core.probes.trees.tables import WINDOW
+    from core.studies.probes.trees.tables import WINDOW
 
     best = result.tables["best_layers"].query("metric == 'uuas'")["best_layer"].iloc[0]
     (row,) = (

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from core.catalogue import STUDIES
 from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
 from core.models.weights.families import family_label
-from core.probes.trees.tables import CHAIN
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
 from core.results.estimates import estimate_of
@@ -23,7 +22,8 @@ from core.results.export import Result, provenance
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.templates import fill
-from core.weights.intruders.text import SIGNIFICANT
+from core.studies.probes.trees.tables import CHAIN
+from core.studies.weights.intruders.text import SIGNIFICANT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
 
 def make_figures(parts: Sequence[Part]) -> dict[str, Chart]:
     """Draw the figures of the report, by file name."""
-    from core.weights.clusters.charts.pairs import change_chart
+    from core.studies.weights.clusters.charts.pairs import change_chart
 
     charts: dict[str, Chart] = {}
     for part in parts:

@@ -22,14 +22,14 @@ from core.catalogue import STUDIES
 from core.commands.examples.every import EXAMPLES, Example
 from core.errors import NotStoredError
 from core.options import Spec
-from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
-from core.probes.trees.spec import ProbeSpec
-from core.rsa.layers.spec import RsaSpec
-from core.rsa.tokens.spec import TokenMapSpec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal
-from core.weights.clusters.spec import WeightsSpec
+from core.studies.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
+from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.weights.clusters.spec import WeightsSpec
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -160,11 +160,11 @@ def name_of(command: str, spec: Any) -> str:
 
 def _run(command: str, spec: Any, **options: Any) -> Any:
     if command == "sentence":
-        from core.probes.sentence.study import run_sentences
+        from core.studies.probes.sentence.study import run_sentences
 
         return run_sentences(spec, **options)
     if command == "tokens":
-        from core.rsa.tokens.study import STUDY
+        from core.studies.rsa.tokens.study import STUDY
 
         return STUDY.run(spec, **options)
     return STUDIES[command].run(spec, **options)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import ModelError
+from core.maths.statistics import relative_change
 from core.models.describing import fingerprint, locate
 from core.models.files import checkpoints
 from core.models.files.opening import ROUNDING, open_weights
@@ -28,7 +29,6 @@ from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure, tick
-from core.statistics import relative_change
 
 if TYPE_CHECKING:
     from torch import Tensor

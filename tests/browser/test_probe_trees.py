@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tests.core.probes.trees.test_study import write_trees
+from tests.core.studies.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 
 CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden

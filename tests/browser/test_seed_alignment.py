@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext
 
-from core.alignment.seeds.study import STUDY
-from core.alignment.seeds.views import SPACE, TRAINING
-from tests.core.alignment.conftest import WORDS, save_classifier
+from core.studies.alignment.seeds.study import STUDY
+from core.studies.alignment.seeds.views import SPACE, TRAINING
+from tests.core.studies.alignment.conftest import WORDS, save_classifier
 from ui.views.alignment_experiments import PROTOCOL
 
 CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden

@@ -18,14 +18,26 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
     ("app", "pages"),
     ("ui", "core.commands", "core.sweep", "benchmarks"),
     ("core.catalogue",),
-    ("core.rsa", "core.probes", "core.weights", "core.alignment", "zoo"),
+    (
+        "core.studies.rsa",
+        "core.studies.probes",
+        "core.studies.weights",
+        "core.studies.alignment",
+        "zoo",
+    ),
     ("core.study",),
     ("core.text", "core.vectors", "core.results", "core.options"),
     ("core.models",),
-    ("core.runs", "core.statistics"),
+    ("core.runs",),
+    ("core.maths",),
     ("core.limits", "core.errors"),
 )
-ROOMS = ("core.rsa", "core.probes", "core.weights", "core.alignment")
+ROOMS = (
+    "core.studies.rsa",
+    "core.studies.probes",
+    "core.studies.weights",
+    "core.studies.alignment",
+)
 SOLE_IMPORTERS = {
     "diskcache": "core.runs.store",
     "spacy": "core.text.parsing",

@@ -7,10 +7,10 @@ import ast
 import numpy as np
 
 from benchmarks import band_kinds, coverage
-from core import statistics
 from core.catalogue import STUDIES
-from core.probes.minimal_pairs.accuracy import grouped_interval, wilson_interval
+from core.maths import statistics
 from core.results.notices import BANDS
+from core.studies.probes.minimal_pairs.accuracy import grouped_interval, wilson_interval
 from tests import ROOT
 
 MAKERS = {

@@ -81,7 +81,7 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     ),
     (
         contracts.arrows_up,
-        {"core/rsa/a.py": "from core.catalogue import STUDIES", "core/catalogue.py": ""},
+        {"core/studies/rsa/a.py": "from core.catalogue import STUDIES", "core/catalogue.py": ""},
         1,
     ),
     (
@@ -91,16 +91,20 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     ),
     (
         contracts.rooms_that_meet,
-        {"core/rsa/a.py": "import core.probes.b", "core/probes/b.py": ""},
+        {"core/studies/rsa/a.py": "import core.studies.probes.b", "core/studies/probes/b.py": ""},
         1,
     ),
     (
         contracts.rooms_that_meet,
-        {"core/rsa/a.py": "from core.rsa.b import c", "core/rsa/b.py": ""},
+        {"core/studies/rsa/a.py": "from core.studies.rsa.b import c", "core/studies/rsa/b.py": ""},
         0,
     ),
     (contracts.rooms_that_meet, {"pages/a.py": "from pages.b import c", "pages/b.py": ""}, 1),
-    (contracts.rooms_that_meet, {"pages/a.py": "import core.rsa.b", "core/rsa/b.py": ""}, 0),
+    (
+        contracts.rooms_that_meet,
+        {"pages/a.py": "import core.studies.rsa.b", "core/studies/rsa/b.py": ""},
+        0,
+    ),
     (
         contracts.circles_of_files,
         {
@@ -131,8 +135,8 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     (
         contracts.circles_of_folders,
         {
-            "core/rsa/prices.py": "import core.rsa.layers.spec",
-            "core/rsa/layers/spec.py": "import core.rsa.prices",
+            "core/studies/rsa/prices.py": "import core.studies.rsa.layers.spec",
+            "core/studies/rsa/layers/spec.py": "import core.studies.rsa.prices",
         },
         0,
     ),
@@ -198,7 +202,7 @@ def test_no_study_imports_what_only_computing_needs() -> None:
     """What a page imports: a study whose numbers are stored, or came with the box, is shown without
     these."""
     studies = [study.collect.__module__ for study in STUDIES.values()]
-    modules = imported(*studies, "core.probes.sentence.study", "core.commands.precomputed")
+    modules = imported(*studies, "core.studies.probes.sentence.study", "core.commands.precomputed")
     assert not modules & {"torch", "transformers", "spacy"}
 
 

@@ -139,7 +139,7 @@ def test_the_defaults_are_a_study(study: str) -> None:
 
 
 def test_a_command_line_of_several_flags_gives_its_spec() -> None:
-    from core.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.spec import RsaSpec
 
     words = [
         "--compare",

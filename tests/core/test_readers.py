@@ -19,9 +19,9 @@ from core.models.files import checkpoints, layout
 from core.models.files.safetensors import LocalFile, parse_header, read_whole_header
 from core.models.weights import tensors
 from core.options import options_of
-from core.rsa.layers.spec import RsaSpec
 from core.runs.encoding import decode, encode
 from core.runs.process.parsing import parse_json
+from core.studies.rsa.layers.spec import RsaSpec
 from core.text import parsing
 from core.text.corpora import corpus_from_bytes, read_corpus
 from core.text.datasets import parse_hub_ref

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core.alignment.seeds.spec import AlignSpec
 from core.options.summary import summary
-from core.probes.trees.spec import ProbeSpec
-from core.rsa.layers.spec import RsaSpec
-from core.weights.clusters.spec import WeightsSpec
-from core.weights.lineage.spec import LineageSpec
+from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.lineage.spec import LineageSpec
 
 
 def test_the_default_study_in_a_line() -> None:

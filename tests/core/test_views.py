@@ -31,7 +31,7 @@ def charts(view: View, result: Result) -> list[Any]:
 
 
 def test_names_of_a_page_are_its_own_and_each_view_says_how_it_is_read() -> None:
-    room = lambda study: study.Spec.__module__.split(".")[1]  # noqa: E731
+    room = lambda study: study.Spec.__module__.split(".")[2]  # noqa: E731
     for _, studies in groupby(STUDIES.values(), key=room):
         views = [view for study in studies for view in study.views]
         assert len({view.name for view in views}) == len(views) > 0

@@ -30,7 +30,7 @@ PAGE = ROOT / "docs" / "extending.md"
 
 
 def example(file: str) -> str:
-    """The example that begins with this file's name, as in `# core/rsa/measures/registry.py`."""
+    """The example that begins with this file's name, as in `# core/maths/similarity/registry.py`."""
     for block in blocks_of(PAGE, "python"):
         if block.code.startswith(f"# {file}\n"):
             return block.code
@@ -71,17 +71,17 @@ def length_study(
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
     for name in ("spec.py", "study.py"):
-        (folder / name).write_text(example(f"core/rsa/length/{name}"))
-    room = importlib.import_module("core.rsa")
+        (folder / name).write_text(example(f"core/studies/rsa/length/{name}"))
+    room = importlib.import_module("core.studies.rsa")
     monkeypatch.setattr(room, "__path__", [*room.__path__, str(folder.parent)])
     add("core/catalogue.py", "STUDIES")
     add("core/results/columns.py", "COLUMNS")
     yield "rsa length"
-    for name in [name for name in sys.modules if name.startswith("core.rsa.length")]:
+    for name in [name for name in sys.modules if name.startswith("core.studies.rsa.length")]:
         del sys.modules[name]
     vars(room).pop("length", None)
     for identity, place in [*tasks._IDENTITIES.items()]:
-        if place.startswith("core.rsa.length"):
+        if place.startswith("core.studies.rsa.length"):
             del tasks._IDENTITIES[identity]
 
 
@@ -151,10 +151,10 @@ def test_the_study_measures_lengths(length_study: str) -> None:
 
 @pytest.mark.slow
 def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
-    from core.rsa.layers.spec import RsaSpec
-    from core.rsa.layers.study import STUDY, figures
+    from core.studies.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.study import STUDY, figures
 
-    add("core/rsa/measures/registry.py", "MEASURES")
+    add("core/maths/similarity/registry.py", "MEASURES")
     spec = RsaSpec(
         compare=("zoo:parse-0",),
         measure="signs",
@@ -174,10 +174,10 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
-    from core.weights.clusters.spec import WeightsSpec
-    from core.weights.clusters.study import STUDY
+    from core.studies.weights.clusters.spec import WeightsSpec
+    from core.studies.weights.clusters.study import STUDY
 
-    add("core/weights/vectors/registry.py", "VECTORS")
+    add("core/maths/spectra/registry.py", "VECTORS")
     refs = tuple(f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1))
     result = STUDY.run(WeightsSpec(models=refs, vector="stable-rank", permutations=100))
     assert "stable-rank" in result.tables["distances"].columns
@@ -186,11 +186,11 @@ def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
-    from core.alignment.seeds.charts import figures
-    from core.alignment.seeds.spec import AlignSpec
-    from core.alignment.seeds.study import STUDY
+    from core.studies.alignment.seeds.charts import figures
+    from core.studies.alignment.seeds.spec import AlignSpec
+    from core.studies.alignment.seeds.study import STUDY
 
-    add("core/alignment/maps/registry.py", "METHODS")
+    add("core/maths/maps/registry.py", "METHODS")
     result = STUDY.run(AlignSpec(methods=("mean", "ols"), sentences=60, layers=(0, 2)))
     assert not result.failures
     methods = result.tables["methods"].set_index("method")["nmse"]
@@ -202,7 +202,7 @@ def test_an_option(add: Callable[..., dict[str, Any]]) -> None:
     from core.commands.study import add_flag
     from core.options import options_of
 
-    spec = add("core/rsa/layers/spec.py")["LowercaseSpec"]
+    spec = add("core/studies/rsa/layers/spec.py")["LowercaseSpec"]
     option = next(option for option in options_of(spec) if option.name == "lowercase")
     parser = argparse.ArgumentParser()
     add_flag(parser, option)

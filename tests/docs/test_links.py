@@ -17,7 +17,11 @@ from tests.docs.links import URL, dead_links, sentences, slug, wrong_address
 
 FRONT = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "zoo/LICENSES.md")
 PRODUCT = ("app.py", "pages", "ui", "core")
-EXAMPLES = ("core/rsa/length", "zoo/models/NAME", "core.rsa.length")  # what a reader is to make
+EXAMPLES = (
+    "core/studies/rsa/length",
+    "zoo/models/NAME",
+    "core.studies.rsa.length",
+)  # what a reader is to make
 PATH = re.compile(r"`((?:core|ui|docs|zoo|tests|benchmarks|pages|deploy)/[\w./-]*)`")
 DOTTED = re.compile(r"`((?:core|ui|benchmarks|docs)\.[\w.]+)`")
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from core.commands.main import main
-from core.rsa.measures.registry import MEASURES
+from core.maths.similarity.registry import MEASURES
 from tests import ROOT
 from tests.docs.blocks import Block, blocks_of, commands_of
 from ui.lessons import LESSONS

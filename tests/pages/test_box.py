@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from core.alignment.seeds.study import STUDY as SEEDS
 from core.commands.examples.every import EXAMPLES
-from core.probes.trees.study import STUDY as TREES
-from core.rsa.layers.study import STUDY as LAYERS
-from core.rsa.tokens.study import STUDY as TOKENS
 from core.runs.precomputed import default_precomputed
-from core.weights.clusters.study import STUDY as CLUSTERS
+from core.studies.alignment.seeds.study import STUDY as SEEDS
+from core.studies.probes.trees.study import STUDY as TREES
+from core.studies.rsa.layers.study import STUDY as LAYERS
+from core.studies.rsa.tokens.study import STUDY as TOKENS
+from core.studies.weights.clusters.study import STUDY as CLUSTERS
 from tests.pages.conftest import open_page, sentences
 from ui.study.experiment import views_of
 from ui.study.experiments import START

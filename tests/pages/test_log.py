@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from tests.core.probes.trees.test_study import write_trees
+from tests.core.studies.probes.trees.test_study import write_trees
 from tests.core.test_house import ROOT
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import SMALL, open_page

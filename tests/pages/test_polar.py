@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.results.estimates import estimate_of
-from tests.core.probes.edges.test_study import write_tagged
+from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures

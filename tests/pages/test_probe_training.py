@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.probes.training.text import QUANTITIES
+from core.studies.probes.training.text import QUANTITIES
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study.experiments import START

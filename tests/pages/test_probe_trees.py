@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.probes.structural.arcs import FAR
+from core.maths.structural.arcs import FAR
 from core.results.estimates import estimate_of
-from tests.core.probes.trees.test_study import write_trees
+from tests.core.studies.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import Everything, headline, open_page, sentences, settle
 from ui.study import controls

@@ -12,16 +12,16 @@ from streamlit.testing.v1 import AppTest
 
 from core.models import describe
 from core.models.zoo import zoo_folder
-from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.study import STUDY
-from core.rsa.layers.text import too_few_items, unequal_sizes
-from core.rsa.swap.text import GUESSES
-from core.rsa.tokens.study import MOST_WORDS
-from core.rsa.truth.spec import TruthSpec
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.study import STUDY
+from core.studies.rsa.layers.text import too_few_items, unequal_sizes
+from core.studies.rsa.swap.text import GUESSES
+from core.studies.rsa.tokens.study import MOST_WORDS
+from core.studies.rsa.truth.spec import TruthSpec
 from core.text.reading import fewer_sentences
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
-from tests.core.rsa.truth.test_study import SMALL as FEW
+from tests.core.studies.rsa.truth.test_study import SMALL as FEW
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
 from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, SWAP, TRAINING, TRUTH

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.alignment.seeds import study
-from core.alignment.seeds.study import STUDY
-from core.alignment.seeds.text import NO_PAIR, WHICH
-from core.alignment.seeds.views import GAINS, SPACE, TRAINING
 from core.limits import MODE, SHARED
-from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
+from core.studies.alignment.seeds import study
+from core.studies.alignment.seeds.study import STUDY
+from core.studies.alignment.seeds.text import NO_PAIR, WHICH
+from core.studies.alignment.seeds.views import GAINS, SPACE, TRAINING
+from tests.core.studies.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import Everything, headline, open_page, sentences
 from ui.study.experiments import START
 from ui.views.alignment_experiments import (

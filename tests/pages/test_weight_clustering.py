@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.maths.spectra.projections import ModelMap
 from core.models.hub.listing import Listed
-from core.weights.clusters import tasks as measuring
-from core.weights.clusters.members import EVERY
-from core.weights.vectors.projections import ModelMap
+from core.studies.weights.clusters import tasks as measuring
+from core.studies.weights.clusters.members import EVERY
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
 from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
@@ -265,7 +265,7 @@ def panel_alone() -> AppTest:
         import streamlit as st
 
         from core.options import options_of
-        from core.weights.clusters.spec import WeightsSpec
+        from core.studies.weights.clusters.spec import WeightsSpec
         from ui.frame.links import Address
         from ui.views.weights_hub import hub_panel
 

@@ -12,10 +12,10 @@ from safetensors.torch import load_file
 from core.models.files.adapters import read_adapter
 from core.models.weights.sources import identify
 from core.models.zoo import CAUSAL, read_adapters, read_manifest, zoo_folder
-from core.rsa.tokens.spec import TokenMapSpec
-from core.rsa.tokens.study import STUDY
-from core.weights.clusters.tasks import deltas_of, open_pair
-from core.weights.intruders.removal import choose_directions
+from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.study import STUDY
+from core.studies.weights.clusters.tasks import deltas_of, open_pair
+from core.studies.weights.intruders.removal import choose_directions
 from zoo.recipe.plan import (
     KNOWN_TRUTHS,
     RANKS,

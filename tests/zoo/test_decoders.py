@@ -17,8 +17,8 @@ from core.models import describe
 from core.models.files.adapters import read_adapter
 from core.models.weights.sources import identify
 from core.models.zoo import read_manifest
-from core.weights.clusters.members import find_members
-from core.weights.clusters.tasks import deltas_of, open_pair
+from core.studies.weights.clusters.members import find_members
+from core.studies.weights.clusters.tasks import deltas_of, open_pair
 from tests.zoo.made_up import SETTINGS, write_task
 from zoo.recipe.baselines import TextBaselines
 from zoo.recipe.batches import collate, encode_task

@@ -28,8 +28,8 @@ from core.models.weights.merged import LATE, MERGED, merged_folder
 from core.models.weights.merging import merge
 from core.models.weights.sources import identify
 from core.models.zoo import read_adapters, read_manifest
-from core.weights.clusters.members import EVERY, find_members
-from core.weights.clusters.tasks import deltas_of, open_pair
+from core.studies.weights.clusters.members import EVERY, find_members
+from core.studies.weights.clusters.tasks import deltas_of, open_pair
 from tests.zoo.made_up import write_task, write_treebank
 from zoo.recipe.batches import encode_task
 from zoo.recipe.cards import write_cards

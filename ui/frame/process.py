@@ -21,13 +21,13 @@ HEAVY = ("datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transforme
 FIRST = ("pandas",)  # what any figure needs
 FIGURES = (
     *(
-        "core.rsa.layers.study",
-        "core.rsa.layers.charts",
-        "core.probes.trees.study",
-        "core.probes.trees.charts",
+        "core.studies.rsa.layers.study",
+        "core.studies.rsa.layers.charts",
+        "core.studies.probes.trees.study",
+        "core.studies.probes.trees.charts",
     ),
-    *("core.weights.clusters.study", "core.weights.clusters.charts.figures"),
-    *("core.alignment.seeds.study", "core.alignment.seeds.charts"),
+    *("core.studies.weights.clusters.study", "core.studies.weights.clusters.charts.figures"),
+    *("core.studies.alignment.seeds.study", "core.studies.alignment.seeds.charts"),
 )
 _frozen: set[str] = set()
 

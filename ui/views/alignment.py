@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core import options
-from core.alignment.maps.registry import METHODS
-from core.alignment.seeds.space import first_map, mapped_pairs, maps_between
-from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import STUDY
-from core.alignment.seeds.views import GRID, LAYER, SPACE
+from core.maths.maps.registry import METHODS
 from core.options import Spec, options_of
 from core.results.names import short_names
+from core.studies.alignment.seeds.space import first_map, mapped_pairs, maps_between
+from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.alignment.seeds.study import STUDY
+from core.studies.alignment.seeds.views import GRID, LAYER, SPACE
 from ui import lessons
 from ui.frame.links import Address
 from ui.study.controls import KEPT

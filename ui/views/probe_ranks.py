@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.probes.prices import sweep_price
-from core.probes.trees.sweep import run_sweep, sweep_figures
 from core.results.names import short_name
+from core.studies.probes.prices import sweep_price
+from core.studies.probes.trees.sweep import run_sweep, sweep_figures
 from ui.frame.text import plain
 from ui.study.price import say
 from ui.study.results import show_headline, show_rows, show_view
 from ui.study.run_panel import Request, is_stored, run_panel
 
 if TYPE_CHECKING:
-    from core.probes.trees.result import ProbeResult
-    from core.probes.trees.spec import ProbeSpec
     from core.results.export import Result
+    from core.studies.probes.trees.result import ProbeResult
+    from core.studies.probes.trees.spec import ProbeSpec
     from core.study import View
     from core.text.reading import Text
     from ui.study.forms import Form

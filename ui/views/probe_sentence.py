@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, cast
 import streamlit as st
 
 from core.options.option import LONGEST_LINE
-from core.probes.sentence import charts as sentence_charts
-from core.probes.sentence import word_charts
-from core.probes.sentence.result import figures as sentence_figures
-from core.probes.sentence.result import sentence_result
-from core.probes.sentence.study import SentenceSpec, draw_sentence, ranked_sentences, run_sentences
-from core.probes.sentence.text import sentence_headline, statement_of
-from core.probes.trees.result import conllu_block
 from core.results.names import short_name
 from core.results.numbers import text_of
+from core.studies.probes.sentence import charts as sentence_charts
+from core.studies.probes.sentence import word_charts
+from core.studies.probes.sentence.result import figures as sentence_figures
+from core.studies.probes.sentence.result import sentence_result
+from core.studies.probes.sentence.study import (
+    SentenceSpec,
+    draw_sentence,
+    ranked_sentences,
+    run_sentences,
+)
+from core.studies.probes.sentence.text import sentence_headline, statement_of
+from core.studies.probes.trees.result import conllu_block
 from ui.frame.identity import contents
 from ui.frame.links import Address
 from ui.frame.shared import made_once
@@ -36,15 +41,15 @@ from ui.views.probe_experiments import POLAR as POLAR_TITLE
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from core.probes.polar.result import PolarResult
-    from core.probes.sentence.study import SentencesRead
-    from core.probes.structural.predict import SentenceView
-    from core.probes.trees.data import Tree
-    from core.probes.trees.result import ProbeResult
-    from core.probes.trees.spec import ProbeSpec
+    from core.maths.structural.predict import SentenceView
     from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
+    from core.studies.probes.polar.result import PolarResult
+    from core.studies.probes.sentence.study import SentencesRead
+    from core.studies.probes.trees.data import Tree
+    from core.studies.probes.trees.result import ProbeResult
+    from core.studies.probes.trees.spec import ProbeSpec
     from core.study import View
     from ui.study.forms import Form
 

@@ -11,11 +11,11 @@ import streamlit as st
 
 from core import options
 from core.options import options_of
-from core.probes.sentence.study import SENTENCE_SHOWN
-from core.probes.trees.result import predicted_conllu
-from core.probes.trees.study import STUDY
-from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
-from core.probes.trees.text import SENTENCE
+from core.studies.probes.sentence.study import SENTENCE_SHOWN
+from core.studies.probes.trees.result import predicted_conllu
+from core.studies.probes.trees.study import STUDY
+from core.studies.probes.trees.tables import NAMES, SELECTIVITY, metric_label
+from core.studies.probes.trees.text import SENTENCE
 from ui import lessons
 from ui.study.controls import KEPT
 from ui.study.downloads import held
@@ -24,8 +24,8 @@ from ui.study.results import show_headline, show_rows, show_view, view_headline
 from ui.views.probe_sentence import DRAWN_BY, SOURCES, STRUCTURAL, TYPED
 
 if TYPE_CHECKING:
-    from core.probes.trees.result import ProbeResult
-    from core.probes.trees.spec import ProbeSpec
+    from core.studies.probes.trees.result import ProbeResult
+    from core.studies.probes.trees.spec import ProbeSpec
     from core.study import View
     from ui.study.forms import Form
 

@@ -13,10 +13,10 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.options import options_of
 from core.results.names import short_names
-from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.study import STUDY as LAYERS
-from core.rsa.tokens.spec import TokenMapSpec
-from core.rsa.tokens.study import STUDY
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.study import STUDY as LAYERS
+from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.study import STUDY
 from ui import lessons
 from ui.frame.identity import contents
 from ui.frame.links import Address

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.results.names import short_names
-from core.rsa.audit.study import STUDY as AUDIT_STUDY
-from core.rsa.divergence.charts import coloured_chart
-from core.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
-from core.rsa.swap.study import STUDY as SWAP_STUDY
-from core.rsa.training.study import STUDY as TRAINING_STUDY
-from core.rsa.truth.study import STUDY as TRUTH_STUDY
+from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
+from core.studies.rsa.divergence.charts import coloured_chart
+from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
+from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
+from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
+from core.studies.rsa.truth.study import STUDY as TRUTH_STUDY
 from ui.study.experiment import Experiment
 
 if TYPE_CHECKING:

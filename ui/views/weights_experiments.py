@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.weights.intruders.study import STUDY
-from core.weights.lineage.study import STUDY as LINEAGE_STUDY
+from core.studies.weights.intruders.study import STUDY
+from core.studies.weights.lineage.study import STUDY as LINEAGE_STUDY
 from ui.study.experiment import Experiment
 
 INTRUDERS, LINEAGE = STUDY.title, LINEAGE_STUDY.title

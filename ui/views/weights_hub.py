@@ -9,7 +9,7 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.models import parse_ref
 from core.models.hub.listing import MOST_LISTED, Listed, choose_listed, list_fine_tunes
-from core.weights.clusters.members import MOST_MODELS
+from core.studies.weights.clusters.members import MOST_MODELS
 from ui.frame.links import Address
 from ui.frame.text import plain
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import options
+from core.maths.spectra.projections import FEWEST, METHODS
 from core.results.drawing.panels import Panels
 from core.results.names import short_names
 from core.results.numbers import text_of
-from core.weights.clusters.charts import figures as charts
-from core.weights.clusters.charts import ranks as rank_charts
-from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import redraw
-from core.weights.clusters.views import kinds_of
-from core.weights.vectors.projections import FEWEST, METHODS
+from core.studies.weights.clusters.charts import figures as charts
+from core.studies.weights.clusters.charts import ranks as rank_charts
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.study import redraw
+from core.studies.weights.clusters.views import kinds_of
 from ui.frame import shell
 from ui.frame.links import Address
 from ui.study.downloads import show_downloads

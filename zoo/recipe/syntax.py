@@ -6,7 +6,7 @@ hold syntax that no local reading of words gives; the difference is the figure b
 settings are compared.
 
 Reference: structural probe of Hewitt & Manning 2019 (rank 64), with positions beside the vectors
-(`core.probes.structural.positions`). The static window is ours.
+(`core.maths.structural.positions`). The static window is ours.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from core.probes.structural.batches import ProbeData
-from core.probes.structural.positions import beside_positions, measure_vectors
-from core.probes.structural.predict import predict_distances
-from core.probes.structural.schedule import EPOCHS
-from core.probes.structural.scores import Gold, score_distances
-from core.probes.structural.training import Probe, train_bank
-from core.probes.trees.data import Tree, as_tree, gold_of
+from core.maths.structural.batches import ProbeData
+from core.maths.structural.positions import beside_positions, measure_vectors
+from core.maths.structural.predict import predict_distances
+from core.maths.structural.schedule import EPOCHS
+from core.maths.structural.scores import Gold, score_distances
+from core.maths.structural.training import Probe, train_bank
+from core.studies.probes.trees.data import Tree, as_tree, gold_of
 from zoo.recipe.tasks import find_treebank
 
 SHORTEST, LONGEST = 4, 40  # words of a sentence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.alignment.maps.registry import METHODS
 from core.commands.examples.finding import Finding, Series
+from core.maths.maps.registry import METHODS
 from core.results.drawing.style import GREY, ORANGE
 from core.results.numbers import text_of
 

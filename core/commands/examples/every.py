@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.alignment.seeds.spec import AlignSpec
 from core.commands.examples import alignment, probes, rsa, weights
 from core.commands.examples.finding import Finding
 from core.options import Spec
-from core.probes.behaviour.spec import BehaviourSpec
-from core.probes.trees.spec import ProbeSpec
-from core.rsa.layers.spec import RsaSpec
-from core.rsa.tokens.spec import TokenMapSpec
-from core.weights.clusters.members import EVERY
-from core.weights.clusters.spec import WeightsSpec
-from core.weights.intruders.spec import IntruderSpec
+from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.probes.behaviour.spec import BehaviourSpec
+from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.weights.clusters.members import EVERY
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.intruders.spec import IntruderSpec
 
 if TYPE_CHECKING:
     from core.results.export import Result

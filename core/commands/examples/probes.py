@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def tree(results: Sequence[Result]) -> Finding:
     """Say how many edges of a sentence a probe predicts."""
-    from core.probes.sentence.study import (
+    from core.studies.probes.sentence.study import (
         SENTENCE_SHOWN,
         SentenceSpec,
         draw_sentence,

@@ -19,12 +19,12 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.maths.statistics import relative_change
 from core.models.changes import apartness, shares_no_start
 from core.models.files.opening import ROUNDING, quantisation_notice
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.nearest import nearest_included
 from core.models.weights.tensors import Checkpoint
-from core.statistics import relative_change
 
 ADDED_WORDS = 1024  # tokens that a fine-tune may add; another tokenizer differs by more
 ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.catalogue import STUDIES
-from core.probes.trees.tables import NAMES
-from core.probes.trees.text import scores_sentence
 from core.results.statements import TWO_LINES, lead_of
+from core.studies.probes.trees.tables import NAMES
+from core.studies.probes.trees.text import scores_sentence
 from tests.core.shipped import walked
 
 # 0.47 for .47, 47% for 47 %; differences of percentages have their zero: 0.6 points

@@ -24,7 +24,7 @@ from core.results.estimates import BANDED, PREFIXED, estimates_of
 from core.runs.precomputed import FILE, Precomputed, write_precomputed
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
-from core.weights.clusters.distances import condensed_keys, lighten
+from core.studies.weights.clusters.distances import condensed_keys, lighten
 from tests import ROOT
 from tests.core import shipped
 from tests.core.results.statements import false_statements

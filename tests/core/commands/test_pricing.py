@@ -21,12 +21,12 @@ from core.models import costs, zoo_models
 from core.models.sizes import Size
 from core.options import Spec
 from core.results.export import Result
-from core.rsa.layers.spec import RsaSpec
 from core.runs.price import LONG, Price, combined, wall_seconds
 from core.runs.process import memory
 from core.runs.runner import Outputs
 from core.runs.tasks import Signal
-from core.weights.clusters.spec import WeightsSpec
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.weights.clusters.spec import WeightsSpec
 
 BASE = Size(110_000_000, 12, 768, 440_000_000)  # a BERT-base that is still to be downloaded
 PAIR = ("hub:one/base", "hub:other/base")

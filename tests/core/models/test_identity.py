@@ -14,10 +14,10 @@ import pytest
 from core.catalogue import STUDIES
 from core.models.hub import client as hub
 from core.models.identity import as_identified, content_of
-from core.rsa.tokens.study import word_vectors
 from core.runs import tasks
 from core.runs.runner import Task, run
 from core.runs.store import Store
+from core.studies.rsa.tokens.study import word_vectors
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
 from ui.frame.identity import contents
@@ -75,7 +75,9 @@ def test_every_task_that_runs_a_model_compares_it_with_what_it_was() -> None:
     guarded = 0
     for place in sorted(set(tasks._IDENTITIES.values())):
         module, _, name = place.rpartition(".")
-        if not module.startswith(("core.rsa.", "core.probes.", "core.alignment.")):
+        if not module.startswith(
+            ("core.studies.rsa.", "core.studies.probes.", "core.studies.alignment.")
+        ):
             continue
         function = getattr(importlib.import_module(module), name)
         named = inspect.signature(function).parameters

@@ -12,10 +12,10 @@ from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import find_steps
 from core.options import options_of
-from core.rsa.layers.runs import find_compared
+from core.studies.rsa.layers.runs import find_compared
+from core.studies.weights.clusters.members import find_members
 from core.sweep.grid import read_sweep
 from core.vectors.model_files import _references
-from core.weights.clusters.members import find_members
 
 NAMES = ("run1", "run[1]", "a*", "ab", "b?", "bc", "run10", "run2")
 

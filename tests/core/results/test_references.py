@@ -112,7 +112,7 @@ def test_every_paper_has_one_record() -> None:
 
 @pytest.mark.slow
 def test_what_studies_and_measures_cite_is_in_the_registry() -> None:
-    from core.rsa.measures.registry import MEASURES
+    from core.maths.similarity.registry import MEASURES
 
     cited = set().union(*_cited_keys().values())
     cited |= {key for measure in MEASURES.values() for key in measure.references}
@@ -131,7 +131,7 @@ def test_what_the_source_mentions_is_in_the_registry_and_nothing_else_is() -> No
     assert {mention for mention in _mentions() if mention[:2] not in names} == set(), (
         "add these papers to core/results/papers/bibliography.py"
     )
-    from core.rsa.measures.registry import MEASURES
+    from core.maths.similarity.registry import MEASURES
 
     cited = set().union(*_cited_keys().values())
     cited |= {key for measure in MEASURES.values() for key in measure.references}

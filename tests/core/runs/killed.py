@@ -18,17 +18,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from core.alignment.maps.nonlinear import COUPLED, Inn
-from core.alignment.maps.registry import METHODS
-from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import STUDY as ALIGNMENT
+from core.maths.maps.nonlinear import COUPLED, Inn
+from core.maths.maps.registry import METHODS
 from core.models import load_model
-from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.study import STUDY as PROBING
 from core.results.export import Result, table_csv
 from core.runs import checkpoints
 from core.runs.checkpoints import Checkpoint
 from core.runs.store import Store, Value
+from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.alignment.seeds.study import STUDY as ALIGNMENT
+from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.probes.trees.study import STUDY as PROBING
 
 KILLS = 3
 ALIGN = AlignSpec(
@@ -121,8 +121,8 @@ def main(folder: Path) -> dict[str, Any]:
     """For each study what every run said, and what the uninterrupted one did."""
     load_model("zoo:seed-0")  # the imports that the children would make, each for itself
     for module in (
-        "core.alignment.maps.kernel",
-        "core.probes.structural.training",
+        "core.maths.maps.kernel",
+        "core.maths.structural.training",
         "pandas",
         "spacy",
     ):

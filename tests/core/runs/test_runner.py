@@ -797,8 +797,8 @@ def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
 def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: Path) -> None:
     """Activations, parses and words of a study go into its own store; the default one stays
     empty."""
-    from core.rsa.layers.spec import RsaSpec
-    from core.rsa.layers.study import STUDY
+    from core.studies.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.study import STUDY
 
     spec = RsaSpec(compare=("zoo:parse-0",), sentences=20, words=40, references=False)
     result = STUDY.run(spec, store=store)

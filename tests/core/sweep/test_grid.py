@@ -9,7 +9,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.errors import SpecError
-from core.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.spec import RsaSpec
 from core.sweep import grid
 from core.sweep.grid import Sweep, read_sweep
 from tests.core.sweep.naps import napping  # noqa: F401

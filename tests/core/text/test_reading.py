@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.options.summary import summary
-from core.rsa.layers import study
-from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.text import items_in_words
+from core.studies.rsa.layers import study
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.text import items_in_words
 from core.text.corpora import read_corpus
 from core.text.reading import fewer_sentences, read_text, repeated_sentences
 from tests.core.tiny_models import save_tiny

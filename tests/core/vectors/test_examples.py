@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.alignment.seeds import forward as alignment
 from core.models import load_tokenizer
+from core.studies.alignment.seeds import forward as alignment
 from core.vectors.examples import BATCH, Encoded, batches
 
 

@@ -12,10 +12,10 @@ import pytest
 from core.catalogue import STUDIES
 from core.errors import ModelError, ShapeError
 from core.results.export import Result
-from core.rsa.layers import study
-from core.rsa.layers.spec import RsaSpec
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, using
+from core.studies.rsa.layers import study
+from core.studies.rsa.layers.spec import RsaSpec
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors.activations import extract

@@ -12,14 +12,14 @@ import pytest
 from core.catalogue import STUDIES
 from core.models.identity import Identity
 from core.options import options_of
-from core.probes.sentence.study import SentenceSpec, run_sentences
 from core.results.export import Result
-from core.rsa.layers import study
-from core.rsa.layers.spec import RsaSpec
-from core.rsa.tokens.spec import TokenMapSpec
-from core.rsa.tokens.study import STUDY
 from core.runs.runner import Outputs, Task, run
 from core.runs.store import Store, using
+from core.studies.probes.sentence.study import SentenceSpec, run_sentences
+from core.studies.rsa.layers import study
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.study import STUDY
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors import vocabulary

@@ -14,7 +14,7 @@ def page() -> None:
     import streamlit as st
 
     from core.options import Option
-    from core.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.spec import RsaSpec
     from ui.study.forms import Form
 
     choices = {"first": "", "Layer swap": ""}
@@ -42,7 +42,7 @@ def test_a_link_with_a_former_name_opens_the_view_and_is_written_anew(asked: str
 def models_page() -> None:
     import streamlit as st
 
-    from core.alignment.seeds.spec import AlignSpec
+    from core.studies.alignment.seeds.spec import AlignSpec
     from ui.study.forms import Form
 
     st.session_state.models = Form("alignment", AlignSpec).address["models"]

@@ -23,7 +23,7 @@ def page() -> None:
     import streamlit as st
 
     from core.results.names import short_names
-    from core.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.spec import RsaSpec
     from tests.ui.frame.test_naming import REFS
     from ui.frame.naming import in_names, names_control, names_here
     from ui.study.forms import Form
@@ -110,7 +110,7 @@ def test_a_figure_renames_models_only_while_it_is_drawn() -> None:
 
 
 def test_a_chart_has_the_name_in_lines_and_words() -> None:
-    from core.rsa.layers.charts import similarity_chart
+    from core.studies.rsa.layers.charts import similarity_chart
 
     chart: Any = in_names(lambda: similarity_chart(similarities()), {"zoo:parse-0": "Parser"})()
     spec = str(chart.to_dict())

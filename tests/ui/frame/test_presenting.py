@@ -35,7 +35,7 @@ def page() -> None:
     import streamlit as st
 
     from core import options
-    from core.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.spec import RsaSpec
     from core.study import View
     from ui.study.forms import Form
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.spec import RsaSpec
 from ui.frame.recent import LONGEST, words_of
 
 

@@ -10,8 +10,8 @@ import tomllib
 import pytest
 
 from core.limits import MEGABYTE, SHARED
-from core.probes.sentence.parts import STATUS_COLOURS
 from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS
+from core.studies.probes.sentence.parts import STATUS_COLOURS
 from tests import ROOT
 from ui.frame.process import freeze_heavy_imports
 from ui.frame.shell import in_bytes

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.results.drawing.paper import SUFFIXES
 from core.results.export import Result
-from core.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.spec import RsaSpec
 from ui.study.downloads import command_of, slug
 
 

@@ -186,7 +186,7 @@ def test_a_link_about_an_upload_asks_for_the_file() -> None:
 def two_pages() -> None:
     import streamlit as st
 
-    from core.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.spec import RsaSpec
     from ui.study.forms import Form
 
     form = Form(st.session_state.get("page", "one"), RsaSpec)
@@ -221,7 +221,7 @@ def test_the_back_button_brings_an_earlier_address_back() -> None:
 
 
 def test_what_is_no_value_is_not_in_the_link_whatever_its_length() -> None:
-    from core.rsa.tokens.spec import TokenMapSpec
+    from core.studies.rsa.tokens.spec import TokenMapSpec
     from ui.frame.links import Address
 
     address = Address("any", options_of(TokenMapSpec))

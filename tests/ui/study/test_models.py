@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("small_box")
 
 
 def page() -> None:
-    from core.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.spec import RsaSpec
     from ui.study.forms import Form
     from ui.study.models import fine_tune_finder
 
@@ -82,8 +82,8 @@ def test_a_box_that_cannot_be_read_is_no_crash(small_box: Path) -> None:
 
 
 def weights_page() -> None:
-    from core.weights.clusters.spec import WeightsSpec
-    from core.weights.lineage.spec import LineageSpec
+    from core.studies.weights.clusters.spec import WeightsSpec
+    from core.studies.weights.lineage.spec import LineageSpec
     from ui.study.forms import Form
 
     forms = {name: Form(name, Spec) for name, Spec in (("a", WeightsSpec), ("b", LineageSpec))}
@@ -109,7 +109,7 @@ def test_adapters_are_offered_after_the_models_and_not_as_bases(small_box: Path)
 
 
 def public_page() -> None:
-    from core.alignment.seeds.spec import AlignSpec
+    from core.studies.alignment.seeds.spec import AlignSpec
     from ui.study.forms import Form
     from ui.study.models import public_models
 

@@ -13,9 +13,9 @@ import pytest
 from core import options
 from core.errors import CancelledError, GaveWayError, NotStoredError
 from core.options import Spec
-from core.rsa.layers.spec import RsaSpec
 from core.runs.runner import Progress
 from core.runs.tasks import Signal
+from core.studies.rsa.layers.spec import RsaSpec
 from ui.study.studylog import LOGGER, described, log_study, logged, peak_megabytes
 
 SECRET = "my secret"

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("small_box")
 
 
 def page() -> None:
-    from core.rsa.layers.spec import RsaSpec
+    from core.studies.rsa.layers.spec import RsaSpec
     from ui.study.forms import Form
     from ui.views.folders import folder_picker
 

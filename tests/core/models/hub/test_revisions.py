@@ -16,8 +16,8 @@ from core.models.hub.revisions import list_revisions, matching_revisions
 from core.models.patterns import matching_refs
 from core.models.references import is_of_revisions
 from core.models.zoo import zoo_folder
-from core.rsa.audit.spec import AuditSpec
-from core.rsa.swap.spec import SwapSpec
+from core.studies.rsa.audit.spec import AuditSpec
+from core.studies.rsa.swap.spec import SwapSpec
 from tests.core.hub_server import HubRepository, HubServer
 
 RUN = "hub:lab/run"

@@ -11,13 +11,13 @@ import pytest
 from safetensors.numpy import save, save_file
 
 from core.errors import ModelError
+from core.maths.spectra.spectra import decompose, decompose_factors, energy_rank
 from core.models.files.adapters import check_adapter
 from core.models.weights.adapters import match_adapter
 from core.models.weights.relation import is_related, measure_relation
 from core.models.weights.sources import identify, open_adapter, open_model
 from core.models.weights.tensors import Checkpoint
-from core.weights.clusters.tasks import deltas_of, measure_delta, open_pair, unpack_features
-from core.weights.vectors.spectra import decompose, decompose_factors, energy_rank
+from core.studies.weights.clusters.tasks import deltas_of, measure_delta, open_pair, unpack_features
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 from tests.core.tiny_models import tiny_config
 

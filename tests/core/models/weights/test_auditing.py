@@ -8,10 +8,6 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from core.alignment.rotation.spec import RotationSpec
-from core.alignment.rotation.study import STUDY as ROTATION
-from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import STUDY as ALIGN
 from core.models.weights.auditing import (
     describe_seeds,
     describe_steps,
@@ -20,9 +16,13 @@ from core.models.weights.auditing import (
     usable_seeds,
 )
 from core.models.zoo import zoo_folder
-from core.probes.training.spec import ProbeTrainingSpec
-from core.probes.training.study import STUDY as PROBE_TRAINING
 from core.runs.runner import run_here
+from core.studies.alignment.rotation.spec import RotationSpec
+from core.studies.alignment.rotation.study import STUDY as ROTATION
+from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.alignment.seeds.study import STUDY as ALIGN
+from core.studies.probes.training.spec import ProbeTrainingSpec
+from core.studies.probes.training.study import STUDY as PROBE_TRAINING
 from core.study import Study, read_first
 
 MODELS = zoo_folder() / "models"

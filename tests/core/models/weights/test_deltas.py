@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
+from core.maths.spectra.spectra import energy_rank, singular_values
+from core.maths.statistics import relative_change
 from core.models.architectures import ARCHITECTURES
 from core.models.weights.deltas import match, read_deltas
 from core.models.weights.tensors import Checkpoint, open_folder
-from core.statistics import relative_change
-from core.weights.vectors.spectra import energy_rank, singular_values
 from tests.core.small_zoo import CONFIG, Tensors, base_tensors, tuned_tensors, write_model
 from tests.core.tiny_models import TYPES, tiny_config
 

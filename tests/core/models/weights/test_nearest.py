@@ -14,8 +14,8 @@ from core.models.weights.families import Slot, find_slots
 from core.models.weights.nearest import nearest_included
 from core.models.weights.sources import identify, open_model
 from core.models.zoo import zoo_folder
-from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import STUDY
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.study import STUDY
 from tests.core.small_zoo import base_tensors, write_model, write_zoo
 
 

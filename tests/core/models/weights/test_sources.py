@@ -30,11 +30,11 @@ from core.models.weights.sources import (
 )
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
+from core.studies.weights.clusters.notice_text import describe_named_data
+from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.study import STUDY, collect, plan, prepare
+from core.studies.weights.clusters.tasks import measure_delta
 from core.study import read_first
-from core.weights.clusters.notice_text import describe_named_data
-from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import STUDY, collect, plan, prepare
-from core.weights.clusters.tasks import measure_delta
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model
 from tests.core.tree_server import TreeServer, as_files
 

@@ -21,10 +21,10 @@ from core.results.drawing.panels import beside
 from core.results.drawing.paper import Paper, paper_file
 from core.results.drawing.vega import Chart, OfWidth, channel, either, equals, layered, rows_of
 from core.results.export import Result
-from core.rsa.swap.charts import swap_chart
 from core.runs.precomputed import FILE, Precomputed
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
+from core.studies.rsa.swap.charts import swap_chart
 
 TABLE = pd.DataFrame({"x": [0, 1], "y": [0.5, np.nan], "name": ["a", "it's"]})
 COMMANDS = sorted(set(STUDIES) - {"tokens", "sentence"})

@@ -1,0 +1,142 @@
+"""Inner products of the weights of many models, one matrix at a time, in bounded memory.
+
+Distances, norms and cosines of models, and cosines of their changes from any common base, follow
+from these products alone.
+
+Reference: Charikar et al. 2002 (count sketch). Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.maths.spectra.sketches import calc_sketch
+
+LEAST_CHANGE = 1e-6  # of a base's norm: a smaller change is rounding
+HELD = 2**23  # numbers of all models' copies of a matrix; larger matrices are sketched to fit
+LEAST = 2**12  # entries of a sketch at least
+
+
+@dataclass(frozen=True)
+class Products:
+    """Inner products of one matrix, or of several in sum.
+
+    Attributes:
+        paired: Of every two models.
+        permuted: Of every two models, the rows of the second in random order.
+    """
+
+    paired: Float[ndarray, "model model"]
+    permuted: Float[ndarray, "model model"]
+
+
+def multiply_models(
+    matrices: Iterable[Float[ndarray, "row column"]], count: int, seed: int, held: int = HELD
+) -> Products:
+    """Multiply a matrix of every model with that of every other.
+
+    Args:
+        matrices: One of each model, of one shape; one is in memory at a time.
+        count: How many there are.
+        seed: Of the order of rows and of sketches.
+        held: Numbers of all models that may be held; where the matrices have more, they are
+            sketched, which gives squared distances an error of sqrt(2 / entries).
+
+    Returns:
+        Products of this matrix.
+
+    Example:
+        >>> multiply_models(iter([np.eye(2), np.ones((2, 2))]), 2, seed=0).paired.tolist()
+        [[2.0, 2.0], [2.0, 4.0]]
+    """
+    most = max(LEAST, held // max(1, count))
+    plain: list[ndarray] = []
+    mixed: list[ndarray] = []
+    for matrix in matrices:
+        order = np.random.default_rng(seed).permutation(len(matrix))
+        for turned, rows in ((matrix, plain), (matrix[order], mixed)):
+            small = matrix.size <= most
+            rows.append(turned.ravel() if small else calc_sketch(turned, seed, most))
+    first, second = np.stack(plain).astype(np.float64), np.stack(mixed).astype(np.float64)
+    return Products(first @ first.T, first @ second.T)
+
+
+def norms_of(products: Float[ndarray, "*matrix model model"]) -> Float[ndarray, "*matrix model"]:
+    """Calculate Frobenius norms.
+
+    Example:
+        >>> norms_of(np.array([[4.0, 1.0], [1.0, 9.0]])).tolist()
+        [2.0, 3.0]
+    """
+    norms: ndarray = np.sqrt(np.maximum(np.diagonal(products, axis1=-2, axis2=-1), 0.0))
+    return norms
+
+
+def distances_from(
+    products: Float[ndarray, "model model"], norms: Float[ndarray, " model"]
+) -> Float[ndarray, "model model"]:
+    """Calculate Frobenius distances of models from their inner products and norms.
+
+    Example:
+        >>> distances_from(np.array([[4.0, 2.0], [2.0, 9.0]]), np.array([2.0, 3.0])).tolist()
+        [[0.0, 3.0], [3.0, 0.0]]
+    """
+    squares = norms[:, None] ** 2 + norms[None] ** 2 - products - products.T
+    distances: ndarray = np.sqrt(np.maximum(squares, 0.0))
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def cosines_from(
+    products: Float[ndarray, "*matrix model model"], norms: Float[ndarray, "*matrix model"]
+) -> Float[ndarray, "*matrix model model"]:
+    """Calculate cosines of models from their inner products and norms; NaN for a norm of zero.
+
+    Example:
+        >>> cosines_from(np.array([[4.0, 3.0], [3.0, 9.0]]), np.array([2.0, 3.0])).tolist()
+        [[1.0, 0.5], [0.5, 1.0]]
+    """
+    lengths = norms[..., :, None] * norms[..., None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(lengths > 0, products / lengths, np.nan)
+
+
+def change_cosines(
+    products: Float[ndarray, "*matrix model model"],
+    paired: Float[ndarray, "*matrix model model"],
+    base: int,
+) -> Float[ndarray, "*matrix model model"]:
+    """Calculate cosines of the models' changes from one of them, the base.
+
+    Args:
+        products: Inner products of the weights, as they are or with rows permuted.
+        paired: Inner products as they are, from which the norms of the changes follow.
+        base: Place of the base among the models.
+
+    Returns:
+        Cosines; NaN where a model did not change.
+
+    Example:
+        >>> weights = np.array([[5.0, 5.0], [6.0, 5.0], [6.0, 6.0]])
+        >>> products = weights @ weights.T
+        >>> float(change_cosines(products, products, 0)[1, 2].round(4))
+        0.7071
+    """
+    squares = np.diagonal(_from_base(paired, base), axis1=-2, axis2=-1)
+    least = LEAST_CHANGE**2 * paired[..., base, base, None]
+    norms = np.sqrt(np.where(squares > least, squares, 0.0))
+    return cosines_from(_from_base(products, base), norms)
+
+
+def _from_base(
+    products: Float[ndarray, "*matrix model model"], base: int
+) -> Float[ndarray, "*matrix model model"]:
+    """Inner products of changes from a base, from those of the weights."""
+    left, right = products[..., :, base, None], products[..., None, base, :]
+    changes: ndarray = products - left - right + products[..., base, None, base, None]
+    return changes

@@ -1,0 +1,189 @@
+"""Tables of matrices: singular values of every update, their ranks, and trends over depth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.maths.spectra.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
+from core.maths.spectra.registry import Features, relative_norms
+from core.maths.spectra.spectra import energy_rank, entropy_rank, stable_rank
+from core.maths.spectra.trends import KINDS, fit_trend
+from core.maths.statistics import relative_change
+from core.runs.store import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THRESHOLDS = (0.9, 0.95, 0.99)
+RANK_COLUMNS = ["model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"]
+FURTHER_COLUMNS = ["null_stable_rank", "entropy_rank", "null_entropy_rank", "relative_norm", "of"]
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """Singular values of every matrix.
+
+    Attributes:
+        matrices: A row per matrix: model, of, family, layer (1 is the first above the embeddings),
+            rows, columns, relative_norm, ranks.
+        values: Singular values, falling, shape (matrix, value), in the rows' order.
+    """
+
+    matrices: pd.DataFrame
+    values: Float[ndarray, "matrix value"]
+
+
+def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]) -> Spectra:
+    """Collect the singular values and ranks of all updates, and of measured weights.
+
+    Example:
+        >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([2.0, 2.0])]}
+        >>> spectra = build_spectra({}, {"zoo:a": weights})
+        >>> spectra.matrices[["family", "layer",
+        ...     "stable_rank"]].to_numpy().tolist(), spectra.values.tolist()
+        ([['Wq', 1, 2.0]], [[2.0, 2.0]])
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    spectra: list[ndarray] = []
+    for ref, model in features.items():
+        relative = relative_norms(model)
+        for place, (family, layer, shape) in enumerate(
+            zip(model.families, model.layers, model.shapes, strict=True)
+        ):
+            rows.append(_row(ref, "delta", family, layer + 1, shape, float(relative[place])))
+            spectra.append(model.values[place])
+    for ref, value in weights.items():
+        for (family, layer), shape, values in zip(
+            value["places"], value["shapes"], value["values"], strict=True
+        ):
+            rows.append(_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan))
+            spectra.append(values)
+    values = np.zeros((len(spectra), max((len(spectrum) for spectrum in spectra), default=0)))
+    for place, spectrum in enumerate(spectra):
+        values[place, : len(spectrum)] = spectrum
+    matrices = pd.DataFrame(rows)
+    if len(matrices):
+        matrices["stable_rank"] = stable_rank(values)
+        matrices["entropy_rank"] = entropy_rank(values)
+        shapes = list(zip(matrices["rows"], matrices["columns"], strict=True))
+        matrices["null_stable_rank"] = [null_stable_rank(*shape) for shape in shapes]
+        nulls = {shape: null_entropy_rank(*shape) for shape in set(shapes)}
+        matrices["null_entropy_rank"] = [nulls[shape] for shape in shapes]
+    return Spectra(matrices, values)
+
+
+def layer_sizes(model: Features) -> dict[int, float]:
+    """Norm of each layer's update over that of the base's matrices, by layer from 0.
+
+    Example:
+        >>> moved, size, sides = np.array([3.0, 4.0]), np.array([6.0, 8.0]), (np.eye(2), np.eye(2))
+        >>> model = Features(("Wq", "Wk"), (0, 0), ((2, 2), (2, 2)), np.ones((2, 2)), moved, size,
+        ...     sides, sides, sides)
+        >>> layer_sizes(model)
+        {0: 0.5}
+    """
+    squares: dict[int, list[float]] = {}
+    for layer, delta, weight in zip(
+        model.layers, model.delta_norms**2, model.weight_norms**2, strict=True
+    ):
+        total = squares.setdefault(layer, [0.0, 0.0])
+        total[0] += float(delta)
+        total[1] += float(weight)
+    return {layer: float(relative_change(*total)) for layer, total in squares.items()}
+
+
+def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
+    """Build the table of ranks at the threshold and at 90, 95 and 99 % of energy, with nulls.
+
+    Example:
+        >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
+        >>> build_ranks(build_spectra({}, {"zoo:a": weights}), 0.8)[["threshold",
+        ...     "rank"]].to_numpy().tolist()
+        [[0.8, 1.0], [0.9, 1.0], [0.95, 2.0], [0.99, 2.0]]
+    """
+    import pandas as pd
+
+    if not len(spectra.matrices):
+        return pd.DataFrame(columns=[*RANK_COLUMNS, *FURTHER_COLUMNS])
+    frames = [rank_at(spectra, each) for each in sorted({*THRESHOLDS, threshold})]
+    return pd.concat(frames, ignore_index=True)[[*RANK_COLUMNS, *FURTHER_COLUMNS]]
+
+
+def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
+    """Add `threshold`, `rank` and `null_rank` to the table of matrices.
+
+    Example:
+        >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
+        >>> rank_at(build_spectra({}, {"zoo:a": weights}), 0.9)[["rank",
+        ...     "null_rank"]].to_numpy().tolist()
+        [[1, 2]]
+    """
+    ranks = energy_rank(spectra.values, threshold)
+    shapes = list(zip(spectra.matrices["rows"], spectra.matrices["columns"], strict=True))
+    nulls = {shape: null_energy_rank(*shape, threshold) for shape in set(shapes)}
+    return spectra.matrices.assign(
+        threshold=threshold, rank=ranks, null_rank=[nulls[shape] for shape in shapes]
+    )
+
+
+def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
+    """Fit a trend of the rank over layers to the layers' means, for each family.
+
+    A frozen matrix has rank 0, which is left out of the means. No trend is tested, see `trends`.
+
+    Example:
+        >>> spectra = np.tri(5)  # ranks 1 to 5, layer by layer
+        >>> weights = {"places": [["Wq", n] for n in range(5)], "shapes": [[5, 5]] * 5,
+        ...     "values": spectra}
+        >>> trend = build_trends(build_spectra({}, {"zoo:a": weights}), 1.0)
+        >>> trend.loc[0, "kind"], float(trend.loc[0, "r2"])
+        ('linear', 1.0)
+    """
+    import pandas as pd
+
+    columns = [
+        "of",
+        "family",
+        "kind",
+        "equation",
+        "r2",
+        *(f"aicc_{kind}" for kind in KINDS),
+        "coefficients",
+    ]
+    rows = []
+    if len(spectra.matrices):
+        ranks = rank_at(spectra, threshold)
+        for (of, family), group in ranks[ranks["rank"] > 0].groupby(["of", "family"], sort=False):
+            means = group.groupby("layer", as_index=False)["rank"].mean()
+            points = means["layer"].to_numpy(float), means["rank"].to_numpy(float)
+            trend = fit_trend(*points)
+            if trend is not None:
+                numbers = (
+                    trend.r2,
+                    *(trend.aicc[kind] for kind in KINDS),
+                    list(trend.coefficients),
+                )
+                rows.append((of, family, trend.kind, f"rank = {trend.equation}", *numbers))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _row(
+    ref: str, of: str, family: str, layer: int, shape: tuple[int, ...], relative: float
+) -> dict[str, str | int | float]:
+    return {
+        "model": ref,
+        "of": of,
+        "family": family,
+        "layer": layer,
+        "rows": int(shape[0]),
+        "columns": int(shape[1]),
+        "relative_norm": relative,
+    }

@@ -1,0 +1,1 @@
+"""The studies, a folder each, in four rooms: one a page."""

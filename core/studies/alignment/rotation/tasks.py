@@ -1,0 +1,146 @@
+"""The pure task of the test of rotations: a rotation with one scale and a linear map, compared.
+
+If one space is a rotation of the other, up to one scale and noise, a linear map fitted to the pair
+has nearly equal singular values and predicts no better than the rotation. How nearly depends on the
+rows, the noise and the penalty: the same maps are therefore fitted to planted targets, the scaled
+rotation that fits best plus the errors that ridge leaves on held-out rows, dealt out at random.
+
+Reference: Schönemann 1966; Gower & Dijksterhuis 2004 (Procrustes with scale). Deviations: none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.errors import ShapeError
+from core.maths.evaluation.judging import Judge, by_direction
+from core.maths.evaluation.split import Parts
+from core.maths.maps.linear import LinearAligner
+from core.maths.maps.moments import TINY, Moments, moments
+from core.maths.maps.registry import make_aligner
+from core.models.identity import as_identified
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.studies.alignment.seeds.tasks import described, read_pair
+from core.vectors.pairs import Words
+
+ROTATION, LINEAR = "procrustes-scaled", "ridge"  # the two maps that are compared
+MAPS = ("procrustes", ROTATION, LINEAR, "ols")
+KEPT = ("nmse", "error")  # of what a map's scores are
+
+
+@pure("alignment.rotation", version=2, guard=as_identified)
+def compare_rotation(
+    one: str,
+    other: str,
+    one_identity: str,
+    other_identity: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    draws: int,
+    seed: int,
+    sinks: str = "",
+) -> Value:
+    """Fit rotations and linear maps between two models at every layer, and to planted rotations.
+
+    Direction 0 maps `one` into `other`, direction 1 `other` into `one`.
+
+    Returns:
+        For each map m: `m/nmse` (direction, part, subset, layer) as in `align_pair`, and `m/error`
+        (direction, 2, layer, unit); `spread` like it. `spectrum` (direction, layer, value): ridge's
+        singular values over their root mean square, falling. `planted_spectrum` (direction, draw,
+        layer, value) and `planted_gap` (direction, draw, layer), the error of the scaled rotation
+        minus that of ridge on test rows, where a rotation was planted. Also `layers`, `rows`,
+        `units`, `d_one`, `d_other`, `notices` and, where they were looked for, `sinks`.
+
+    Raises:
+        ModelError: If a model cannot be loaded.
+        ShapeError: If the models differ in width, or the split leaves too few rows.
+    """
+    with span(0.0, 0.3):
+        x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(
+            f"{one} and {other} are {x.shape[-1]} and {y.shape[-1]} wide, so neither is a rotation "
+            "of the other: choose models of one width."
+        )
+    layers = np.arange(len(x))
+    value = described(x, y, parts, layers, said)
+    with span(0.3, 1.0):
+        fit = compare_maps(
+            np.concatenate([x, y]),
+            np.concatenate([y, x]),
+            parts,
+            draws,
+            np.random.default_rng(seed),
+        )
+    return value | by_direction([fit], len(layers))
+
+
+def compare_maps(
+    x: np.ndarray, y: np.ndarray, parts: Parts, draws: int, rng: np.random.Generator
+) -> Value:
+    """Fit and score the maps on stacked layers; as in `compare_rotation`, without a direction.
+
+    Args:
+        x, y: Paired rows, (layer, row, d), of one width.
+        parts: Their split.
+        draws: Planted rotations.
+        rng: Deals out the errors of the planted rotations.
+    """
+    judge, sums = Judge(y, parts), moments(x[:, parts.train], y[:, parts.train])
+    value: Value = {}
+    fitted: dict[str, LinearAligner] = {}
+    for name in MAPS:
+        fitted[name] = _fit(name, sums, x, y, parts)
+        scores = judge.scores(name, fitted[name], x)
+        value |= {f"{name}/{kept}": scores[f"{name}/{kept}"] for kept in KEPT}
+        value["spread"] = scores["spread"]
+    value["spectrum"] = spectrum(fitted[LINEAR].weight)
+    errors = y[:, parts.test] - fitted[LINEAR].transform(x[:, parts.test])
+    errors = errors - errors.mean(1, keepdims=True)
+    rotated = fitted[ROTATION].transform(x)
+    gaps, spectra = [], []
+    for draw in range(draws):
+        tick(draw / draws, "planted rotations")
+        dealt = errors[:, rng.integers(errors.shape[1], size=x.shape[1])]
+        gap, values = _of_planted(x, rotated + dealt, parts)
+        gaps.append(gap)
+        spectra.append(values)
+    value["planted_gap"], value["planted_spectrum"] = np.array(gaps), np.array(spectra)
+    return value
+
+
+def spectrum(weight: np.ndarray) -> np.ndarray:
+    """Singular values of a linear map over their root mean square, falling, (..., value); all 1 for
+    a scaled rotation.
+
+    Example:
+        >>> spectrum(np.array([[0.0, 3.0], [-3.0, 0.0]])).tolist()
+        [1.0, 1.0]
+    """
+    values = np.linalg.svd(weight, compute_uv=False)
+    size = np.sqrt((values**2).mean(-1, keepdims=True))
+    scaled: np.ndarray = values / np.maximum(size, TINY)
+    return scaled
+
+
+def _fit(name: str, sums: Moments, x: np.ndarray, y: np.ndarray, parts: Parts) -> LinearAligner:
+    held, aligner = parts.validation, make_aligner(name)
+    assert isinstance(aligner, LinearAligner)
+    return aligner.fit_moments(sums, (x[:, held], y[:, held]))
+
+
+def _of_planted(x: np.ndarray, planted: np.ndarray, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
+    """How much higher the scaled rotation's error is than ridge's, (layer,), and ridge's
+    spectrum."""
+    sums = moments(x[:, parts.train], planted[:, parts.train])
+    tested = planted[:, parts.test]
+    spread = np.maximum(((tested - sums.y.mean) ** 2).sum((-1, -2)), TINY)
+    maps = [_fit(name, sums, x, planted, parts) for name in (ROTATION, LINEAR)]
+    rotation, linear = (
+        ((each.transform(x[:, parts.test]) - tested) ** 2).sum((-1, -2)) / spread for each in maps
+    )
+    return rotation - linear, spectrum(maps[1].weight)

@@ -1,0 +1,273 @@
+"""Charts of the alignment study: error by method, pairs, every layer into every layer; lines
+are in `curves`, the space is in `space`.
+
+Methods have the same colours in every chart; controls are grey and dashed. No chart sets a
+background or a text colour, so that it fits a light and a dark theme; a chart without panels
+stretches to its container.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.maths.maps.registry import METHODS
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import BREAK
+from core.results.drawing.description import bars_in_words, cells_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.style import BROWN, GREY, ORANGE, heading
+from core.results.drawing.vega import Chart, OfWidth, channel, layered
+from core.results.names import short_names
+from core.results.numbers import Tip, label_expr, text_of, told
+from core.studies.alignment.seeds.curves import (
+    ERROR_TITLE,
+    HEIGHT,
+    ceiling_of,
+    curve_chart,
+    gain_chart,
+    layer_chart,
+    with_labels,
+)
+from core.studies.alignment.seeds.spec import AGAIN
+from core.studies.alignment.seeds.statements import best_map, judged
+from core.studies.alignment.seeds.text import WHICH
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+MOST_HEIGHT = 325  # with which the rows of all maps fit below a headline
+GRID = 270  # height of a plot with a legend below
+
+
+def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the held-out error by method: a box over pairs and layers, the mean with its interval
+    and as a number.
+
+    Raises:
+        SpecError: If no pair was aligned.
+    """
+    words = judged(result.tables["methods"])
+    table = held_out(result, words)
+    if table.empty:
+        raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
+    shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
+    ceiling = ceiling_of(table["nmse"])
+    tips = (
+        Tip("label", "Map"),
+        Tip("nmse", "Mean error", "share"),
+        Tip("low", "95 % interval", "share"),
+        Tip("again", "Second run of the seed", "share"),
+    )
+    rows, tooltip = told(_boxes(result, table, words), tips)
+    rows = rows.assign(
+        written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling
+    )
+    room = round(3.6 * context.letter)
+    beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
+    scale = {"domain": [0, ceiling], "nice": False, "range": [0, beside]}
+    axis = {"labelExpr": str(label_expr("share")), "tickCount": 6}
+
+    def along(column: str) -> dict[str, Any]:
+        return channel(f"{column}:Q", title=ERROR_TITLE, scale=scale, axis=axis)
+
+    colours = [METHODS[name].colour for name in METHODS if METHODS[name].label in shown]
+    domain = [METHODS[name].label for name in METHODS if METHODS[name].label in shown]
+    colour = channel("label:N", scale={"domain": domain, "range": colours}, legend=None)
+    y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
+    base = Chart(rows).encode(y=y, tooltip=tooltip)
+    inside = base.filtered("!datum.out")
+    chance = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
+    again = base.filtered("isValid(datum.again)").mark_point(
+        filled=False, size=60, strokeWidth=2, opacity=1, color=BROWN, clip=True
+    )
+    beyond = base.filtered("datum.out").mark_point(
+        shape=BREAK, angle=90, size=130, filled=False, strokeWidth=1.6, opacity=1, color=GREY
+    )
+    layers = [
+        base.mark_rule(color=GREY, clip=True).encode(x=along("least"), x2="most:Q"),
+        base.mark_bar(size=14, opacity=0.55, clip=True).encode(
+            x=along("lower"), x2="upper:Q", color=colour
+        ),
+        base.mark_tick(size=14, thickness=2, color=GREY, clip=True).encode(x=along("median")),
+        *([chance.encode(x=along("one"))] if ceiling > 1 else []),
+        base.mark_rule(strokeWidth=3, clip=True, color=BROWN).encode(x=along("low"), x2="high:Q"),
+        inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(
+            x=along("nmse")
+        ),
+        *([again.encode(x=along("again"))] if rows["again"].notna().any() else []),
+        beyond.encode(x=along("edge")),
+        base.mark_text(align="left", dx=8, fontSize=context.letter).encode(
+            x=along("edge"), text="written:N"
+        ),
+    ]
+    what = f"Error by map on {WHICH[words]}"
+    order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
+    height = context.height(max(HEIGHT * 0.5, min(26 * len(shown), MOST_HEIGHT)))
+    said = bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse")
+    return layered(*layers).properties(
+        title=heading(what, _marks(rows)), width="container", height=height, description=said
+    )
+
+
+def _marks(rows: pd.DataFrame) -> str:
+    """What each mark of the chart by method is."""
+    parts = ["box: pairs and layers", "diamond and number: mean", "bar: 95 % interval"]
+    if rows["again"].notna().any():
+        parts.append("circle: a second run of the seed")
+    if rows["out"].any():
+        parts.append("two strokes: the mean is beyond the axis")
+    return "; ".join(parts)
+
+
+def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the error of the map from every source layer into every target layer of the first pair.
+
+    Raises:
+        SpecError: If the study has no such maps.
+    """
+    table = result.tables.get("grid")
+    if table is None:
+        raise SpecError(
+            "This study has no maps between different layers: choose a map under Layer into layer."
+        )
+    names = short_names(result.spec["models"])
+    source, target = (names[ref] for ref in result.spec["models"][:2])
+    titles = (f"Layer of {target}", f"Layer of {source}", "Error")
+    tips = (
+        Tip("source_layer", "Source layer", "whole"),
+        Tip("target_layer", "Target layer", "whole"),
+    )
+    chart = heatmap(
+        table,
+        x="target_layer",
+        y="source_layer",
+        value="nmse",
+        titles=titles,
+        ends=(0.0, 1.0),
+        reverse=True,
+        tips=(*tips, Tip("nmse", "Error", "share")),
+        height=GRID,
+        context=context,
+    )
+    what = "Every layer into every layer"
+    below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held-out error"
+    words = cells_in_words(
+        table,
+        f"{what}: {below}",
+        row="source_layer",
+        column="target_layer",
+        value="nmse",
+        value_title="error",
+    )
+    return chart.properties(title=heading(what, below), description=words)
+
+
+def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
+    """Draw the held-out error of every directed pair, averaged over layers; similar models are
+    neighbours.
+
+    Raises:
+        SpecError: If the method aligned no pair.
+    """
+    words = judged(result.tables["methods"])
+    table = held_out(result, words)
+    table = (
+        table[table["method"] == method]
+        .groupby(["source", "target"], as_index=False)["nmse"]
+        .mean()
+    )
+    if table.empty:
+        raise SpecError(f"No pair was aligned by {method}: choose another map.")
+    names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
+    order = [names[ref] for ref in _clustered(table)]
+    table = table.assign(source=table["source"].map(names), target=table["target"].map(names))
+    chart = heatmap(
+        table,
+        x="target",
+        y="source",
+        value="nmse",
+        titles=("Target", "Source", "Error"),
+        ends=(0.0, 1.0),
+        reverse=True,
+        tips=(Tip("source", "Source"), Tip("target", "Target"), Tip("nmse", "Error", "share")),
+        order=(order, order),
+        angle=-45 if len(order) > 4 else 0,
+        height=max(160, min(HEIGHT + 120, 46 * len(order))),
+        context=context,
+    )
+    what, below = "Error of each pair", f"{METHODS[method].label}, {WHICH[words]}, mean over layers"
+    said = cells_in_words(
+        table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error"
+    )
+    return chart.properties(title=heading(what, below), description=said)
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    if result.table.empty:
+        return {}
+    # a group is missing where all of its pairs failed
+    groups = set(result.tables["layers"]["group"])
+    charts: dict[str, Chart] = {}
+    if "models" in groups:
+        charts |= {
+            "methods": method_chart(result, context=context),
+            "layers": layer_chart(result, context=context),
+        }
+    if "against" in groups:
+        charts["layers-second-group"] = layer_chart(result, "against", context=context)
+    if "models" in groups:
+        words, means = judged(result.tables["methods"]), result.tables["methods"]
+        if "gains" in result.tables:
+            charts["gains"] = gain_chart(result, context=context)
+        charts["pairs"] = pair_chart(result, best_map(means, words), context=context)
+    if "grid" in result.tables:
+        charts["grid"] = grid_chart(result, context=context)
+    if "curves" in result.tables:
+        charts["training"] = curve_chart(result, context=context)
+    return charts
+
+
+def _boxes(result: Result, table: pd.DataFrame, words: str) -> pd.DataFrame:
+    """A row per method of the first group: its mean with the interval, its quartiles and ends, and
+    its mean for a second run."""
+    means = with_labels(result.tables["methods"])
+    means = means[means["words"] == words]
+    again = means[means["group"] == AGAIN].set_index("method")["nmse"]
+    means = means[means["group"] == "models"]
+    means = means.assign(again=means["method"].map(again))
+    spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
+    spread.columns = ["least", "lower", "median", "upper", "most"]
+    return means.merge(spread.reset_index(), on="label")
+
+
+def held_out(result: Result, words: str) -> pd.DataFrame:
+    """Held-out errors of the first group on one kind of words."""
+    table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
+    table = table[
+        table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])
+    ]
+    return with_labels(table)
+
+
+def _clustered(table: pd.DataFrame) -> list[str]:
+    """Models in the order of average-linkage clustering by error, averaged over both directions."""
+    models = sorted(set(table["source"]) | set(table["target"]))
+    if len(models) < 3:
+        return models
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    place = {ref: number for number, ref in enumerate(models)}
+    distance = np.zeros((len(models), len(models)))
+    for row in table.itertuples():
+        distance[place[row.source], place[row.target]] += row.nmse / 2
+        distance[place[row.target], place[row.source]] += row.nmse / 2
+    return [
+        models[leaf] for leaf in leaves_list(linkage(squareform(distance, checks=False), "average"))
+    ]

@@ -1,0 +1,159 @@
+"""The chart of the space of an alignment: held-out words before and after a map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import SpecError
+from core.maths.maps.registry import METHODS
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.style import BLUE, GREY, ORANGE, SHAPES, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.names import short_names
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+SPACE = 270  # height of a plot with a slider below
+
+
+def mapped_pairs(result: Result) -> list[tuple[str, str]]:
+    """List the pairs of models, source and target, whose words were projected."""
+    refs = list(result.spec["models"])
+    drawn = np.asarray(_projected(result).any(0))
+    return [
+        (source, target)
+        for a, source in enumerate(refs)
+        for b, target in enumerate(refs)
+        if drawn[a, b]
+    ]
+
+
+def maps_between(result: Result, source: str, target: str) -> list[str]:
+    """List the maps that have projections of a pair's words, in the study's order."""
+    refs, drawn = list(result.spec["models"]), _projected(result)
+    pair = refs.index(source), refs.index(target)
+    return [name for name, there in zip(result.spec["methods"], drawn, strict=True) if there[pair]]
+
+
+def first_map(result: Result, source: str, target: str) -> str:
+    """Choose the map that is shown at first: ridge, if it has projections."""
+    offered = maps_between(result, source, target)
+    return "ridge" if "ridge" in offered else offered[0]
+
+
+def space_charts(
+    result: Result, source: str, target: str, method: str, layer: int, *, context: Context = PAGE
+) -> list[Chart]:
+    """Draw the words after a map, and before it where the spaces are equally wide.
+
+    Args:
+        result, source, target, method: As for `space_chart`.
+        layer: One of the study's layers.
+    """
+    refs = list(result.spec["models"])
+    layers = sorted({int(number) for number in result.table["layer"]})
+    pair = refs.index(source), refs.index(target)
+    before = np.isfinite(result.arrays["source_points"][pair]).any()
+    return [
+        space_chart(*(result, source, target, method, layers.index(layer), place), context=context)
+        for place in (("source", "mapped") if before else ("mapped",))
+    ]
+
+
+def space_chart(
+    result: Result,
+    source: str,
+    target: str,
+    method: str,
+    layer: int,
+    place: str,
+    *,
+    context: Context = PAGE,
+) -> Chart:
+    """Draw held-out words on the target's first two principal components, before or after the map.
+
+    Args:
+        result: Of the alignment study.
+        source, target: References of the pair.
+        method: The map.
+        layer: Index among the layers of the study.
+        place: "source" for the words before the map, "mapped" for after it.
+
+    Raises:
+        SpecError: If the projection does not exist (before the map, for spaces of different
+            widths).
+    """
+    import pandas as pd
+
+    ours, theirs = _points(result, source, target, method, layer, place)
+    there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
+    if not there.any():
+        raise SpecError(
+            f"{source} was not mapped into {target} by {method}: choose another pair or map."
+        )
+    ours, theirs = ours[there], theirs[there]
+    who = np.flatnonzero(there).astype(str)  # highlights a word in both panels
+    ends = pd.DataFrame(
+        {"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]}
+    )
+    names = short_names((source, target))
+    spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
+    dots = pd.concat(
+        [
+            pd.DataFrame({"who": who, "space": name, "x": at[:, 0], "y": at[:, 1]})
+            for name, at in zip(spaces, (ours, theirs), strict=True)
+        ]
+    )
+    axis = {"labels": False, "ticks": False, "grid": False}
+    x = channel("x:Q", title="First principal component of the target", axis=axis)
+    y = channel("y:Q", title="Second principal component", axis=axis)
+    colours = {"domain": list(spaces), "range": [ORANGE, BLUE]}
+    shapes = {"domain": list(spaces), "range": list(SHAPES[:2])}
+    colour = channel("space:N", title=None, scale=colours, legend=legend())
+    shape = channel("space:N", title=None, scale=shapes, legend=legend())
+    rules = Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    points = Chart(dots).mark_point(filled=True, size=26, opacity=0.8)
+    points = points.encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")]
+    )
+    what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
+    return layered(rules, points).properties(
+        title=heading(what, "each line joins the two vectors of a word"),
+        width="container",
+        height=context.height(SPACE),
+        description=f"{what}. {_in_words(ours, theirs, spaces)}",
+    )
+
+
+def _projected(result: Result) -> np.ndarray:
+    """Whether words were projected after a map, (method, source, target)."""
+    points = result.arrays["mapped_points"]
+    return np.asarray(np.isfinite(points).any((-1, -2, -3)))
+
+
+def _points(
+    result: Result, source: str, target: str, method: str, layer: int, place: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The words of the source, before or after the map, and those of the target, (word, 2)."""
+    refs, methods = list(result.spec["models"]), list(result.spec["methods"])
+    pair = (refs.index(source), refs.index(target), layer)
+    theirs = result.arrays["target_points"][pair]
+    ours = result.arrays["source_points"][pair] if place == "source" else None
+    if ours is None:
+        ours = result.arrays["mapped_points"][(methods.index(method), *pair)]
+    return ours, theirs
+
+
+def _in_words(ours: np.ndarray, theirs: np.ndarray, spaces: tuple[str, str]) -> str:
+    """What the chart shows, with the distance of the two vectors of a word."""
+    apart = float(np.linalg.norm(ours - theirs, axis=1).mean())
+    across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
+    return (
+        f"Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and {spaces[1]}. "
+        f"The mean distance between the two vectors of a word is {text_of(apart / across)} of the "
+        "words' mean distance from their centre."
+    )

@@ -1,0 +1,156 @@
+"""The options of the seed-alignment study, for its page and its command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from core import options
+from core.errors import SpecError
+from core.maths.maps.registry import DEFAULT_METHODS, LINEAR, METHODS, NETWORKS, STATIC
+from core.models.zoo import second_run
+from core.options import Spec
+
+ITEMS = {
+    "words": "every word of the sentences",
+    "cls": "[CLS]: one vector per sentence",
+    "mean": "sentence means: one vector per sentence, the mean of its words",
+}
+SPLITS = {
+    "word": "no word type is in both training and test, so no map can memorise test words",
+    "sentence": (
+        "whole sentences are held out; most of their words also occur in training sentences"
+    ),
+}
+MOST_MODELS = 25
+AGAIN = "second run"  # group of a seed and its second run
+
+
+def split_option() -> str:
+    """Declare the option `split`, the same in the study and its experiments."""
+    split: str = options.choice(
+        "Held out",
+        "word",
+        SPLITS,
+        said="; split by {}",
+        help="Whether whole word types or whole sentences are held out for testing the maps.",
+    )
+    return split
+
+
+def items_option(help: str = "Whether a row is a word or a whole sentence.") -> str:
+    """Declare the option `items`, the same in the study and its experiments but for its help."""
+    items: str = options.choice("Rows", "words", ITEMS, help=help)
+    return items
+
+
+def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> tuple[str, ...]:
+    """Declare the option `methods`: maps of the registry, those of the static window only if asked
+    for."""
+    methods: tuple[str, ...] = options.choices(
+        "Maps",
+        default,
+        lambda: {  # a method may be registered later
+            name: method.label
+            for name, method in METHODS.items()
+            if static or method.kind != "static"
+        },
+        titled=True,
+        said="; {}",
+        help=help,
+    )
+    return methods
+
+
+@dataclass(frozen=True)
+class AlignSpec(Spec):
+    """One study: every model of a group aligned with every other, in both directions."""
+
+    models: tuple[str, ...] = options.models(
+        "Models",
+        ("zoo:seed-0", "zoo:seed-1"),
+        least=2,
+        most=MOST_MODELS,
+        help="Two or more models; maps are fitted for every ordered pair.",
+    )
+    against: tuple[str, ...] = options.models(
+        "Second group",
+        (),
+        least=0,
+        most=MOST_MODELS,
+        help="A second set of models to compare with the first, such as fine-tuned seeds; leave it "
+        "empty for none.",
+    )
+    methods: tuple[str, ...] = methods_option(
+        (*DEFAULT_METHODS, *STATIC),
+        "The maps fitted from source to target; the non-linear ones take most of the time.",
+        static=True,
+    )
+    split: str = split_option()
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(250)
+    items: str = items_option("Whether a row of the two spaces is a word or a whole sentence.")
+    layers: tuple[int, ...] = options.layers(
+        "Layers", help="The layers to align; 0 is the embeddings."
+    )
+    grid: str = options.choice(
+        "Layer into layer",
+        "ridge",
+        {"": "none", **{name: METHODS[name].label for name in LINEAR}},
+        titled=True,
+        help="The linear map from every layer of the first model into every layer of the second; "
+        "empty for none.",
+        shown=False,
+    )
+    second_run: bool = options.flag(
+        "Second run",
+        True,
+        help="Also align an included seed with a second training run of it, to see how much of the "
+        "error is another seed and how much any two runs and the maps themselves leave.",
+    )
+    sinks: str = options.sinks()
+    seed: int = options.seed("Seed of the split, the networks and the samples.")
+
+    def check(self) -> None:
+        if len(self.against) == 1:
+            raise SpecError(
+                "The second group has one model and needs at least two, or none: add a model or "
+                "clear it."
+            )
+        check_rows(self.items, self.split)
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The groups by name; the last is the first of the models that was trained a second time,
+        with its second run."""
+        groups = {"models": self.models, "against": self.against}
+        if self.second_run:
+            pairs = ((ref, second_run(ref)) for ref in self.models)
+            groups[AGAIN] = next((pair for pair in pairs if pair[1] not in ("", *self.models)), ())
+        return {name: refs for name, refs in groups.items() if refs}
+
+    def methods_of(self, group: str) -> tuple[str, ...]:
+        """The maps of a group: of a second run only those of hidden states that need no
+        training."""
+        left_out = (*STATIC, *NETWORKS) if group == AGAIN else ()
+        return tuple(name for name in self.methods if name not in left_out)
+
+    def pairs(self) -> list[tuple[str, str, str]]:
+        """(group, one, other) of every unordered pair; it is mapped in both directions."""
+        return [
+            (group, *pair) for group, refs in self.groups.items() for pair in combinations(refs, 2)
+        ]
+
+
+def check_rows(items: str, split: str) -> None:
+    """Check that rows split by word are words.
+
+    Raises:
+        SpecError: If they are not.
+    """
+    if items != "words" and split == "word":
+        raise SpecError(
+            f"split takes sentence where items is {items}: a row is a whole sentence, so it "
+            "belongs to no word type."
+        )

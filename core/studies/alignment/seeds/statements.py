@@ -1,0 +1,191 @@
+"""What the alignment study finds, as facts that its sentences are written from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.maps.registry import NON_LINEAR, OF_STATES
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+from core.studies.alignment.seeds.spec import AGAIN
+from core.studies.alignment.seeds.tables import GAIN_OF_LAYERS, OVERALL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PREDICTS, PREDICTS_NOTHING, LEAVES = "predicts", "predicts nothing", "leaves unexplained"
+BETTER, WORSE, EQUAL = "predicts more", "predicts less", "no detectable difference"
+LOWEST, HIGHEST = "lowest error", "highest error"
+SEEN = " on seen words"  # behind the name of a method whose fact is of words seen in training
+FIRST, SECOND = "first group", "second group"
+LAYERS, WINDOW = "the layers", "static-window"
+NOTHING = 0.005  # share of the variance below which a map predicts none of it
+
+
+def judged(methods: pd.DataFrame) -> str:
+    """Which rows the result is about: unseen words, or all held-out rows where there are no unseen
+    words."""
+    return "unseen" if (methods["words"] == "unseen").any() else "all"
+
+
+def best_map(methods: pd.DataFrame, words: str, group: str = "models") -> str:
+    """The map of hidden states with the lowest error in a group; "" where there is none."""
+    rows = methods[(methods["group"] == group) & (methods["words"] == words)]
+    rows = rows[rows["method"].isin(OF_STATES)]
+    return "" if rows.empty else str(rows.loc[rows["nmse"].idxmin(), "method"])
+
+
+def statements_of(
+    methods: pd.DataFrame,
+    layers: pd.DataFrame,
+    differences: pd.DataFrame,
+    gains: pd.DataFrame | None = None,
+) -> tuple[Statement, ...]:
+    """State what the maps predict, how they compare with ridge, and where the error is lowest and
+    highest.
+
+    Args:
+        methods: group, method, words, nmse, low, high; controls included.
+        layers: group, method, words, layer, nmse, low, high.
+        differences: group, method, other_group, other_method, words, difference, low, high, level.
+        gains: group, gain, words, layer, difference, low, high, where there is a static window.
+
+    Returns:
+        The best map's statement first; subjects are methods or groups. Empty where no pair was
+        aligned.
+    """
+    words = judged(methods)
+    first = methods[(methods["group"] == "models") & (methods["words"] == words)].set_index(
+        "method"
+    )
+    best = best_map(methods, words)
+    if not best:
+        return ()
+    shown = [
+        best,
+        *(
+            name
+            for name in ("ridge", WINDOW, "lookup", "identity")
+            if name in first.index and name != best
+        ),
+    ]
+    facts = [_predicts(name, first.loc[name]) for name in shown]
+    inside = differences[
+        (differences["group"] == "models") & (differences["other_group"] == "models")
+    ]
+    against_ridge = inside[
+        (inside["words"] == words) & (inside["other_method"] == "ridge")
+    ].set_index("method")
+    bent = against_ridge[against_ridge.index.isin(NON_LINEAR)]
+    rivals = [best, *([str(bent["difference"].idxmin())] if len(bent) else []), "inn"]
+    facts += [
+        _compared(name, against_ridge.loc[name], "ridge")
+        for name in dict.fromkeys(rivals)
+        if name in against_ridge.index
+    ]
+    if gains is not None:
+        facts += _of_layers(gains, words)
+    facts += _of_second_run(methods, words)
+    facts += _of_seen_words(methods, inside)
+    by_layer = layers[
+        (layers["group"] == "models") & (layers["method"] == best) & (layers["words"] == words)
+    ]
+    facts += layer_statements(by_layer, best)
+    between = differences[
+        (differences["group"] == "against") & (differences["other_group"] == "models")
+    ]
+    between = between[(between["words"] == words) & (between["method"] == best)]
+    facts += [_compared(SECOND, row, FIRST) for _, row in between.iterrows()]
+    return tuple(facts)
+
+
+def layer_statements(by_layer: pd.DataFrame, method: str) -> list[Statement]:
+    """State at which layer a map's error is lowest and at which it is highest; nothing of a single
+    layer.
+
+    Args:
+        by_layer: layer, nmse, low, high of one map.
+        method: The map.
+    """
+    if len(by_layer) < 2:
+        return []
+    ends = ((LOWEST, by_layer["nmse"].idxmin()), (HIGHEST, by_layer["nmse"].idxmax()))
+    return [
+        Statement(method, verdict, estimate_of(row, "nmse"), (int(row["layer"]),))
+        for verdict, row in ((verdict, by_layer.loc[place]) for verdict, place in ends)
+    ]
+
+
+def _predicts(name: str, row: pd.Series) -> Statement:
+    """What share of the target's variance a map predicts; its error where that is no share."""
+    error = estimate_of(row, "nmse")
+    if error.value > 1 - NOTHING:
+        return Statement(
+            name, PREDICTS_NOTHING, Estimate(error.value, error.low, error.high, kind="amount")
+        )
+    share = Estimate(1 - error.value, 1 - error.high, 1 - error.low, kind="per cent")
+    return Statement(name, PREDICTS, share)
+
+
+def _compared(name: str, row: pd.Series, baseline: str) -> Statement:
+    """By how many points of variance a map or a group predicts more than its baseline; the error's
+    sign turned."""
+    points = Estimate(
+        -100 * row["difference"], -100 * row["high"], -100 * row["low"], float(row["level"]), "gain"
+    )
+    verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
+    return Statement(name, verdict, points, baseline=baseline)
+
+
+def _of_layers(gains: pd.DataFrame, words: str) -> Iterator[Statement]:
+    """What the layers add to the static window: over all of them, then at each from the first up.
+
+    Layer 0 is left out: no layer has been run there.
+    """
+    rows = gains[
+        (gains["group"] == "models")
+        & (gains["words"] == words)
+        & (gains["gain"] == GAIN_OF_LAYERS)
+        & (gains["layer"] != 0)
+    ]
+    for _, row in rows.sort_values("layer").iterrows():
+        points = Estimate(100 * row["difference"], 100 * row["low"], 100 * row["high"], kind="gain")
+        verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
+        at = () if row["layer"] == OVERALL else (int(row["layer"]),)
+        yield Statement(LAYERS, verdict, points, at, WINDOW)
+
+
+def _of_second_run(methods: pd.DataFrame, words: str) -> Iterator[Statement]:
+    """What the best map predicts of a second run of the same seed; the best of those that were
+    fitted to it, where that one was not."""
+    rows = methods[(methods["group"] == AGAIN) & (methods["words"] == words)]
+    best = best_map(methods, words)
+    if best not in set(rows["method"]):
+        best = best_map(methods, words, AGAIN)
+    for _, row in rows[rows["method"] == best].iterrows():
+        fact = _predicts(best, row)
+        yield Statement(AGAIN, fact.verdict, fact.estimate, baseline=best)
+
+
+def _of_seen_words(methods: pd.DataFrame, inside: pd.DataFrame) -> Iterator[Statement]:
+    seen = methods[(methods["group"] == "models") & (methods["words"] == "seen")].set_index(
+        "method"
+    )
+    if "lookup" not in seen.index:
+        return
+    yield Statement("lookup" + SEEN, LEAVES, estimate_of(seen.loc["lookup"], "nmse", "per cent"))
+    of_ridge = (
+        (inside["words"] == "seen")
+        & (inside["method"] == "ridge")
+        & (inside["other_method"] == "lookup")
+    )
+    for _, row in inside[of_ridge].iterrows():
+        yield _compared("ridge" + SEEN, row, "lookup")
+
+
+def find(facts: Sequence[Statement], subject: str, baseline: str = "") -> Statement | None:
+    """The first statement of a subject compared with a baseline; None without one."""
+    return next(
+        (fact for fact in facts if (fact.subject, fact.baseline) == (subject, baseline)), None
+    )

@@ -1,0 +1,222 @@
+"""The seed-alignment study: do two models learn the same space up to a bijection?
+
+`prepare` reads the text and identifies the models. `plan` makes, for every pair of models, one task
+for the controls and linear maps and one for each non-linear map, which are slow, with both
+directions in each, and one task for the map of every layer of the first pair into every other.
+`collect` makes tidy tables, intervals over models and held-out words, the headline and the methods
+paragraph.
+
+Reference: arXiv 2305.14555, *All Roads Lead to Rome?*. Deviations and their reasons: see
+`text.METHOD_NOTE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.maths.maps.registry import METHODS
+from core.models.identity import contents, identity_tasks
+from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.studies.alignment.prices import align_price
+from core.studies.alignment.seeds import PURPOSE
+from core.studies.alignment.seeds.charts import figures
+from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
+from core.studies.alignment.seeds.statements import judged, statements_of
+from core.studies.alignment.seeds.tables import (
+    band_tables,
+    error_table,
+    grid_table,
+    points_of,
+    training_table,
+)
+from core.studies.alignment.seeds.tasks import (
+    PARTS,
+    SLOWEST,
+    align_layers,
+    align_pair,
+    joined_parts,
+)
+from core.studies.alignment.seeds.text import (
+    CAVEATS,
+    FORMULAS,
+    make_headline,
+    make_methods,
+    make_notices,
+)
+from core.studies.alignment.seeds.views import REASON, VIEWS
+from core.studies.alignment.seeds.window import align_static
+from core.study import Study
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.sinks import sink_argument
+
+CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
+
+
+def prepare(spec: AlignSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Plan the first stage: read the text and identify the models.
+
+    Args:
+        spec: The study.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+    """
+    refs = [ref for group in spec.groups.values() for ref in group]
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks(refs),
+        *look_tasks(refs),
+    ]
+
+
+def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
+    """Plan the tasks of a study from the outputs of its first stage, leaving out models that could
+    not be found and copies.
+
+    Roles are (group, one, other, methods), with the part of the layers at the end where they are
+    shared out, and "grid".
+
+    Raises:
+        CorpusError: If the text could not be read.
+    """
+    content = contents(ready)
+    sentences = ready.need("text").words
+    tasks: list[Task] = []
+    usable = {group: usable_seeds(ready, refs) for group, refs in spec.groups.items()}
+    pairs = [pair for pair in spec.pairs() if {*pair[1:]} <= {*usable[pair[0]]}]
+    for group, first, second in pairs:
+        if first not in content or second not in content:
+            continue
+        slow, quick, static = _kinds(spec, group)
+        common: dict[str, Any] = {
+            "one": first,
+            "other": second,
+            "one_identity": content[first],
+            "other_identity": content[second],
+            "sentences": sentences,
+            "items": spec.items,
+            "split": spec.split,
+            "seed": spec.seed,
+            **sink_argument(spec.sinks, ready, first, second),
+        }
+        for methods in [*slow, quick] if quick else slow:
+            name = (
+                f"{first} ↔ {second}: "
+                f"{METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
+            )
+            arguments = {**common, "methods": methods, "layers": spec.layers}
+            role = (group, first, second, methods)
+            if methods == SLOWEST and len(spec.layers) != 1:
+                tasks += [
+                    Task.of(
+                        f"{name}, part {part + 1} of {PARTS}",
+                        align_pair,
+                        role=(*role, part),
+                        group=second,
+                        **arguments,
+                        part=part,
+                    )
+                    for part in range(PARTS)
+                ]
+            else:
+                tasks.append(Task.of(name, align_pair, role=role, group=second, **arguments))
+        if static:
+            arguments = {**common, "methods": static, "layers": spec.layers}
+            name = f"{first} ↔ {second}: static window"
+            tasks.append(
+                Task.of(
+                    name,
+                    align_static,
+                    role=(group, first, second, static),
+                    group=second,
+                    **arguments,
+                )
+            )
+        if spec.grid and (group, first, second) == pairs[0]:
+            name = f"{first} → {second}: every layer into every layer"
+            tasks.append(
+                Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid)
+            )
+    return tasks
+
+
+def _kinds(
+    spec: AlignSpec, group: str
+) -> tuple[list[tuple[str, ...]], tuple[str, ...], tuple[str, ...]]:
+    """The maps of a group by task: one each, all at once, those of the static window."""
+    kinds = {name: METHODS[name].kind for name in spec.methods_of(group)}
+    slow: list[tuple[str, ...]] = [(name,) for name, kind in kinds.items() if kind == "non-linear"]
+    quick = tuple(name for name, kind in kinds.items() if kind in ("control", "linear"))
+    static = tuple(
+        name for name, kind in kinds.items() if kind == "static" and spec.items == "words"
+    )
+    return slow, quick, static
+
+
+def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make the result from the outputs of the tasks.
+
+    Returns:
+        A result with the tables `alignment` (`tables.COLUMNS`), `layers` (group, method, words,
+        layer, nmse, low, high), `methods` (the same averaged over layers), `differences` (group,
+        method, other_group, other_method, words, difference, low, high, level), and where there are
+        any `curves` (source, target, method, layer, step, training, validation, converged), `gains`
+        (`tables.GAINS`: the layers compared with the static window) and `grid` (source_layer,
+        target_layer, nmse). Arrays hold the projections of the space, see `tables.points_of`.
+    """
+    values = joined_parts({role: outputs.values[role] for role in outputs.values if role != "grid"})
+    if all(group == AGAIN for group, *_ in values):
+        values = {}  # a second run is compared with pairs, of which none is left
+    tables = {"alignment": error_table(spec, values)}
+    tables["layers"], tables["methods"], tables["differences"], gains = band_tables(spec, values)
+    if len(gains):
+        tables["gains"] = gains
+    curves = training_table(spec, values)
+    if len(curves):
+        tables["curves"] = curves
+    if "grid" in outputs.values:
+        tables["grid"] = grid_table(outputs.values["grid"]["nmse"])
+    corpus: Corpus = ready.values["text"]
+    said_of_seeds = [
+        notice
+        for group, seeds in spec.groups.items()
+        if group != AGAIN  # which should be related
+        for notice in describe_seeds(ready, seeds)
+    ]
+    refs = tuple(dict.fromkeys(ref for _, first, second, _ in values for ref in (first, second)))
+    statements = statements_of(
+        tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
+    )
+    return Result(
+        study="align",
+        spec=spec.plain(),
+        headline=make_headline(statements, judged(tables["methods"])),
+        statements=statements,
+        tables=tables,
+        arrays=points_of(spec, values),
+        notices=tuple(dict.fromkeys([*corpus.notices, *said_of_seeds, *make_notices(values)])),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(refs, corpus),
+        methods=f"{make_methods(spec, len(corpus.sentences))} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+STUDY = Study(
+    name="align",
+    title="Seed alignment",
+    purpose=PURPOSE,
+    Spec=AlignSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=align_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
+    reason=REASON,
+    views=VIEWS,
+)

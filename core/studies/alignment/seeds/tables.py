@@ -1,0 +1,350 @@
+"""Tidy tables and arrays from the outputs of the alignment study's tasks.
+
+`values` maps (group, one, other, methods) to the output of `tasks.align_pair`; direction 0 is one
+into other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.maths.evaluation.scoring import WORDS
+from core.maths.maps.registry import METHODS
+from core.runs.store import Value
+from core.studies.alignment.seeds.bands import Replicates, leave_out
+from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Role = tuple[str, str, str, tuple[str, ...]]
+Values = Mapping[Role, Value]
+MEASURED = {
+    "nmse": "nmse",
+    "l2": "l2",
+    "r2": "r2",
+    "retrieval": "retrieval",
+    "inverse": "inverse_error",
+}
+COLUMNS = ("source", "target", "layer", "method", "split", "words", *MEASURED.values())
+BANDS = ("group", "method", "words", "nmse", "low", "high")
+DIFFERENCES = (
+    "group",
+    "method",
+    "other_group",
+    "other_method",
+    "words",
+    "difference",
+    "low",
+    "high",
+    "level",
+)
+RIVALS = ("ols", "ridge", "lookup", "static-window")
+OVERALL = -1  # the layer of a mean over layers
+GAINS = ("group", "gain", "words", "layer", "difference", "low", "high")
+# by what errors differ: the name of a gain -> the map that gains and the one that it is compared
+# with
+GAIN_OF_LAYERS = "state over window"
+PAIRS = {
+    GAIN_OF_LAYERS: ("kernel", "static-window"),
+    "window over word": ("static-window", "static-word"),
+    "window beside state": ("state-and-window", "kernel"),
+    "state beside window": ("state-and-window", "static-window"),
+}
+CURVES = ("source", "target", "method", "layer", "step", "training", "validation", "converged")
+
+
+def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
+    """Make the table (COLUMNS) of each map's training and test errors on all, seen and unseen
+    words."""
+    import pandas as pd
+
+    frames = []
+    for _, source, target, method, direction, value in _maps(values):
+        if f"{method}/nmse" not in value:
+            continue
+        shape = value[f"{method}/nmse"][direction].shape
+        part, words, place = (index.ravel() for index in np.indices(shape))
+        columns = {
+            name: value[f"{method}/{key}"][direction].ravel() for key, name in MEASURED.items()
+        }
+        frame = pd.DataFrame(
+            {
+                "source": source,
+                "target": target,
+                "layer": value["layers"][place],
+                "method": method,
+                "split": np.array(["train", "test"])[part],
+                "words": np.array(WORDS)[words],
+                **columns,
+            }
+        )
+        frames.append(frame.dropna(subset=["nmse"]))
+    if not frames:
+        return pd.DataFrame(columns=list(COLUMNS))
+    order = {method: number for number, method in enumerate(METHODS)}
+    table = pd.concat(frames, ignore_index=True)
+    return table.sort_values(
+        "method", key=lambda names: names.map(order), kind="stable", ignore_index=True
+    )
+
+
+def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
+    """Make the table (CURVES) of each network's errors at each check, until it has converged."""
+    import pandas as pd
+
+    frames = []
+    for _, source, target, method, direction, value in _maps(values):
+        if f"{method}/steps" not in value:
+            continue
+        validation = value[f"{method}/validation"][direction]
+        check, place = (index.ravel() for index in np.indices(validation.shape))
+        frame = pd.DataFrame(
+            {
+                "source": source,
+                "target": target,
+                "method": method,
+                "layer": value["layers"][place],
+                "step": value[f"{method}/steps"][check],
+                "training": value[f"{method}/training"][direction].ravel(),
+                "validation": validation.ravel(),
+                "converged": value[f"{method}/converged"][direction].astype(bool)[place],
+            }
+        )
+        frames.append(frame.dropna(subset=["validation"]))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVES))
+
+
+def grid_table(nmse: np.ndarray) -> pd.DataFrame:
+    """Make the table source_layer, target_layer, nmse from errors of shape (source layer, target
+    layer)."""
+    import pandas as pd
+
+    source, target = (index.ravel() for index in np.indices(nmse.shape))
+    return pd.DataFrame({"source_layer": source, "target_layer": target, "nmse": nmse.ravel()})
+
+
+def points_of(spec: AlignSpec, values: Values) -> dict[str, np.ndarray]:
+    """Collect the projections of the first group, NaN where a pair or method has none.
+
+    Returns:
+        `source_points` and `target_points` (source, target, layer, point, 2) and `mapped_points`
+        (method, source, target, layer, point, 2), models and methods in the order of the spec;
+        empty without a pair.
+    """
+    group = [(role, value) for role, value in values.items() if role[0] == "models"]
+    if not group:
+        return {}
+    layers, points = (
+        max(value["target_points"].shape[axis] for _, value in group) for axis in (1, 2)
+    )
+    count = len(spec.models)
+    source, target = (
+        np.full((count, count, layers, points, 2), np.nan, np.float32) for _ in range(2)
+    )
+    mapped = np.full((len(spec.methods), count, count, layers, points, 2), np.nan, np.float32)
+    for (_, first, second, methods), value in group:
+        ends = spec.models.index(first), spec.models.index(second)
+        for direction, (start, end) in enumerate((ends, ends[::-1])):
+            _place(target[start, end], value["target_points"][direction])
+            if "source_points" in value:
+                _place(source[start, end], value["source_points"][direction])
+            for method in methods:
+                if f"{method}/mapped" in value:
+                    _place(
+                        mapped[spec.methods.index(method), start, end],
+                        value[f"{method}/mapped"][direction],
+                    )
+    return {"source_points": source, "target_points": target, "mapped_points": mapped}
+
+
+def band_tables(
+    spec: AlignSpec, values: Values
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Make tables of errors with intervals by layer and over all layers, of differences, and of
+    gains."""
+    import pandas as pd
+
+    by_layer: list[pd.DataFrame] = []
+    overall: list[dict[str, Any]] = []
+    replicates: dict[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]] = {}
+    of_layers: dict[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]] = {}
+    for (group, method, words), (ends, layers, estimate) in _replicates(values):
+        low, high = estimate.band()
+        columns = {"layer": layers, "nmse": estimate.point, "low": low, "high": high}
+        by_layer.append(pd.DataFrame({"group": group, "method": method, "words": words, **columns}))
+        whole = estimate.mean()
+        ends_of_band = {
+            name: float(end[0]) for name, end in zip(("low", "high"), whole.band(), strict=True)
+        }
+        overall.append(
+            {
+                "group": group,
+                "method": method,
+                "words": words,
+                "nmse": float(whole.point[0]),
+                **ends_of_band,
+            }
+        )
+        replicates[group, method, words] = (ends, whole)
+        of_layers[group, method, words] = (ends, layers, estimate)
+    overall.sort(
+        key=lambda row: (
+            list(spec.groups).index(row["group"]),
+            WORDS.index(row["words"]),
+            row["nmse"],
+        )
+    )
+    columns_of_layers = [*BANDS[:3], "layer", *BANDS[3:]]
+    return (
+        pd.concat(by_layer, ignore_index=True)
+        if by_layer
+        else pd.DataFrame(columns=columns_of_layers),
+        pd.DataFrame(overall, columns=list(BANDS)),
+        pd.DataFrame(_differences(replicates), columns=list(DIFFERENCES)),
+        _gains(of_layers),
+    )
+
+
+def _gains(
+    replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]],
+) -> pd.DataFrame:
+    """GAINS: how much lower one map's error is than another's, layer by layer and over all (layer
+    -1).
+
+    Positive is better. Both are maps of the same rows, so that what they share cancels from the
+    band.
+    """
+    import pandas as pd
+
+    frames = []
+    for (group, method, words), (ends, layers, estimate) in replicates.items():
+        for gain, (better, rival) in PAIRS.items():
+            rival_ends, _, rival_estimate = replicates.get((group, rival, words), ([], None, None))
+            if method != better or rival_estimate is None or rival_ends != ends:
+                continue
+            difference = rival_estimate - estimate
+            for part, places in ((difference, layers), (difference.mean(), np.array([OVERALL]))):
+                low, high = part.band()
+                columns = {"layer": places, "difference": part.point, "low": low, "high": high}
+                frames.append(
+                    pd.DataFrame({"group": group, "gain": gain, "words": words, **columns})
+                )
+    return (
+        pd.concat(frames, ignore_index=True)[list(GAINS)]
+        if frames
+        else pd.DataFrame(columns=list(GAINS))
+    )
+
+
+def _replicates(
+    values: Values,
+) -> Iterator[tuple[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]]]:
+    """(group, method, words) with the pairs, the layers and the error's jackknife replicates."""
+    by_method: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
+    for group, source, target, method, direction, value in _maps(values):
+        if f"{method}/error" in value:
+            by_method.setdefault((group, method), []).append(((source, target), direction, value))
+    for (group, method), maps in by_method.items():
+        depth = min(len(value["layers"]) for _, _, value in maps)
+        units = np.unique(np.concatenate([value["units"] for _, _, value in maps]))
+        error = [
+            spread_out(value[f"{method}/error"][way][:, :depth], value["units"], units)
+            for _, way, value in maps
+        ]
+        spread = [
+            spread_out(value["spread"][way][:, :depth], value["units"], units)
+            for _, way, value in maps
+        ]
+        ends, layers = [pair for pair, _, _ in maps], maps[0][2]["layers"][:depth]
+        for words, sides in (("all", [0, 1]), ("seen", [0]), ("unseen", [1])):
+            left, right = (
+                np.stack([part[sides].sum(0) for part in parts]) for parts in (error, spread)
+            )
+            if right.any():
+                yield (group, method, words), (ends, layers, leave_out(left, right, ends))
+
+
+def _differences(
+    replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]],
+) -> list[dict[str, object]]:
+    """Every map compared with `RIVALS` in its group, and every map of another group with the
+    first.
+
+    The intervals of the non-linear maps compared with ridge are simultaneous (Bonferroni), because
+    the headline names the best of these maps.
+    """
+    rows: list[dict[str, object]] = []
+    for (group, method, words), (ends, estimate) in replicates.items():
+        rivals = METHODS[method].kind == "non-linear"
+        tried = sum(
+            METHODS[m].kind == "non-linear" for g, m, w in replicates if (g, w) == (group, words)
+        )
+        for rival in RIVALS:
+            pairs, rival_estimate = replicates.get((group, rival, words), ([], None))
+            if rival_estimate is None or rival == method or pairs != ends:
+                continue  # one of the two failed on some pairs, so the rows differ
+            level = 1 - 0.05 / tried if rivals and rival == "ridge" else 0.95
+            difference = estimate - rival_estimate
+            low, high = difference.band(level)
+            rows.append(
+                _difference(group, method, group, rival, words, difference.point, low, high, level)
+            )
+        if group in ("against", AGAIN) and ("models", method, words) in replicates:
+            first = replicates["models", method, words][1]
+            if first.units.shape == estimate.units.shape:
+                low, high = estimate.band_of_difference(first)
+                point = estimate.point - first.point
+                rows.append(
+                    _difference(group, method, "models", method, words, point, low, high, 0.95)
+                )
+    return rows
+
+
+def _difference(
+    group: str,
+    method: str,
+    other_group: str,
+    other_method: str,
+    words: str,
+    point: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    level: float,
+) -> dict[str, object]:
+    ends = {
+        "difference": float(point[0]),
+        "low": float(low[0]),
+        "high": float(high[0]),
+        "level": level,
+    }
+    names = {
+        "group": group,
+        "method": method,
+        "other_group": other_group,
+        "other_method": other_method,
+    }
+    return {**names, "words": words, **ends}
+
+
+def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
+    """(group, source, target, method, direction, value) of every map requested."""
+    for (group, left, right, methods), value in values.items():
+        for direction, (source, target) in enumerate(((left, right), (right, left))):
+            for method in methods:
+                yield group, source, target, method, direction, value
+
+
+def spread_out(part: np.ndarray, units: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Sums per unit, (2, layer, unit), on the units of all pairs: a pair whose models leave words
+    out has fewer."""
+    whole = np.zeros((*part.shape[:-1], len(wanted)))
+    whole[..., np.searchsorted(wanted, units)] = part
+    return whole
+
+
+def _place(whole: np.ndarray, part: np.ndarray) -> None:
+    whole[: part.shape[0], : part.shape[1]] = part

@@ -1,0 +1,299 @@
+"""The pure tasks of the alignment study: maps between two models, layer by layer or between
+layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from core.errors import ShapeError
+from core.maths.evaluation.judging import Judge, by_direction, by_layer, fit_each
+from core.maths.evaluation.scoring import rows_for
+from core.maths.evaluation.split import Parts, split_rows
+from core.maths.maps.moments import TINY, Moments, check_pairs, moments, space_of
+from core.maths.maps.registry import METHODS, NETWORKS, make_aligner
+from core.models.identity import as_identified
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.vectors.pairs import Items, Words, extract_pair
+
+GROUP = 2**25  # bytes of both models' rows, in single precision, that are mapped at once
+SLOWEST = ("inn",)  # trains as long as all other maps take together
+PARTS = 2  # tasks among which its layers are shared out, one for each core
+LAYERED = ("layers", "spread", "source_points", "target_points")  # beside what a method returns
+NO_PART = -1  # the part of a task that maps all layers
+
+
+@pure("alignment.pair", version=4, guard=as_identified)
+def align_pair(
+    one: str,
+    other: str,
+    one_identity: str,
+    other_identity: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    methods: tuple[str, ...],
+    layers: tuple[int, ...],
+    seed: int,
+    sinks: str = "",
+    part: int = NO_PART,
+) -> Value:
+    """Fit each method at each layer in both directions on training rows, score it on test rows.
+
+    Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same
+    width, the networks of both directions train in one bank.
+
+    Args:
+        one, other: References of the models.
+        one_identity, other_identity: See `models.identity`; for the key.
+        sentences: Words of each sentence.
+        items: What a row is: "words", "cls" or "mean".
+        split: "word" or "sentence".
+        methods: Names in the registry.
+        layers: Layers to map; all where empty.
+        seed: Of the split, of networks and of samples.
+        sinks: Which models' attention sinks are no rows, see `extract_pair`; "" for none.
+        part: Which of `PARTS` runs of these layers to map; all of them where `NO_PART`.
+
+    Returns:
+        For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part,
+        subset, layer) for the training and the test rows and `scoring.WORDS`; `m/error`
+        (direction, 2, layer, unit) for seen and unseen test rows; for networks `m/steps` (check,),
+        `m/training`, `m/validation` (direction, check, layer) and `m/converged` (direction, layer);
+        `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training rows left out
+        to bound memory; `m/refused` with the reason where the method does not fit the shapes. Also
+        `spread` like `m/error`, `source_points` where the widths are equal, `target_points`,
+        `layers`, `rows` (training rows), `units` (numbers of the test rows' words or sentences),
+        `d_one`, `d_other`, `notices` and, where attention sinks were looked for, `sinks`.
+
+    Raises:
+        ModelError: If a model cannot be loaded.
+        ShapeError: If the split leaves too few rows.
+    """
+    with span(0.0, 0.2):
+        x, y, parts, said = read_pair(one, other, sentences, items, split, seed, sinks=sinks)
+    chosen = chosen_layers(layers, len(x))
+    places = np.arange(len(chosen))
+    if part != NO_PART:
+        places = np.array_split(places, PARTS)[part]
+    value = described(x, y, parts, chosen[places], said)
+    fits: list[Value] = []
+    # A few layers at a time: what maps of all layers of a wide model need does not fit in memory.
+    groups = layer_groups(len(places), x[:1].nbytes + y[:1].nbytes)
+    for number, rows in enumerate(groups):
+        group = places[rows]
+        with span(0.2 + 0.8 * number / len(groups), 0.2 + 0.8 * (number + 1) / len(groups)):
+            some = chosen[group]
+            fits.append(
+                _fit_group(x[some], y[some], parts, methods, seed, group.tolist(), len(chosen))
+            )
+    return value | by_layer(fits)
+
+
+def joined_parts(values: Mapping[Any, Value]) -> dict[Any, Value]:
+    """Values by role, in which the parts of a role are one value; without roles of which a part is
+    missing.
+
+    Args:
+        values: By role; those of the parts of one role have the part's number at its end.
+
+    Example:
+        >>> values = {("inn", part): {"layers": np.array([part]), "rows": 9} for part in (0, 1)}
+        >>> joined_parts(values)
+        {('inn',): {'layers': array([0, 1]), 'rows': 9}}
+    """
+    joined: dict[Any, Value] = {}
+    for role, value in values.items():
+        if not isinstance(role[-1], int):
+            joined[role] = value
+        elif role[-1] == 0:
+            parts = [values.get((*role[:-1], part)) for part in range(PARTS)]
+            if all(part is not None for part in parts):
+                joined[role[:-1]] = _joined([part for part in parts if part is not None])
+    return joined
+
+
+def _joined(parts: list[Value]) -> Value:
+    by_part = [
+        {name: part[name] for name in part if "/" in name or name in LAYERED} for part in parts
+    ]
+    return parts[0] | by_layer(by_part)
+
+
+@pure("alignment.layers", version=3, guard=as_identified)
+def align_layers(
+    one: str,
+    other: str,
+    one_identity: str,
+    other_identity: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    method: str,
+    seed: int,
+    sinks: str = "",
+) -> Value:
+    """Map every layer of `one` into every layer of `other` by one linear method.
+
+    Returns:
+        `nmse` (source layer, target layer) on test rows; not symmetric, because a map has a
+        direction.
+    """
+    with span(0.0, 0.4):
+        x, y, parts, said = read_pair(
+            one, other, sentences, items, split, seed, match_layers=False, sinks=sinks
+        )
+    train, held, test = parts.train, parts.validation, parts.test
+    nmse = np.zeros((len(x), len(y)))
+    spaces = [space_of(target[train]) for target in y]
+    for row, source in enumerate(x):
+        tick(0.4 + 0.6 * row / len(nmse), f"layer {row} into every layer")
+        space = space_of(source[train])  # its decomposition serves every target
+        for column, target in enumerate(y):
+            sums = moments(source[train], target[train], space, spaces[column])
+            aligner = make_aligner(method, seed)
+            aligner.fit_known(source[train], target[train], (source[held], target[held]), sums)
+            spread = ((target[test] - target[train].mean(0)) ** 2).sum()
+            error = ((aligner.transform(source[test]) - target[test]) ** 2).sum()
+            nmse[row, column] = error / max(float(spread), TINY)
+    return {"nmse": nmse, **said}
+
+
+def read_pair(
+    one: str,
+    other: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    seed: int,
+    match_layers: bool = True,
+    sinks: str = "",
+) -> tuple[np.ndarray, np.ndarray, Parts, Value]:
+    """Rows of both models, their split, and what a task says beside its numbers (`Paired.said`)."""
+    paired = extract_pair(one, other, Items(sentences, (), items), match_layers, sinks=sinks)
+    parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
+    return paired.base, paired.compared, parts, paired.said
+
+
+def layer_groups(layers: int, size: int) -> list[np.ndarray]:
+    """Places of the layers that are mapped at once, each layer's rows taking so many bytes.
+
+    Example:
+        >>> [group.tolist() for group in layer_groups(3, GROUP // 2)]
+        [[0, 1], [2]]
+    """
+    at_once = max(1, GROUP // max(size, 1))
+    return np.array_split(np.arange(layers), -(-layers // at_once))
+
+
+def _fit_group(
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Parts,
+    methods: tuple[str, ...],
+    seed: int,
+    numbers: list[int],
+    layers: int,
+) -> Value:
+    """Fit and score every method on some layers in both directions; outputs as in `align_pair`.
+
+    Args:
+        numbers: Places of these layers among all.
+        layers: Number of all.
+    """
+    check_pairs(x[:, parts.train], y[:, parts.train])
+    stacked = tuple(name for name in methods if name in NETWORKS and x.shape[-1] == y.shape[-1])
+    others = tuple(name for name in methods if name not in stacked)
+    share = len(others) / len(methods)
+    value: Value = {}
+    if others:
+        with span(0.0, share):
+            value |= _fit_directions(x, y, parts, others, seed, numbers)
+    if stacked:  # the networks of both directions train in one bank
+        with span(share, 1.0):
+            of_both = [*numbers, *(layers + number for number in numbers)]
+            rows = np.concatenate([x, y]), np.concatenate([y, x])
+            fit = _fit_all(rows[0], rows[1], parts, stacked, seed, of_both)
+            value |= by_direction([fit], len(x))
+    return value
+
+
+def _fit_directions(
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Parts,
+    methods: tuple[str, ...],
+    seed: int,
+    numbers: list[int],
+) -> Value:
+    """One direction after the other; the second uses the decompositions of the first."""
+    sums: Moments | None = None
+    if any(METHODS[name].kind in ("control", "linear") for name in methods):
+        sums = moments(x[:, parts.train], y[:, parts.train])
+    with span(0.0, 0.5):
+        there = _fit_all(x, y, parts, methods, seed, numbers, sums)
+    with span(0.5, 1.0):
+        back = _fit_all(y, x, parts, methods, seed, numbers, sums.swapped if sums else None)
+    return by_direction([there, back], len(x))
+
+
+def _fit_all(
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Parts,
+    methods: tuple[str, ...],
+    seed: int,
+    numbers: list[int],
+    sums: Moments | None = None,
+) -> Value:
+    """Fit and score every method from x to y; outputs as in `align_pair`, without a direction."""
+    judge = Judge(y, parts)
+    value: Value = {"target_points": judge.points(y[:, judge.shown])}
+    if x.shape[-1] == y.shape[-1]:
+        value["source_points"] = judge.points(x[:, judge.shown])
+    fitted = fit_each(methods, seed, x, y, parts, value, sums=sums, numbers=numbers)
+    for name, aligner in fitted:
+        value |= judge.scores(name, aligner, rows_for(aligner, x, parts.types))
+    return value
+
+
+def described(x: np.ndarray, y: np.ndarray, parts: Parts, chosen: np.ndarray, said: Value) -> Value:
+    """What every task of a pair returns beside its maps: layers, rows, units, widths and what
+    `read_pair` says."""
+    return {
+        "layers": chosen,
+        "rows": len(parts.train),
+        "units": np.unique(parts.unit[parts.test]),
+        "d_one": int(x.shape[-1]),
+        "d_other": int(y.shape[-1]),
+        **said,
+    }
+
+
+def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
+    """The requested layers as indices, or all of them where none was requested.
+
+    Raises:
+        ShapeError: If the models have no such layer.
+    """
+    if any(not 0 <= layer < depth for layer in layers):
+        raise ShapeError(
+            f"These models have layers 0 to {depth - 1}; {', '.join(map(str, layers))} were "
+            "requested: choose others."
+        )
+    return np.asarray(layers or range(depth), dtype=np.int64)
+
+
+def at_layers(rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The rows of these layers, (layer, row, d); no copy where they are all there are, in order.
+
+    Example:
+        >>> rows = np.zeros((2, 3, 1))
+        >>> at_layers(rows, np.array([0, 1])) is rows, at_layers(rows, np.array([1])).shape
+        (True, (1, 3, 1))
+    """
+    return rows if np.array_equal(chosen, np.arange(len(rows))) else rows[chosen]

@@ -1,0 +1,347 @@
+"""The sentences of the alignment study, except those of its views, which are in `views`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.maths.evaluation.judging import JUDGED
+from core.maths.evaluation.split import SHARES
+from core.maths.maps.registry import METHODS
+from core.results.names import listed
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
+from core.studies.alignment.seeds.statements import (
+    BETTER,
+    EQUAL,
+    HIGHEST,
+    LAYERS,
+    LOWEST,
+    PREDICTS,
+    PREDICTS_NOTHING,
+    SECOND,
+    SEEN,
+    WINDOW,
+    WORSE,
+    find,
+)
+from core.vectors.window import REACHES
+
+WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
+WITH_ARTICLE = {
+    "lookup": "a per-word average",
+    "static-window": "the static window",
+    "inn": "the invertible network",
+    "mlp": "the MLP",
+}
+NO_PAIR = "No pair of models could be aligned, for the reasons given."
+
+
+def make_headline(facts: Sequence[Statement], words: str) -> str:
+    """Write the headline of the statements.
+
+    Args:
+        facts: Of `statements_of`.
+        words: Which words they are about, of `judged`.
+    """
+    if not facts:
+        return NO_PAIR
+    sentences = [
+        lead_sentence(facts, words),
+        again_sentence(facts),
+        gain_sentence(facts),
+        *_comparison_sentences(facts),
+        _identity_sentence(facts),
+        _seen_sentence(facts),
+        _layer_sentence(facts),
+        *(_group_sentence(fact) for fact in facts if fact.subject == SECOND),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def lead_sentence(facts: Sequence[Statement], words: str) -> str:
+    """How much the best map predicts, compared with ridge and with the per-word average."""
+    best, share = facts[0], facts[0].estimate
+    if share is None or best.verdict == PREDICTS_NOTHING:
+        error = "" if share is None else f" (error {share.text})"
+        return (
+            f"On {WHICH[words]}, no map predicts better than the target's mean; the best is "
+            f"{named(best.subject)}{error}."
+        )
+    again, whose = find(facts, AGAIN, best.subject), "variance of the other model's vectors"
+    if again is not None and again.verdict == PREDICTS:
+        whose = f"other model's variance ({amount(again)} of a second run's)"
+    text = f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the {whose}"
+    window = find(facts, WINDOW)
+    if window is not None and window.verdict != PREDICTS_NOTHING:
+        return f"{text}; the source's static window (embeddings of a few words) {amount(window)}."
+    ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
+    if ridge is not None and ridge is not best:
+        text += _beside(ridge, find(facts, best.subject, "ridge"))
+    if average is not None:
+        text += f"; {named('lookup')} predicts {amount(average)}"
+    return f"{text}."
+
+
+def again_sentence(facts: Sequence[Statement]) -> str:
+    """What is predicted of a second run, unless the first sentence says it; "" without one."""
+    fact = next((fact for fact in facts if fact.subject == AGAIN), None)
+    if fact is None or fact.baseline == facts[0].subject:
+        return ""
+    return f"Of a second run's vectors, {named(fact.baseline)} predicts {amount(fact)}."
+
+
+def gain_sentence(facts: Sequence[Statement]) -> str:
+    """What the layers add to the static window, and at which layer most; "" without a window."""
+    gains = [fact for fact in facts if fact.subject == LAYERS and fact.estimate is not None]
+    overall = next((fact for fact in gains if not fact.layers), None)
+    by_layer = [fact for fact in gains if fact.layers]
+    if overall is None or overall.estimate is None or not by_layer:
+        return ""
+    most = max(by_layer, key=lambda fact: fact.estimate.value if fact.estimate else 0.0)
+    assert most.estimate is not None
+    size = overall.estimate.size
+    text = {
+        BETTER: f"The layers add {size} to what embeddings predict",
+        EQUAL: f"The layers add nothing detectable to what embeddings predict ({size})",
+        WORSE: f"Hidden states predict {size} less than embeddings alone",
+    }[overall.verdict]
+    if most.verdict == BETTER:
+        text += f", most at layer {most.layers[0]} ({most.estimate.text})"
+    unclear = [str(fact.layers[0]) for fact in by_layer if fact.verdict == EQUAL]
+    if unclear and overall.verdict != EQUAL:
+        places = "layer" if len(unclear) == 1 else "layers"
+        text += f" and nothing detectable at {places} {listed(unclear)}"
+    return f"{text}."
+
+
+def _beside(ridge: Statement, compared: Statement | None) -> str:
+    if compared is not None and compared.verdict == BETTER:
+        return f" and ridge significantly less ({amount(ridge)})"
+    return f" and ridge {amount(ridge)}" + (f" ({EQUAL})" if compared is not None else "")
+
+
+def amount(fact: Statement) -> str:
+    """What a map predicts, as a share of the variance or "none"."""
+    return (
+        "none"
+        if fact.verdict == PREDICTS_NOTHING or fact.estimate is None
+        else fact.estimate.value_text
+    )
+
+
+def named(method: str) -> str:
+    """A map's name within a sentence."""
+    return WITH_ARTICLE.get(method, METHODS[method].label)
+
+
+def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
+    compared = [fact for fact in facts if fact.baseline == "ridge" and fact.subject != AGAIN]
+    clauses = [
+        f"{named(fact.subject)} is not detectably different from ridge "
+        f"({fact.estimate.direction('more', 'less')})"
+        if fact.verdict == EQUAL
+        else f"{named(fact.subject)} predicts {fact.estimate.direction('more', 'less')} than ridge"
+        for fact in compared
+        if fact.estimate is not None
+    ]
+    if not clauses:
+        return []
+    sentences = [f"{_upper('; '.join(clauses))}."]
+    levels = [fact.estimate.level for fact in compared if fact.estimate is not None]
+    tried = round(0.05 / (1 - max(levels)))
+    return (
+        [*sentences, f"Intervals are corrected for {tried} non-linear maps."]
+        if tried > 1
+        else sentences
+    )
+
+
+def _identity_sentence(facts: Sequence[Statement]) -> str:
+    fact = find(facts, "identity")
+    if fact is None or fact.estimate is None:
+        return ""
+    if fact.verdict == PREDICTS_NOTHING:
+        return f"Without a map the error is {fact.estimate.value_text} times the target's variance."
+    return f"Without a map {fact.estimate.value_text} of the variance are predicted."
+
+
+def _seen_sentence(facts: Sequence[Statement]) -> str:
+    average, ridge = find(facts, "lookup" + SEEN), find(facts, "ridge" + SEEN, "lookup")
+    if average is None or average.estimate is None:
+        return ""
+    text = (
+        f"On {WHICH['seen']}, {named('lookup')}, which ignores the source model, leaves "
+        f"{average.estimate.text} of the variance unexplained"
+    )
+    if ridge is None or ridge.estimate is None:
+        return f"{text}."
+    equal = f" ({EQUAL})" if ridge.verdict == EQUAL else ""
+    return f"{text}; ridge leaves {ridge.estimate.direction('less', 'more')}{equal}."
+
+
+def _layer_sentence(facts: Sequence[Statement]) -> str:
+    ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST) and fact.estimate]
+    return f"{_upper(layer_clause(ends))}." if len(ends) > 1 else ""
+
+
+def layer_clause(ends: Sequence[Statement]) -> str:
+    """Where the error is lowest and where it is highest, of `layer_statements`."""
+    (low, lowest), (high, highest) = (
+        (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})")
+        for fact in ends
+    )
+    return (
+        f"{named(ends[0].subject)} aligns layer {low} with the lowest error{lowest} and layer "
+        f"{high} with the highest{highest}"
+    )
+
+
+def _group_sentence(fact: Statement) -> str:
+    if fact.estimate is None:
+        return ""
+    if fact.verdict == EQUAL:
+        size = fact.estimate.direction("more", "less")
+        return f"The two groups are not detectably different (second: {size} variance predicted)."
+    lower = "lower" if fact.verdict == BETTER else "higher"
+    return (
+        f"The second group is aligned with {lower} error than the first, by {fact.estimate.size}."
+    )
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def make_methods(spec: AlignSpec, sentences: int) -> str:
+    """Write the methods paragraph, ready to paste."""
+    parts = {"train": "training", "validation": "validation", "test": "test"}
+    shares = ", ".join(
+        f"{text_of(share, 'per cent')} {parts[part]}" for part, share in SHARES.items()
+    )
+    row = {
+        "words": "a word (the mean of its subwords)",
+        "cls": "the [CLS] vector of a sentence",
+        "mean": "the mean of a sentence's words",
+    }[spec.items]
+    units = {"word": "word types", "sentence": "sentences"}[spec.split]
+    pairs = len(spec.pairs())
+    return (
+        f"Both models of {'the pair' if pairs == 1 else f'each of {pairs} pairs'} read the same "
+        f"{sentences:,} sentences from {spec.corpus} in evaluation mode; a row is {row}. "
+        f"{_upper(units)} were split by a hash ({shares}). At every layer and in both directions, "
+        "a map from source to target was fitted on the training rows "
+        f"({', '.join(METHODS[name].label for name in spec.methods)}). Penalties, kernel widths, "
+        "ranks and the length of training were chosen on the validation rows; networks were "
+        "trained until they had stopped improving at three learning rates. The error is the "
+        "squared error on the test rows divided by the target's squared distance from its training "
+        "mean (the fraction of variance unexplained); training errors are those of at most "
+        f"{JUDGED:,} numbers of a layer, in evenly spaced rows. A test word is seen if its word "
+        f"type occurs in training. Intervals are 95 % Student's t intervals from a jackknife over "
+        f"{units} and, with three or more models, over models; those of the differences between "
+        "non-linear maps and ridge are simultaneous (Bonferroni)."
+    )
+
+
+def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
+    """What a reader must know of the fits: too few rows, maps left out, sampled rows, unfinished
+    training.
+
+    Args:
+        values: What `tasks.align_pair` returned, by (group, one, other, methods).
+    """
+    notices: list[str] = []
+    for (_, first, second, methods), value in values.items():
+        notices += value["notices"]
+        width = max(value["d_one"], value["d_other"])
+        if width >= value["rows"]:
+            notices.append(
+                f"There are only {value['rows']} training rows for {width} dimensions: least "
+                "squares and CCA fit them exactly, so their held-out errors mean nothing. Use more "
+                "sentences, or read ridge and Procrustes."
+            )
+        for method in methods:
+            label = METHODS[method].label
+            if f"{method}/refused" in value:
+                notices.append(f"{first} and {second}: {value[f'{method}/refused']}")
+            if f"{method}/left_out" in value:
+                notices.append(
+                    f"{_upper(label)} was fitted on a random sample of "
+                    f"{value['rows'] - value[f'{method}/left_out']:,} of {value['rows']:,} "
+                    "training rows, because its memory grows with the square of their number."
+                )
+            if f"{method}/converged" in value and not value[f"{method}/converged"].all():
+                left = int((~value[f"{method}/converged"].astype(bool)).sum())
+                notices.append(
+                    f"{first} and {second}: {left} of {value[f'{method}/converged'].size} maps "
+                    f"({label}) had not converged at the last training step, so their errors may "
+                    "be too high."
+                )
+    return notices
+
+
+METHOD_NOTE = (
+    "The code released with the paper pairs unrelated sentences, keeps dropout on, averages over "
+    "padding, shares one map among all layers and trains at a learning rate of 1e-6. Here both "
+    "models read the same sentences in evaluation mode, only words count, each layer has its own "
+    "map, every network is trained until it converges, and every reported number is from held-out "
+    "data."
+)
+OF_WORDS = {
+    "Words alone carry most of it.": (
+        "The static window is the source model's embedding table, read for a word and up to "
+        f"{max(REACHES)} neighbours on either side, with no layer run; how many is chosen for each "
+        "layer on validation rows. What it predicts, two models share because they read the same "
+        "words; only what a state predicts beyond it is due to layers."
+    ),
+    "Much of a vector depends on its word alone.": (
+        "With a split by sentence, most test words also occur in training sentences, and a "
+        "per-word average, which ignores the source model, does as well as many maps. Read the "
+        "errors on unseen words; a split by word holds out whole word types."
+    ),
+}
+OF_MAPS = {
+    "Training error says little.": (
+        "With as many dimensions as training rows, least squares fits any data exactly. Only "
+        "held-out error is shown."
+    ),
+    "A low error of a map without an inverse does not show a bijection.": (
+        "Kernel ridge and the MLP may discard information. For the maps with an inverse, the table "
+        "gives the round-trip error (`inverse_error`)."
+    ),
+}
+OF_PAIRS = {
+    "Two runs of one seed are not equal either.": (
+        "The second run has the initial weights, the data and the order of the data of the first; "
+        "only rounding differs. What a map leaves unexplained there is no property of another "
+        "seed: it is noise of training, and what so few rows and this map cannot reach."
+    ),
+    "Pairs of models are not independent.": (
+        "Five seeds give twenty directed pairs but are five models. Intervals therefore come from "
+        "leaving out one model at a time, and one held-out word or sentence at a time. With two "
+        "models only words or sentences are left out, so the interval describes this pair."
+    ),
+}
+CAVEATS = {
+    **OF_WORDS,
+    **OF_MAPS,
+    "Retrieval is easier than prediction.": (
+        "A map with an error of .5 can still rank the right word first among a thousand for most "
+        "words."
+    ),
+    **OF_PAIRS,
+    "How this differs from the published code.": METHOD_NOTE,
+}
+ERROR_FORMULA = {
+    "Normalised held-out error of a map f (fraction of variance unexplained)": (
+        r"\mathrm{NMSE} = \frac{\sum_i \lVert f(x_i) - y_i \rVert^2}"
+        r"{\sum_i \lVert y_i - \bar y_{\mathrm{train}} \rVert^2}"
+    ),
+}
+FORMULAS = {
+    **ERROR_FORMULA,
+    "An affine coupling block, whose inverse costs the same": (
+        r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
+    ),
+}

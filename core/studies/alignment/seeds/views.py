@@ -1,0 +1,347 @@
+"""The views of the study: what each draws, its headline, at most two lines long, and how to read
+it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.maths.maps.registry import METHODS
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.panels import Panels
+from core.results.estimates import estimate_of
+from core.results.names import short_name, short_names
+from core.results.numbers import text_of
+from core.studies.alignment import ERRORS, MAPS
+from core.studies.alignment.seeds.charts import grid_chart, held_out, method_chart, pair_chart
+from core.studies.alignment.seeds.curves import curve_chart, gain_chart, layer_chart, trained
+from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
+from core.studies.alignment.seeds.spec import AGAIN
+from core.studies.alignment.seeds.statements import (
+    NOTHING,
+    best_map,
+    judged,
+    layer_statements,
+    statements_of,
+)
+from core.studies.alignment.seeds.text import (
+    WHICH,
+    again_sentence,
+    gain_sentence,
+    layer_clause,
+    lead_sentence,
+    named,
+)
+from core.study import View
+
+if TYPE_CHECKING:
+    from core.results.drawing.vega import Chart
+    from core.results.export import Result
+    from core.results.statements import Statement
+
+REASON = (
+    "Two pretraining seeds may represent words in the same way in different coordinates: if so, a "
+    "map fitted on some words predicts the vectors of words that it has not seen."
+)
+METHOD, LAYER, GAINS = "By method", "By layer", "What the layers add"  # views
+GRID, PAIRS, SPACE, TRAINING = "Layer into layer", "Pair by pair", "The space", "Training"
+SCALE = "0 is perfect, 1 no better than the mean."
+HOW_TO_READ = {
+    METHOD: f"Across is the share of variance not predicted: {SCALE} Boxes are pairs and layers, "
+    "diamonds means.",
+    LAYER: f"Height is the share of variance left unexplained: {SCALE} Grey lines are controls, "
+    "bands 95 %.",
+    GAINS: "Height is how many points of variance one prediction explains beyond another: 0 is no "
+    "gain. Shaded bands are 95 % intervals.",
+    GRID: "Each cell is the share of variance that a linear map from row to column leaves "
+    f"unexplained: {SCALE}",
+    PAIRS: "Each cell is the share of variance that the best map from row to column leaves "
+    f"unexplained: {SCALE}",
+    SPACE: "Each point is a held-out word, and a grey line joins the word's two vectors: the "
+    "shorter the lines after the map, the better it fits.",
+    TRAINING: f"Height is the error on validation rows: {SCALE} Step 0 is the closed-form map that "
+    "training starts from.",
+}
+
+
+def method_sentence(result: Result) -> str:
+    """How much of the variance the best map predicts, compared with ridge and the per-word
+    average."""
+    if not (facts := _facts(result)):
+        return ""
+    words = judged(result.tables["methods"])
+    return f"{lead_sentence(facts, words)} {again_sentence(facts)}".rstrip()
+
+
+def layer_sentence(result: Result) -> str:
+    """At which layer the best map's error is lowest and at which it is highest."""
+    words = judged(result.tables["methods"])
+    best = best_map(result.tables["methods"], words)
+    rows = result.tables["layers"]
+    rows = rows[(rows["group"] == "models") & (rows["words"] == words) & (rows["method"] == best)]
+    if rows.empty:
+        return ""
+    if ends := layer_statements(rows, best):
+        return f"On {WHICH[words]}, {layer_clause(ends)}."
+    row = rows.iloc[0]
+    return (
+        f"On {WHICH[words]}, the error of {named(best)} at layer {int(row['layer'])} is "
+        f"{estimate_of(row, 'nmse').text}."
+    )
+
+
+def gains_sentence(result: Result) -> str:
+    """What the layers add to the static window."""
+    return gain_sentence(_facts(result))
+
+
+def grid_sentence(result: Result) -> str:
+    """How many layers of the first pair's target are predicted best from the same layer of its
+    source."""
+    grid = result.tables.get("grid")
+    if grid is None or grid.empty:
+        return ""
+    best = grid.loc[grid.groupby("target_layer")["nmse"].idxmin()]
+    source, target = list(short_names(result.spec["models"]).values())[:2]
+    away = best[best["source_layer"] != best["target_layer"]]
+    text = (
+        f"With {METHODS[str(result.spec['grid'])].label}, {len(best) - len(away)} of {len(best)} "
+        f"layers of {target} are predicted best from the same layer of {source}"
+    )
+    if away.empty:
+        return f"{text}."
+    row = away.loc[away["target_layer"].idxmax()]
+    same = grid[
+        (grid["source_layer"] == row["target_layer"])
+        & (grid["target_layer"] == row["target_layer"])
+    ]
+    layer = int(row["target_layer"])
+    beside = f"; from layer {layer}: {text_of(same['nmse'].iloc[0])}" if len(same) else ""
+    return (
+        f"{text}; layer {layer} is predicted best from layer "
+        f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside})."
+    )
+
+
+def pairs_sentence(result: Result) -> str:
+    """Which directed pair has the lowest error and which the highest, by the best map, averaged
+    over layers."""
+    words = judged(result.tables["methods"])
+    best = best_map(result.tables["methods"], words)
+    rows = held_out(result, words)
+    rows = rows[rows["method"] == best]
+    means = rows.groupby(["source", "target"])["nmse"].mean()
+    if len(means) < 2:
+        return ""
+    low, high = means.idxmin(), means.idxmax()
+    if len(means) == 2:
+        return (
+            f"From {_arrow(low)}, {named(best)} leaves {text_of(means[low], 'per cent')} of the "
+            f"variance unexplained, averaged over layers; in the other direction "
+            f"{text_of(means[high], 'per cent')}."
+        )
+    return (
+        f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error "
+        f"({text_of(means[low])}) and {_arrow(high)} the highest ({text_of(means[high])}), "
+        f"averaged over layers (map: {METHODS[best].label})."
+    )
+
+
+def space_sentence(
+    result: Result, source: str = "", target: str = "", method: str = "", layer: int | None = None
+) -> str:
+    """How well one map at one layer predicts held-out rows.
+
+    Args:
+        result: Of the alignment study.
+        source, target: References of a pair; empty for the first.
+        method: The map; empty for the one that is shown first.
+        layer: The layer; None for the top one.
+    """
+    if not mapped_pairs(result):
+        return ""
+    source, target, method, layer = _mapped(result, source, target, method, layer)
+    words, rows = judged(result.tables["methods"]), result.table
+    rows = rows[
+        (rows["source"] == source) & (rows["target"] == target) & (rows["method"] == method)
+    ]
+    rows = rows[(rows["layer"] == layer) & (rows["words"] == words) & (rows["split"] == "test")]
+    if rows.empty:
+        return ""
+    error = float(rows["nmse"].iloc[0])
+    share = "none" if error > 1 - NOTHING else text_of(1 - error, "per cent")
+    return (
+        f"At layer {layer}, {named(method)} predicts {share} of the variance of "
+        f"{short_name(target)}'s vectors from {short_name(source)}'s (error {text_of(error)}, "
+        f"{WHICH[words]})."
+    )
+
+
+def training_sentence(result: Result) -> str:
+    """How many networks converged."""
+    curves = result.tables.get("curves")
+    if curves is None or curves.empty:
+        return ""
+    ended = curves.groupby(["source", "target", "method", "layer"])["converged"].last()
+    missing = int((~ended.astype(bool)).sum())
+    if not missing:
+        rates = "at each of three falling learning rates"
+        return f"All {len(ended)} networks converged: they stopped improving {rates}."
+    return (
+        f"{missing} of {len(ended)} networks had not converged at the last training step, so their "
+        "errors may be too high."
+    )
+
+
+def _facts(result: Result) -> tuple[Statement, ...]:
+    table = result.tables
+    return statements_of(
+        table["methods"], table["layers"], table["differences"], table.get("gains")
+    )
+
+
+def _arrow(pair: tuple[str, str]) -> str:
+    return f"{short_name(pair[0])} into {short_name(pair[1])}"
+
+
+def draw_method(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the error by map, if a pair of the first group was aligned."""
+    return [method_chart(result, context=context)] if "models" in _groups(result) else []
+
+
+def draw_layers(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw errors by layer, a chart for each group of models."""
+    return [layer_chart(result, group, context=context) for group in _groups(result)]
+
+
+def draw_gains(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw what the layers add to the static window."""
+    return [gain_chart(result, context=context)] if "gains" in result.tables else []
+
+
+def draw_grid(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the error of every layer into every layer."""
+    return [grid_chart(result, context=context)] if "grid" in result.tables else []
+
+
+def draw_pairs(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the error of every pair by the best map."""
+    if "models" not in _groups(result):
+        return []
+    means = result.tables["methods"]
+    return [pair_chart(result, best_map(means, judged(means)), context=context)]
+
+
+def draw_space(
+    result: Result,
+    source: str = "",
+    target: str = "",
+    method: str = "",
+    layer: int | None = None,
+    *,
+    context: Context = PAGE,
+) -> Panels:
+    """Draw the words of a pair before and after a map; choices as for `space_sentence`."""
+    if "models" not in _groups(result) or not mapped_pairs(result):
+        return Panels([])
+    charts = space_charts(result, *_mapped(result, source, target, method, layer), context=context)
+    return Panels(charts, inline=True)
+
+
+def draw_training(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw validation errors, a chart for each network."""
+    return [curve_chart(result, method, context=context) for method in trained(result)]
+
+
+def _mapped(
+    result: Result, source: str, target: str, method: str, layer: int | None
+) -> tuple[str, str, str, int]:
+    """Choose what a reader has not chosen: the first pair, its first map, the top layer."""
+    pair = (source, target) if source else mapped_pairs(result)[0]
+    top = int(result.table["layer"].max())
+    return *pair, method or first_map(result, *pair), top if layer is None else layer
+
+
+def _groups(result: Result) -> list[str]:
+    """List the groups of models of which a pair was aligned; a second run is drawn within the
+    first."""
+    groups = dict.fromkeys(map(str, result.tables["layers"]["group"]))
+    return [group for group in groups if group != AGAIN]
+
+
+NOTHING_DRAWN = (
+    "This result has no numbers for this view. Check models and maps under Change, or choose "
+    "another view."
+)
+VIEWS = (
+    View(
+        METHOD,
+        "held-out error of every map",
+        draw=draw_method,
+        headline=method_sentence,
+        table="methods",
+        how_to_read=HOW_TO_READ[METHOD],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        LAYER,
+        "held-out error by layer",
+        draw=draw_layers,
+        headline=layer_sentence,
+        table="layers",
+        how_to_read=HOW_TO_READ[LAYER],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        GAINS,
+        "hidden states compared with the embedding table",
+        draw=draw_gains,
+        headline=gains_sentence,
+        table="gains",
+        how_to_read=HOW_TO_READ[GAINS],
+        missing="There is nothing to compare: add kernel ridge and the static window to the maps "
+        "above.",
+        group=ERRORS,
+    ),
+    View(
+        GRID,
+        "error from every layer into every layer",
+        draw=draw_grid,
+        headline=grid_sentence,
+        table="grid",
+        how_to_read=HOW_TO_READ[GRID],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        PAIRS,
+        "error of every pair of models",
+        draw=draw_pairs,
+        headline=pairs_sentence,
+        table="alignment",
+        how_to_read=HOW_TO_READ[PAIRS],
+        missing=NOTHING_DRAWN,
+        group=ERRORS,
+    ),
+    View(
+        SPACE,
+        "words before and after a map",
+        draw=draw_space,
+        headline=space_sentence,
+        table="alignment",
+        how_to_read=HOW_TO_READ[SPACE],
+        missing=NOTHING_DRAWN,
+        group=MAPS,
+    ),
+    View(
+        TRAINING,
+        "validation error during training",
+        draw=draw_training,
+        headline=training_sentence,
+        table="curves",
+        how_to_read=HOW_TO_READ[TRAINING],
+        missing="No network was trained: add the invertible network or the MLP to the maps above.",
+        group=MAPS,
+    ),
+)

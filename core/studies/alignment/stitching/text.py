@@ -1,0 +1,139 @@
+"""Every sentence of the stitching study: headline, methods, how to read its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.maps.registry import METHODS
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+from core.studies.alignment.seeds.text import WITH_ARTICLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.alignment.stitching.spec import StitchSpec
+
+UNMODIFIED = "unmodified models"
+REACHES = "reaches"
+BELOW, ABOVE, EQUAL = "below", "above", "no detectable difference"
+AVERAGE = "a per-subword average"
+
+REASON = (
+    "If two models compute the same function up to a map between their spaces, the upper layers "
+    "and head of one still work on the mapped states of the other."
+)
+HOW_TO_READ = (
+    "Height is accuracy with one model's lower and another's upper layers; across is the layer "
+    "where they join. Grey lines are controls."
+)
+CAVEATS = {
+    "Accuracy can survive a poor map.": (
+        "The upper layers and the head may use a few directions only; a map that loses the others "
+        "costs no accuracy. The main study measures the error over all directions."
+    ),
+    "A task may need little of the source model.": (
+        "Stitching without a map, and with a per-subword average that ignores the source model, "
+        "shows what the upper layers reach on their own. Compare with these before you call two "
+        "models alike."
+    ),
+    "Intervals cover sentences, not models.": (
+        "Other pairs of models, or another task, may lie outside them."
+    ),
+    "Attention sinks are mapped with the rest.": (
+        "The target's upper layers attend to them, so a map that never saw them would break the "
+        "stitched model. The main study leaves them out."
+    ),
+}
+
+
+def statements_of(
+    means: pd.DataFrame, differences: pd.DataFrame, unmodified: float
+) -> tuple[Statement, ...]:
+    """State what stitched models reach at the middle layer, and how far that is from unmodified
+    models.
+
+    Args:
+        means: method, layer, accuracy, low, high: means over pairs of different models.
+        differences: method, layer, difference, low, high: stitched minus unmodified accuracy.
+        unmodified: Mean accuracy of the unmodified models.
+
+    Returns:
+        First the best map, then the controls without a map and by subword, then the unmodified
+        models, then how the best map compares with these; empty where no pair was stitched.
+    """
+    if means.empty:
+        return ()
+    middle = int(means["layer"].max()) // 2
+    rows = means[means["layer"] == middle].set_index("method")
+    maps = rows[[METHODS[str(name)].kind != "control" for name in rows.index]]
+    shown = [*([str(maps["accuracy"].idxmax())] if len(maps) else []), "identity", "lookup"]
+    facts = [
+        Statement(name, REACHES, estimate_of(rows.loc[name], "accuracy"), (middle,))
+        for name in shown
+        if name in rows.index
+    ]
+    facts.append(Statement(UNMODIFIED, REACHES, Estimate(unmodified, kind="per cent")))
+    if len(maps):
+        row = differences[
+            (differences["layer"] == middle) & (differences["method"] == shown[0])
+        ].iloc[0]
+        value, low, high = (100 * float(row[name]) for name in ("difference", "low", "high"))
+        points = Estimate(value, low, high, kind="gain")
+        verdict = EQUAL if not points.clear else ABOVE if points.value > 0 else BELOW
+        facts.append(Statement(shown[0], verdict, points, (middle,), UNMODIFIED))
+    return tuple(facts)
+
+
+def make_headline(facts: Sequence[Statement]) -> str:
+    """Write the headline of the statements of `statements_of`."""
+    if not facts:
+        return "No pair of models could be stitched, for the reasons given."
+    reached = {
+        fact.subject: fact.estimate.value_text
+        for fact in facts
+        if fact.verdict == REACHES and fact.estimate
+    }
+    compared = next((fact for fact in facts if fact.baseline == UNMODIFIED), None)
+    if compared is None or compared.estimate is None:
+        return (
+            f"Unmodified models reach {reached[UNMODIFIED]} accuracy; no map was fitted between "
+            f"them."
+        )
+    best = WITH_ARTICLE.get(compared.subject, METHODS[compared.subject].label)
+    text = (
+        f"Stitched at layer {compared.layers[0]} with {best}, models reach "
+        f"{reached[compared.subject]} accuracy, {_beside(compared.verdict)} {reached[UNMODIFIED]} "
+        "of unmodified ones"
+    )
+    if "identity" in reached:
+        text += f"; without a map they reach {reached['identity']}"
+    text += f". Stitched models are {compared.estimate.direction('above', 'below')} unmodified ones"
+    if "lookup" in reached:
+        text += f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"
+    return text + "."
+
+
+def _beside(verdict: str) -> str:
+    return {EQUAL: "not detectably different from the", ABOVE: "above the", BELOW: "below the"}[
+        verdict
+    ]
+
+
+def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
+    """Write the methods paragraph.
+
+    Args:
+        spec: The study.
+        sentences: Number of unlabelled sentences.
+        labelled: Number of labelled sentences.
+    """
+    return (
+        f"Maps between subword states were fitted at every layer on {sentences:,} unlabelled "
+        f"sentences of {spec.corpus}. Each of {labelled:,} labelled sentences was then run through "
+        "the source's layers up to layer l, the map at l, and the target's layers from l to its "
+        "head. The per-word average replaces each subword's state by the target's mean state of "
+        "that subword. Accuracies are averaged over pairs of different models; intervals are 95 % "
+        f"bootstrap intervals over labelled sentences. {spec.settings()}"
+    )

@@ -1,0 +1,184 @@
+"""Charts of the study of behaviour: kinds by model, accuracy through training, probes beside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.drawing.axes import Plane, rule, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, graded
+from core.results.drawing.description import cells_in_words, points_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.labels import free_labels
+from core.results.drawing.panels import Panels
+from core.results.drawing.style import BLUE, GREY, heading
+from core.results.drawing.training import along_training, named_steps, step_tips, stepped
+from core.results.drawing.vega import Chart, layered
+from core.results.names import short_name, short_names
+from core.results.numbers import Tip, told
+from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
+from core.studies.probes.behaviour.text import NAMES, score_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT, ROW = 244, 24
+ACCURACY = "Accuracy (%)"
+CHANCE = 50.0
+BIGRAM_NAME = "bigram baseline"
+
+
+def kinds_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the accuracy of every model and of the bigrams on every kind of pairs."""
+    table = result.table
+    names = short_names(dict.fromkeys(table["model"])) | {BIGRAM: BIGRAM_NAME}
+    rows = table.assign(
+        name=table["model"].map(names), what=table["kind"].map(NAMES.__getitem__)
+    ).drop(columns=["steps", "tokens"])
+    tips = (
+        *(Tip("name", "Model"), Tip("what", "Kind of pairs"), Tip("value", ACCURACY, "points")),
+        *(Tip("low", "95 % interval", "points"), Tip("pairs", "Pairs", "whole")),
+    )
+    order = list(dict.fromkeys(rows["name"]))
+    chart = heatmap(
+        rows, x="what", y="name", value="value", titles=(None, None, ACCURACY), ends=(0.0, 100.0),
+        tips=tips, kind="points", order=(list(dict.fromkeys(rows["what"])), order),
+        height=ROW * len(order), limit=170, angle=-30, context=context,
+    )  # fmt: skip
+    title = "Minimal pairs by kind"
+    words = cells_in_words(
+        rows, title, row="name", column="what", value="value", value_title=ACCURACY, kind="points"
+    )
+    return chart.properties(
+        title=heading(title, "share of pairs that are right; 50 % is chance"),
+        description=words,
+    )
+
+
+def steps_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw accuracy by tokens seen, a line for each kind of pairs; chance and bigrams in grey."""
+    import pandas as pd
+
+    table = result.table
+    run = longest_run(table["model"])
+    rows = named_steps(table[table["model"].isin(run)])
+    rows = rows.assign(name=rows["kind"].map(NAMES.__getitem__))
+    kind = whole_kind(table)
+    bigram = table[(table["model"] == BIGRAM) & (table["kind"] == kind)]
+    ends = span_of(rows["value"], rows["low"], rows["high"], [CHANCE])
+    rows, plane = along_training(
+        rows, "value", ACCURACY, ends, kind="points", height=HEIGHT, context=context
+    )
+    several = [name for name in dict.fromkeys(rows["name"]) if name != NAMES[ALL]]
+    looks = graded(several, band=False)
+    if ALL in set(rows["kind"]):
+        looks = {NAMES[ALL]: Look(BLUE, width=3.0)} | looks
+    rules = [rule(plane, "chance", CHANCE)]
+    looks["chance"] = Look(GREY, dash=(2, 3), point=False, band=False, width=1.5)
+    for line in bigram.itertuples():
+        rules.append(
+            rule(plane, BIGRAM_NAME, float(line.value)).assign(low=line.low, high=line.high)
+        )
+        looks[BIGRAM_NAME] = Look(GREY, dash=(8, 3, 2, 3), point=False, band=False, width=1.5)
+    drawn = pd.concat([rows, *(each.assign(step=each["name"]) for each in rules)])
+    drawn = drawn.reset_index(drop=True)
+    chart = curves(drawn, plane, looks, step_tips("value", ACCURACY, "points"))
+    title = f"Minimal pairs through training, up to {short_name(run[-1])}"
+    below = "band: 95 % interval over pairs, of all kinds"
+    return stepped(chart, drawn, plane, title, below, list(looks))
+
+
+def beside_chart(result: Result, metric: str, probe: str, *, context: Context = PAGE) -> Chart:
+    """Draw every model as a point: the probe's score at its best layer, and its accuracy on pairs.
+
+    Steps of a run are rings, other models are filled; each has its interval over pairs.
+    """
+    table = result.tables["beside"]
+    table = table[(table["metric"] == metric) & (table["probe"] == probe)]
+    names, run = short_names(dict.fromkeys(table["model"])), longest_run(table["model"])
+    score = score_name(metric, probe)
+    title = f"{score[0].upper()}{score[1:]}"
+    low, high = span_of(table["value"], pad=0.12)
+    bottom, top = span_of(table["behaviour_low"], table["behaviour_high"], [CHANCE])
+    plane = Plane(
+        "value", "behaviour", f"{title} (%)", "Accuracy on pairs (%)", bottom, top, (low, high),
+        kind="points", height=HEIGHT, x_axis={"tickCount": 5}, context=context,
+    )  # fmt: skip
+    final = ~table["model"].isin(run[:-1])
+    rows = _placed(table.assign(name=table["model"].map(names), final=final), plane)
+    tips = (
+        *(Tip("name", "Model"), Tip("value", f"{title} (%)", "points")),
+        *(Tip("layer", "Layer", "whole"), Tip("behaviour", "Accuracy on pairs (%)", "points")),
+    )
+    written, tooltip = told(rows.drop(columns=["steps", "tokens"]), tips)
+    base = Chart(written.assign(who=written["name"])).encode(x=plane.x_of())
+    whiskers = base.mark_rule(color=GREY, opacity=0.6).encode(
+        y=plane.y_of("behaviour_low"), y2="behaviour_high:Q"
+    )
+    steps, others = base.filtered("!datum.final"), base.filtered("datum.final")
+    points = [
+        steps.mark_point(filled=False, size=80, strokeWidth=2, color=BLUE, opacity=1),
+        others.mark_point(filled=True, size=90, color=BLUE, opacity=1),
+    ]
+    words = base.filtered("datum.named").mark_text(
+        fontSize=context.small, dx={"expr": "datum.dx"}, dy={"expr": "datum.dy"}
+    )
+    layers = [each.encode(y=plane.y_of(), tooltip=tooltip) for each in points]
+    chart = layered(whiskers, *layers, words.encode(y=plane.y_of(), text="name:N"))
+    what = f"Behaviour beside {score}"
+    return chart.properties(
+        width="container",
+        height=plane.pixels,
+        title=heading(what, "each model at its best layer; bars: 95 % intervals over pairs"),
+        description=points_in_words(
+            rows.rename(columns={"value": "x", "behaviour": "y"}), what, name="name", point="model"
+        ),
+    )
+
+
+def _placed(rows: pd.DataFrame, plane: Plane) -> pd.DataFrame:
+    """The rows with places of names (dx, dy), and whether a name has room (named)."""
+    narrow, letter = plane.context.narrow, plane.context.small
+    x = (rows["value"] - plane.x_ends[0]) / (plane.x_ends[1] - plane.x_ends[0]) * narrow
+    y = plane.pixels - plane.up(rows["behaviour"])
+    widths = rows["name"].str.len() * letter * 0.5
+    places = free_labels(x, y, widths, letter, (narrow, plane.pixels), 6.0)
+    moved = [place or (a, b) for place, a, b in zip(places, x, y, strict=True)]
+    return rows.assign(
+        named=[place is not None for place in places],
+        dx=[place[0] - a for place, a in zip(moved, x, strict=True)],
+        dy=[place[1] - b for place, b in zip(moved, y, strict=True)],
+    )
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    if result.table.empty:
+        return {}
+    charts: dict[str, Chart] = {}
+    for metric, probe in panels(result):
+        charts[f"behaviour-{probe}-{metric}"] = beside_chart(result, metric, probe, context=context)
+    if longest_run(result.table["model"]):
+        charts["behaviour-steps"] = steps_chart(result, context=context)
+    charts["behaviour-kinds"] = kinds_chart(result, context=context)
+    return charts
+
+
+def draw_behaviour(result: Result, *, context: Context = PAGE) -> Panels:
+    """Accuracy through training and by kind of pairs, and beside each probe's score."""
+    through = longest_run(result.table["model"])
+    steps = [steps_chart(result, context=context)] if through else []
+    beside = [
+        beside_chart(result, metric, probe, context=context) for metric, probe in panels(result)
+    ]
+    return Panels([*steps, kinds_chart(result, context=context), *beside], across=2)
+
+
+def panels(result: Result) -> list[tuple[str, str]]:
+    """List the probes' scores that were set beside behaviour, as (metric, probe)."""
+    if "beside" not in result.tables:
+        return []
+    table: pd.DataFrame = result.tables["beside"]
+    return list(dict.fromkeys(zip(table["metric"], table["probe"], strict=True)))

@@ -1,0 +1,99 @@
+"""Options of the study of behaviour, and the rules between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core import options
+from core.models.patterns import matching_refs
+from core.options import Spec
+from core.studies.probes.edges.items import TARGETS
+from core.studies.probes.edges.spec import EdgeSpec
+from core.studies.probes.minimal_pairs.templates import KINDS, MOST
+from core.studies.probes.trees.spec import (
+    ProbeSpec,
+    draws_option,
+    heads_option,
+    pipeline_option,
+    seed_option,
+    seeds_option,
+)
+
+
+@dataclass(frozen=True)
+class BehaviourSpec(Spec):
+    """One study: models with a language-model head, scored on minimal pairs and probed."""
+
+    models: tuple[str, ...] = options.models(
+        "Models (the headline is on the first)",
+        ("zoo:seed-*",),
+        most=40,
+        patterns=True,
+        help="Models and checkpoints that kept their language-model head, masked or causal; others "
+        "are left out.",
+    )
+    kinds: tuple[str, ...] = options.choices(
+        "Kinds of pairs", KINDS, KINDS, help="The rules of grammar that the pairs test."
+    )
+    pairs: int = options.whole(
+        "Pairs of a kind",
+        100,
+        low=10,
+        high=MOST,
+        help="Minimal pairs of each kind; more of them narrow the intervals and take longer.",
+        said=", {} pairs of each kind",
+    )
+    probes: bool = options.flag(
+        "Probes beside",
+        True,
+        help="Also trains probes on every model, to compare their scores with behaviour.",
+    )
+    targets: tuple[str, ...] = options.choices(
+        "Targets of edge probes",
+        ("pos",),
+        TARGETS,
+        least=0,
+        help="Labels that linear classifiers predict, beside the structural probe; may be empty.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(800)
+    heads: str = heads_option()
+    pipeline: str = pipeline_option()
+    seeds: int = seeds_option(1)
+    sinks: str = options.sinks()
+    draws: int = draws_option()
+    seed: int = seed_option()
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """The models named, with patterns replaced by what they match, each once.
+
+        Raises:
+            SpecError: If a pattern matches nothing.
+        """
+        return tuple(
+            dict.fromkeys(ref for pattern in self.models for ref in matching_refs(pattern))
+        )
+
+    def as_probes(self, ref: str) -> ProbeSpec:
+        """The study of structural probes on one model."""
+        return ProbeSpec(
+            models=(ref,), untrained=False, probes=("distance",), seeds=self.seeds, **self._text
+        )
+
+    def as_edges(self, ref: str) -> EdgeSpec:
+        """The study of edge probes on one model."""
+        return EdgeSpec(
+            models=(ref,),
+            untrained=False,
+            targets=self.targets or tuple(TARGETS),
+            controls=0,
+            **self._text,
+        )
+
+    @property
+    def _text(self) -> dict[str, Any]:
+        names = ("corpus", "genres", "sentences", "heads", "pipeline", "sinks", "draws", "seed")
+        return {name: getattr(self, name) for name in names}

@@ -1,0 +1,145 @@
+"""What the study of behaviour shows, as facts: the statements of its headline and notices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.models import parse_ref
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+from core.studies.probes.behaviour.tables import (
+    ALL,
+    EVERY,
+    UNRELATED,
+    WHOLE,
+    longest_run,
+    whole_kind,
+)
+from core.studies.probes.trees.statements import verdict_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OVERALL, HIGHEST, LOWEST = "accuracy", "highest accuracy", "lowest accuracy"
+CORRELATES, UNDECIDED = "correlates with accuracy", "does not correlate detectably"
+TOO_FEW = "too few models to tell"
+SIGNIFICANT = 0.05
+BELOW_CHANCE = "accuracy below chance"
+OTHERWISE = "accuracy of whole sentences"  # where it differs detectably
+UNSCORED = "no language-model head"
+CHANCE = 50.0  # per cent
+OF = " of "  # between the kind of pairs and the model of a statement's subject
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """State what the tables show; empty where no model was scored.
+
+    Args:
+        tables: The study's `behaviour`, `behaviour_margins` and, with probes, `rank_correlations`.
+        models: Those that were scored; the first trained one leads.
+
+    Returns:
+        The first model's accuracy, its margins over the bigrams and over the first step of its run,
+        and that of whole sentences where it differs; its highest and its lowest accuracy on a kind;
+        and the correlation of each probe's score with accuracy, over models that share no run and
+        no base.
+    """
+    table = tables["behaviour"]
+    if not models:
+        return ()
+    first = next((ref for ref in models if not parse_ref(ref).random), models[0])
+    mine = table[table["model"] == first]
+    kind = whole_kind(mine)
+    whole = mine[mine["kind"] == kind].iloc[0]
+    statements = [Statement(first, OVERALL, estimate_of(whole, "value"))]
+    margins = tables["behaviour_margins"]
+    for _, row in margins[(margins["model"] == first) & (margins["kind"] == kind)].iterrows():
+        margin = estimate_of(row, "margin")
+        if row["rival"] != WHOLE:
+            statements.append(Statement(first, verdict_of(margin), margin, (), str(row["rival"])))
+        elif margin.clear:
+            statements.append(Statement(first, OTHERWISE, _whole(row)))
+    kinds = mine[mine["kind"] != ALL]
+    if len(kinds) > 1:
+        for verdict, place in (
+            (HIGHEST, kinds["value"].idxmax()),
+            (LOWEST, kinds["value"].idxmin()),
+        ):
+            row = kinds.loc[place]
+            subject = f"{row['kind']}{OF}{first}"
+            statements.append(Statement(subject, verdict, estimate_of(row, "value")))
+    return (*statements, *_correlations(tables, kind))
+
+
+def _whole(row: pd.Series) -> Estimate:
+    """The accuracy of whole sentences, of a row that compares it."""
+    return Estimate(float(row["rival_value"]), kind="points")
+
+
+def _correlations(tables: Mapping[str, pd.DataFrame], kind: str) -> list[Statement]:
+    """State the correlation of each probe's score with accuracy, over unrelated models; over all of
+    them where fewer than three are unrelated, which nobody can test."""
+    if "rank_correlations" not in tables:
+        return []
+    table = tables["rank_correlations"]
+    among = UNRELATED if UNRELATED in set(table["among"]) else EVERY
+    return [
+        Statement(
+            f"{row['metric']} of {row['probe']}",
+            _verdict(row),
+            estimate_of(row, "correlation", "share"),
+            (),
+            among_models(int(row["models"]), int(row["origins"])),
+        )
+        for _, row in table[(table["kind"] == kind) & (table["among"] == among)].iterrows()
+        if row["correlation"] == row["correlation"]
+    ]
+
+
+def _verdict(row: pd.Series) -> str:
+    """Tell whether a correlation is significant, or could be with so many models."""
+    if not row["smallest_p"] < SIGNIFICANT:  # related models have none
+        return TOO_FEW
+    return CORRELATES if row["corrected_p"] < SIGNIFICANT else UNDECIDED
+
+
+def among_models(count: int, origins: int) -> str:
+    """Name the models of a correlation, as in "5 unrelated models"."""
+    if origins == count:
+        return f"{count} unrelated models"
+    return f"{count} models, of which only {origins} {'is' if origins == 1 else 'are'} unrelated,"
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame], models: Sequence[str]) -> tuple[Statement, ...]:
+    """State which kinds of pairs final models have wrong more often than chance, and which they
+    judge otherwise where whole sentences are scored.
+
+    Args:
+        tables: The study's `behaviour` and `behaviour_margins`.
+        models: Those that were scored.
+    """
+    run, table, margins = longest_run(models), tables["behaviour"], tables["behaviour_margins"]
+    final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
+    rows = table[table["model"].isin(final) & (table["kind"] != ALL)]
+    below = [
+        Statement(f"{row['kind']}{OF}{row['model']}", BELOW_CHANCE, estimate_of(row, "value"))
+        for _, row in rows[rows["high"] < CHANCE].iterrows()
+    ]
+    differing = margins[
+        (margins["rival"] == WHOLE) & ((margins["low"] > 0) | (margins["high"] < 0))
+    ]
+    otherwise = [
+        Statement(f"{row['kind']}{OF}{row['model']}", OTHERWISE, _whole(row), (), WHOLE)
+        for _, row in differing.iterrows()
+        if row["model"] in final and row["kind"] != ALL
+    ]
+    return (*below, *otherwise)
+
+
+def kind_and_model(statement: Statement) -> tuple[str, str]:
+    """Take the kind of pairs and the model out of a statement's subject."""
+    kind, _, model = statement.subject.partition(OF)
+    return kind, model

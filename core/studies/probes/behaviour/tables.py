@@ -1,0 +1,228 @@
+"""Tidy tables of the study of behaviour, every number with its interval.
+
+Accuracies are in per cent and of the critical region. Pairs with the same differing words are right
+or wrong together, so that intervals of accuracies and of differences are over groups of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.maths.statistics import t_interval
+from core.models.steps import in_order_of_training, origin_of, run_of
+from core.results.drawing.training import with_progress
+from core.studies.probes.minimal_pairs.accuracy import (
+    correct,
+    correlation_interval,
+    correlation_p,
+    group_variance,
+    grouped_interval,
+    rank_correlation,
+    smallest_p,
+)
+from core.studies.probes.minimal_pairs.templates import joined_groups
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.store import Value
+
+BEHAVIOUR = ("model", "kind", "metric", "value", "low", "high", "pairs", "groups")
+DIFFERENCES = ("model", "kind", "metric", "rival", "rival_value", "margin", "low", "high")
+BESIDE = (
+    *("model", "probe", "metric", "layer", "value", "low", "high"),
+    *("behaviour", "behaviour_low", "behaviour_high"),
+)
+CORRELATIONS = (
+    *("probe", "metric", "kind", "among", "models", "origins", "correlation", "low", "high"),
+    *("p_value", "corrected_p", "smallest_p"),
+)
+ALL = "all"  # the mean over all kinds
+BIGRAM = "bigram"
+WHOLE = "whole sentences"  # the same model, scored on all words of a sentence
+METRIC = "accuracy"
+EVERY, UNRELATED, RUN = "all models", "unrelated models", "steps of a run"
+Hits = Mapping[str, NDArray[np.float64]]  # kind -> 1 where a pair is right, .5 where scores tie
+
+
+def hits_of(value: Value, reading: str = "", ending: str = "") -> NDArray[np.float64]:
+    """Count the pairs of one kind that are right, (pair,).
+
+    Args:
+        value: Output of a task that scores pairs.
+        reading: "" for the critical region, "whole_" for whole sentences.
+        ending: Of the names in the value.
+    """
+    good, bad = (np.asarray(value[f"{reading}{side}{ending}"]) for side in ("good", "bad"))
+    return correct(good, bad)
+
+
+def behaviour_table(hits: Mapping[str, Hits]) -> pd.DataFrame:
+    """Make the rows of every model (or the bigrams) and kind, and of all kinds together.
+
+    Args:
+        hits: By model; models without all kinds have no row of all kinds.
+    """
+    import pandas as pd
+
+    kinds = list(dict.fromkeys(kind for of_model in hits.values() for kind in of_model))
+    rows = []
+    for model, of_model in hits.items():
+        for kind, members in _together(kinds, of_model).items():
+            right = np.concatenate([of_model[member] for member in members])
+            groups = _groups(of_model, members)
+            ends = grouped_interval(right, groups)
+            shares = (100 * float(share) for share in (right.mean(), *ends))
+            rows.append((model, kind, METRIC, *shares, len(right), int(groups.max()) + 1))
+    return with_progress(pd.DataFrame(rows, columns=list(BEHAVIOUR)))
+
+
+def margin_table(
+    hits: Mapping[str, Hits],
+    models: Sequence[str],
+    whole: Mapping[str, Hits],
+) -> pd.DataFrame:
+    """Compare every model with the bigrams and with its own scores of whole sentences, and the
+    steps of a run with its first, by kind.
+
+    Args:
+        hits: By model, the bigrams among them.
+        models: References.
+        whole: By model, the pairs that are right where all words of the sentences are scored.
+    """
+    import pandas as pd
+
+    run = longest_run(models)
+    rivals = [(ref, BIGRAM, hits[BIGRAM]) for ref in models if BIGRAM in hits]
+    rivals += [(ref, run[0], hits[run[0]]) for ref in run[1:]]
+    rivals += [(ref, WHOLE, whole[ref]) for ref in models if ref in whole]
+    rows = [
+        row
+        for model, rival, theirs in rivals
+        for row in _margins(model, rival, hits[model], theirs)
+    ]
+    return pd.DataFrame(rows, columns=list(DIFFERENCES))
+
+
+def _margins(model: str, rival: str, mine: Hits, theirs: Hits) -> list[tuple[Any, ...]]:
+    """Make the rows of one model and one baseline, of the same pairs."""
+    rows: list[tuple[Any, ...]] = []
+    for kind, members in _together(list(mine), theirs).items():
+        ours, others = (
+            100 * np.concatenate([side[member] for member in members]) for side in (mine, theirs)
+        )
+        margin, against = float((ours - others).mean()), float(others.mean())
+        variance, several = group_variance(ours - others, _groups(mine, members))
+        low, high = t_interval(margin, [variance], [several - 1]) if several > 1 else (np.nan,) * 2
+        rows.append((model, kind, METRIC, rival, against, margin, float(low), float(high)))
+    return rows
+
+
+def _together(kinds: Sequence[str], hits: Hits) -> dict[str, list[str]]:
+    """The kinds that were scored, each alone, and all of them where all were and there are more."""
+    scored = [kind for kind in kinds if kind in hits]
+    every = {ALL: scored} if len(scored) == len(kinds) > 1 else {}
+    return {kind: [kind] for kind in scored} | every
+
+
+def _groups(hits: Hits, members: Sequence[str]) -> NDArray[np.int64]:
+    return joined_groups({kind: len(hits[kind]) for kind in members})
+
+
+def beside_table(behaviour: pd.DataFrame, best: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Set each model's probe scores beside its accuracy on all kinds of pairs.
+
+    Args:
+        behaviour: Of `behaviour_table`.
+        best: A probe's score at a model's best layer each: model, probe, metric, layer, value, low,
+            high.
+    """
+    import pandas as pd
+
+    kind = whole_kind(behaviour)
+    whole = behaviour[behaviour["kind"] == kind].set_index("model")
+    rows = []
+    for row in best:
+        if row["model"] in whole.index:
+            mine = whole.loc[row["model"]]
+            shares = (mine["value"], mine["low"], mine["high"])
+            rows.append((*(row[name] for name in BESIDE[:7]), *shares))
+    table = pd.DataFrame(rows, columns=list(BESIDE))
+    return with_progress(table.astype({"layer": "Int64"}))
+
+
+def whole_kind(table: pd.DataFrame) -> str:
+    """All kinds together, or the only kind."""
+    kinds = list(table["kind"])
+    return ALL if ALL in kinds or not kinds else str(kinds[0])
+
+
+def longest_run(models: Iterable[str]) -> tuple[str, ...]:
+    """Find the run with the most checkpoints, in the order of training; () without checkpoints."""
+    runs: dict[str, list[str]] = {}
+    for ref in dict.fromkeys(models):
+        runs.setdefault(run_of(ref), []).append(ref)
+    most = max(runs.values(), key=len, default=[])
+    return in_order_of_training(most) if len(most) > 1 else ()
+
+
+def unrelated(models: Iterable[str]) -> tuple[str, ...]:
+    """Choose one model of each origin: that which is the origin or nearest to its end of training.
+
+    Models that share a run, a base or a parent are one observation.
+    """
+    origins: dict[str, list[str]] = {}
+    for ref in dict.fromkeys(models):
+        origins.setdefault(origin_of(ref), []).append(ref)
+    chosen = []
+    for origin, alike in origins.items():
+        own_run = [ref for ref in alike if run_of(ref) == origin]
+        chosen.append(in_order_of_training(own_run or alike)[-1])
+    return tuple(chosen)
+
+
+def correlation_table(beside: pd.DataFrame, behaviour: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Correlate each probe's score with accuracy over models, for each kind of pairs.
+
+    Over all models; over the steps of one run; and over unrelated models, one of each origin. Only
+    models that share no origin are tested and have an interval: steps of a run improve on most
+    things at once, whatever a probe measures. P-values are corrected for every correlation that is
+    tested (Bonferroni).
+
+    Args:
+        beside: Of `beside_table`.
+        behaviour: Of `behaviour_table`.
+        seed: Of the permutations.
+    """
+    import pandas as pd
+
+    wide = behaviour.pivot_table(index="model", columns="kind", values="value", sort=False)
+    rows: list[tuple[Any, ...]] = []
+    for (probe, metric), of_probe in beside.groupby(["probe", "metric"], sort=False):
+        scores = of_probe.set_index("model")["value"]
+        models = tuple(scores.index)
+        groups = {EVERY: models, RUN: longest_run(models), UNRELATED: unrelated(models)}
+        for among, chosen in groups.items():
+            if len(chosen) < 3 or (among != EVERY and set(chosen) == set(models)):
+                continue
+            origins = len(unrelated(chosen))
+            for kind in wide.columns:
+                left, right = (
+                    np.asarray(side.loc[list(chosen)], dtype=float) for side in (scores, wide[kind])
+                )
+                value = rank_correlation(left, right)
+                tested: tuple[float, ...] = (np.nan,) * 3
+                if origins == len(chosen):
+                    p = correlation_p(left, right, np.random.default_rng(seed))
+                    tested = (*correlation_interval(value, len(chosen)), p)
+                rows.append((probe, metric, kind, among, len(chosen), origins, value, *tested))
+    table = pd.DataFrame(rows, columns=list(CORRELATIONS[:10]))
+    testable = table["models"] == table["origins"]
+    tests = int(testable.sum())
+    smallest = (table["models"].map(smallest_p).astype(float) * tests).where(testable)
+    corrected = (table["p_value"] * tests).clip(upper=1.0)
+    return table.assign(corrected_p=corrected, smallest_p=smallest.clip(upper=1.0))

@@ -1,0 +1,132 @@
+"""The pure tasks of the study of behaviour: minimal pairs scored by a model or by bigrams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import ModelError
+from core.limits import LOCAL
+from core.models import load_tokenizer
+from core.models.identity import as_identified
+from core.models.loading.language_models import Kind, head_of
+from core.models.loading.model import load_with_head
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.studies.probes.minimal_pairs.bigrams import Bigrams
+from core.studies.probes.minimal_pairs.templates import Pair, make_pairs, region_scores
+from core.text.corpora import read_corpus
+from core.text.labelled import read_labelled
+from core.vectors.forward import cut_sentences
+from core.vectors.notices import read_by_layer
+
+Sentences = tuple[tuple[str, ...], ...]
+BEGIN = -1  # begins every sentence; no token has this id
+
+
+@pure("probes.language_head")
+def find_head(ref: str) -> str:
+    """Tell how a model's language-model head reads a sentence, "masked" or "causal"; "" without
+    one.
+
+    Raises:
+        ModelError: If the model cannot be found.
+    """
+    return head_of(ref) or ""
+
+
+@pure("probes.included_sentences")
+def read_included() -> Sentences:
+    """Read the included sentences, from which bigrams are counted: the demo, and the labelled ones;
+    all of them on a shared instance, too.
+
+    Raises:
+        CorpusError: If they are not there.
+    """
+    labelled = (tuple(text.split()) for text, _ in read_labelled())
+    return (*read_corpus("demo", limits=LOCAL).words, *labelled)
+
+
+@pure("probes.minimal_pairs", version=2, guard=as_identified)
+def score_pairs(model: str, model_identity: str, head: Kind, kind: str, pairs: int) -> Value:
+    """Score both sentences of each minimal pair with a model's language-model head.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        head: Whether the head is that of a masked or of a causal model.
+        kind: Of `templates.KINDS`.
+        pairs: How many.
+
+    Returns:
+        `good` and `bad` (pair,): log-likelihoods of the critical region, in nats; `whole_good` and
+        `whole_bad`, those of the whole sentences; `notices` where there are any.
+
+    Raises:
+        ModelError: If the model cannot be loaded, or its scores are not numbers.
+    """
+    from core.studies.probes.minimal_pairs.scoring import score_words
+
+    made = make_pairs(kind, pairs)
+    loaded = load_with_head(model, layerwise=True)
+    scores = score_words(loaded, head, _sentences(made))
+    if not np.isfinite(scores).all():
+        raise ModelError(
+            f"{model} gives sentences probabilities that are not numbers: choose another model."
+        )
+    value: Value = {**_readings(scores, made)}
+    if loaded.layerwise:
+        value["notices"] = [read_by_layer(model, loaded.info.parameters)]
+    return value
+
+
+@pure("probes.bigram_pairs", version=2, guard=as_identified)
+def score_bigrams(
+    model: str, model_identity: str, sentences: Sentences, kinds: tuple[str, ...], pairs: int
+) -> Value:
+    """Score minimal pairs with a bigram model, counted from sentences in a model's tokens.
+
+    Args:
+        model: Reference of the model whose tokenizer is used.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        sentences: What is counted.
+        kinds: Of `templates.KINDS`.
+        pairs: How many of each kind.
+
+    Returns:
+        For each kind what `score_pairs` returns, with `/{kind}` after each name; `tokens`, the
+        number counted.
+
+    Raises:
+        ModelError: If the tokenizer cannot be used.
+    """
+    tokenizer = load_tokenizer(model)
+
+    counted = [[BEGIN, *cut.inside] for cut in cut_sentences(tokenizer, sentences)]
+    made = {kind: make_pairs(kind, pairs) for kind in kinds}
+    cut = {kind: cut_sentences(tokenizer, _sentences(each)) for kind, each in made.items()}
+    every = {token for row in counted for token in row[1:]}
+    every |= {token for rows in cut.values() for row in rows for token in row.inside}
+    bigrams = Bigrams(counted, len(every))
+    value: Value = {"tokens": bigrams.tokens}
+    for kind, rows in cut.items():
+        words = np.zeros((len(rows), max(row.length for row in rows)))
+        for sums, row in zip(words, rows, strict=True):
+            owners = [word for word in row.words if word >= 0]
+            np.add.at(sums, owners, bigrams.score([BEGIN, *row.inside]))
+        value |= {f"{name}/{kind}": row for name, row in _readings(words, made[kind]).items()}
+    return value
+
+
+def _readings(words: NDArray[np.float64], pairs: Sequence[Pair]) -> dict[str, NDArray[np.float64]]:
+    """The scores of pairs in both readings, of the log-likelihoods of their words."""
+    (good, bad), whole = region_scores(words, pairs), words.sum(axis=1)
+    count = len(pairs)
+    return {"good": good, "bad": bad, "whole_good": whole[:count], "whole_bad": whole[count:]}
+
+
+def _sentences(pairs: Sequence[Pair]) -> Sentences:
+    """The acceptable sentences, then the unacceptable ones."""
+    return (*(pair.good for pair in pairs), *(pair.bad for pair in pairs))

@@ -1,0 +1,285 @@
+"""Every sentence of the study of behaviour: the headline, made of statements, and other texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.results.names import short_name, short_names
+from core.results.notices import BANDS
+from core.results.statements import TWO_LINES, Statement, leading
+from core.studies.probes.behaviour.statements import (
+    BELOW_CHANCE,
+    CORRELATES,
+    HIGHEST,
+    LOWEST,
+    OTHERWISE,
+    TOO_FEW,
+    UNDECIDED,
+    kind_and_model,
+)
+from core.studies.probes.behaviour.tables import BIGRAM
+from core.studies.probes.minimal_pairs.templates import KINDS
+from core.studies.probes.trees.statements import SIMILAR
+
+if TYPE_CHECKING:
+    from core.studies.probes.behaviour.spec import BehaviourSpec
+    from core.studies.probes.trees.data import Treebank
+
+CITATIONS = (
+    *("warstadt2020", "marvin2018", "salazar2020", "kauf2023", "witten1991"),
+    *("wilson1927", "korn1998", "bonett2000", "hu2020"),
+)
+PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
+NOTHING = "No model could be scored, for the reasons given."
+NAMES = {
+    "agreement": "agreement",
+    "reflexive": "reflexives",
+    "polarity": "negative polarity",
+    "determiner": "determiners",
+    "arguments": "verb arguments",
+    "all": "all kinds",
+}
+SCORES = {
+    "uuas of distance": "UUAS",
+    "accuracy of pos": "accuracy on parts of speech",
+    "accuracy of label": "accuracy on dependency labels",
+    "accuracy of distance": "accuracy on head distances",
+}
+NEAREST = "the models agree with the nearest noun rather than with the subject"
+INSTEAD = {
+    "agreement": NEAREST,
+    "reflexive": NEAREST,
+    "polarity": "the models find “ever” more probable after the nearer negation",
+}  # what a model does that has a kind wrong
+
+
+def score_name(metric: str, probe: str) -> str:
+    """Name a probe's score in a sentence or a figure."""
+    return SCORES[f"{metric} of {probe}"]
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Write the statements in sentences: the first model, its kinds of pairs, the probes."""
+    return " ".join(_sentences(statements)) or NOTHING
+
+
+def pairs_sentence(statements: Sequence[Statement]) -> str:
+    """As many sentences of the headline as two lines hold; "" without scores."""
+    return leading(_sentences(statements), TWO_LINES)
+
+
+def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
+    if not statements:
+        return
+    first, *rest = statements
+    model = first.subject
+    margins = [each for each in rest if each.subject == model and each.baseline]
+    names = short_names((model, *(each.baseline for each in margins if each.baseline != BIGRAM)))
+    names |= {BIGRAM: "the bigram baseline"}
+    ends = [
+        f"{each.number.value_text} for {NAMES[kind_and_model(each)[0]]}"
+        for verdict in (LOWEST, HIGHEST)
+        for each in rest
+        if each.verdict == verdict
+    ]
+    by_kind = f" ({', '.join(ends)})" if ends else ""
+    share = first.number.value_text if ends else first.number.text
+    yield (
+        f"{names[model]} prefers the grammatical sentence in {share} of minimal pairs{by_kind}; "
+        "guessing would be right in half of them."
+    )
+    clauses = [_compared(each, names[each.baseline]) for each in margins]
+    if clauses:
+        yield f"Its accuracy is {' and '.join(clauses)}."
+    for each in rest:
+        if each.verdict == OTHERWISE:
+            yield (
+                "Scored on whole sentences instead of the words that the rule concerns, it prefers "
+                f"the grammatical one in {each.number.value_text}."
+            )
+    for each in rest:
+        if each.verdict in (CORRELATES, UNDECIDED):
+            yield _correlation(each)
+    yield from _too_few(rest)
+
+
+def _compared(margin: Statement, baseline: str) -> str:
+    gap = margin.number.direction("above", "below")
+    if margin.verdict == SIMILAR:
+        return f"not detectably different from {baseline} ({gap})"
+    return f"{gap} {baseline}"
+
+
+def _too_few(statements: Sequence[Statement]) -> Iterator[str]:
+    """Say which models are too few to test a correlation, and what the correlations are."""
+    by_models: dict[str, list[str]] = {}
+    for each in statements:
+        if each.verdict == TOO_FEW:
+            value = f"{each.number.value_text} for {SCORES[each.subject]}"
+            by_models.setdefault(each.baseline, []).append(value)
+    for models, values in by_models.items():
+        yield (
+            f"{models} are too few to tell whether probes' scores and accuracy on pairs go "
+            f"together (rank correlation {', '.join(values)})."
+        )
+
+
+def _correlation(statement: Statement) -> str:
+    """Say whether a probe's score and behaviour go together over models."""
+    score, value = SCORES[statement.subject], statement.number
+    over = f"Over {statement.baseline}"
+    if statement.verdict == UNDECIDED:
+        return (
+            f"{over}, {score} and accuracy on pairs are not detectably correlated (rank "
+            f"correlation {value.text})."
+        )
+    sign = "higher" if value.value > 0 else "lower"
+    return (
+        f"{over}, higher {score} goes with {sign} accuracy on pairs (rank correlation "
+        f"{value.text})."
+    )
+
+
+def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[str]:
+    """Write what limits the headline: rules applied the wrong way round, models left out.
+
+    Args:
+        doubts: Of `doubts_of`.
+        refused: Models without a language-model head.
+    """
+    notices = []
+    worse: dict[str, list[str]] = {}
+    otherwise: dict[str, list[str]] = {}
+    for doubt in doubts:
+        kind, model = kind_and_model(doubt)
+        score = f"{short_name(model)} {doubt.number.value_text}"
+        scores = worse if doubt.verdict == BELOW_CHANCE else otherwise
+        scores.setdefault(kind, []).append(score)
+    notices += [
+        f"On pairs of {NAMES[kind]}, the 95 % interval of accuracy lies below 50 % "
+        f"({', '.join(scores)}): {INSTEAD.get(kind, 'the models prefer the wrong sentence')}."
+        for kind, scores in worse.items()
+    ]
+    notices += [
+        f"On pairs of {NAMES[kind]}, accuracy is detectably different where whole sentences are "
+        f"scored, with the words that differ themselves ({', '.join(scores)})."
+        for kind, scores in otherwise.items()
+    ]
+    if refused:
+        notices.append(refusal(refused))
+    return notices
+
+
+def refusal(refused: Sequence[str]) -> str:
+    """Say in one sentence which models cannot be scored, and why."""
+    listed = ", ".join(refused)
+    return (
+        f"Models saved without a language-model head give sentences no probability and are left "
+        f"out: {listed}; choose a model saved for masked or causal language modelling."
+    )
+
+
+def make_methods(
+    spec: BehaviourSpec, heads: Mapping[str, str], counted: int, treebank: Treebank | None
+) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        heads: "masked" or "causal" for each model that was scored.
+        counted: Tokens from which bigrams were counted.
+        treebank: The sentences of the probes; None without probes.
+    """
+    kinds = "; ".join(KINDS[kind] for kind in spec.kinds)
+    parts = [
+        f"{', '.join(heads)} were scored on {spec.pairs:,} minimal pairs of each kind ({kinds}), "
+        "made from templates and counterbalanced for number. A pair is right if the grammatical "
+        "sentence has the higher score; equal scores count half. Scored is the critical region: "
+        "from the word that differs to the end where this word must fit what precedes it "
+        "(agreement, reflexives), and the words that it licenses where these follow (polarity, "
+        "determiners, arguments), which both sentences share."
+    ]
+    if "masked" in heads.values():
+        parts.append(
+            "The score of a masked model is the pseudo-log-likelihood (Salazar et al. 2020): each "
+            "token is predicted with that token and the later tokens of its word masked "
+            "(Kauf & Ivanova 2023), and log-probabilities are summed."
+        )
+    if "causal" in heads.values():
+        parts.append("The score of a causal model is the log-likelihood.")
+    parts.append(
+        f"The bigram baseline is interpolated (Witten & Bell 1991) and counted from {counted:,} "
+        "tokens of the sentences included with the app, far fewer than the models have read. "
+        "Pairs with the same differing words form a group and are not independent. Intervals of "
+        "accuracies are Wilson's, 95 %, for the effective number of pairs: divided by the design "
+        "effect of the groups, and adjusted to their number (Korn & Graubard 1998). Those of "
+        "differences are Student's t with the variance over groups."
+    )
+    if treebank is not None:
+        parts.append(_probe_methods(spec, treebank))
+    return " ".join(parts)
+
+
+def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:
+    counts = {part: len(rows) for part, rows in treebank.parts.items()}
+    source = "predicted by a parser" if treebank.parsed else "from the treebank"
+    edges = f", and linear classifiers of {', '.join(spec.targets)}" if spec.targets else ""
+    return (
+        f"Distance probes of rank 64{edges} were trained on every layer of every model "
+        f"({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} development and "
+        f"{counts['test']:,} test sentences; trees {source}); a model's score is that of the layer "
+        "that is best on the development sentences. Rank correlations are Spearman's, with "
+        "Bonett and Wright's 95 % intervals and permutation p-values, corrected for all "
+        "correlations that are tested (Bonferroni). Models that share a run or a base are not "
+        "independent of each other: one of each is tested, and correlations over all models or "
+        "over the steps of a run have no interval and no p-value."
+    )
+
+
+REASON = (
+    "Run it to see what models prefer to write, and whether a higher probe score goes with better "
+    "grammar."
+)
+HOW_TO_READ = (
+    "Accuracy is how often the grammatical sentence of a pair is more probable: 50 % is "
+    "chance, 100 % perfect. Grey is the bigram baseline."
+)
+CAVEATS = {
+    BANDS: (
+        "In simulations, intervals of rank correlations cover 99 % with 6 models, and those of "
+        "accuracies 97 to 100 % with 4 groups of pairs, so that they are wider than need be."
+    ),
+    "Pairs come from templates.": (
+        "They share words and forms, so intervals cover other words in these templates and not "
+        "English. Scores cannot be compared with those of BLiMP."
+    ),
+    "A hundred pairs are not a hundred observations.": (
+        "Pairs with the same differing words (*was* and *were*) are right or wrong together. There "
+        "are 4 to 6 such groups of each kind, of *verb arguments* about 80, and "
+        "intervals are over these."
+    ),
+    "Whole sentences are decided by their first words.": (
+        "*No* is less probable than *The* at the beginning of a sentence, whatever follows. Scored "
+        "are therefore only the words that a rule concerns; the table of differences has the "
+        "scores of whole sentences, as BLiMP has them, too."
+    ),
+    "Bigrams of little text are a weak baseline.": (
+        "They are counted from the included sentences, a thousandth of what the models have read. "
+        "A bigram model of the pretraining text would be right more often, in particular where "
+        "the two words of a rule are neighbours (*determiners* without an adjective)."
+    ),
+    "Correlation over few models.": (
+        "Steps of one run improve in everything at once, and fine-tunes of one base inherit from "
+        "it, so a correlation over them says little about probes and is not tested. Unrelated "
+        "models can be tested, but they are few."
+    ),
+    "Probes see other sentences.": (
+        "UUAS measures all edges of trees in ordinary text; minimal pairs test five rules. That "
+        "the two do not go together does not show that syntax is unused."
+    ),
+}
+FORMULAS = {
+    "Pseudo-log-likelihood of a sentence of tokens w, where M_t are the token t and the later "
+    "tokens of its word": r"\operatorname{PLL}(w) = \sum_t \log p(w_t \mid w_{\setminus M_t})"
+}

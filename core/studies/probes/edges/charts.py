@@ -1,0 +1,175 @@
+"""Charts of an edge-probing study: a panel per target, a curve per model, baselines in grey."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.errors import SpecError
+from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.panels import Panels
+from core.results.drawing.style import GREY, colours_of, shapes_of
+from core.results.drawing.vega import Chart
+from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+from core.studies.probes.edges.tables import (
+    ACCURACY,
+    BITS,
+    CONTROL,
+    GAIN,
+    METRICS,
+    REAL,
+    SELECTIVITY,
+    SHOWN,
+    UNSEEN,
+    rows_of,
+)
+from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.studies.probes.trees.charts import baseline_rules, gains_chart
+from core.studies.probes.trees.tables import TAGS, WINDOW
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT = 268
+NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
+VIEWS = {
+    ACCURACY: "Accuracy (%)",
+    UNSEEN: "Accuracy on unseen words (%)",
+    BITS: "Online code length (bits per label)",
+    SELECTIVITY: "Selectivity: accuracy minus that on control labels (points)",
+    GAIN: "Accuracy: gain over the window (points)",
+}
+ON_CONTROL = ", control labels"  # after a model's name
+DASHES = {
+    MAJORITY: [2, 3],
+    LOOKUP: [6, 4],
+    PLACES: [8, 3, 2, 3],
+    WINDOW: [1, 0],
+    TAGS[1]: [2, 2, 8, 2],
+}
+
+
+def edges_chart(
+    result: Result, target: str, view: str = ACCURACY, *, context: Context = PAGE
+) -> Chart:
+    """One target by layer, in one measure.
+
+    Args:
+        result: Of an edge-probing study.
+        target: "pos", "label" or "distance".
+        view: One of VIEWS.
+
+    Raises:
+        SpecError: If the result has no such scores.
+    """
+    import pandas as pd
+
+    rows = _rows(result, target, view)
+    if view == GAIN:
+        company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
+        title, label = NAMES[target].capitalize(), VIEWS[GAIN]
+        below = "bands: 95 % intervals; layer 0: lost by reducing the window"
+        return gains_chart(rows, company, title, label, "gain", below, HEIGHT, context=context)
+    scored, rules = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
+    control = scored[scored["labels"] == CONTROL]
+    scored = scored[scored["labels"] != CONTROL]
+    label, kind = VIEWS[view], _kind(view)
+    models = list(dict.fromkeys(scored["model"]))
+    names = short_names(dict.fromkeys(result.table["model"]))
+    colours, shapes = colours_of(models), shapes_of(models)
+    looks = {
+        names[ref]: Look(GREY, shapes[ref], (4, 3))
+        if ref.startswith("random:")
+        else Look(colours[ref], shapes[ref])
+        for ref in models
+    }
+    parts = [scored]
+    if not control.empty:
+        blank = float("nan")
+        parts.append(
+            control.assign(
+                who=control["name"], name=control["name"] + ON_CONTROL, low=blank, high=blank
+            )
+        )
+        looks |= {
+            f"{name}{ON_CONTROL}": replace(look, dash=(2, 3), point=False, width=1.6)
+            for name, look in list(looks.items())
+            if (control["name"] == name).any()
+        }
+    drawn = pd.concat(parts)
+    ends = span_of(
+        drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY
+    )
+    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
+    lines, baselines = baseline_rules(rules, plane, _short_label, DASHES)
+    looks |= baselines
+    table = pd.concat([*parts, *lines], ignore_index=True)
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
+        *(Tip("value", label, kind), Tip("low", "Band, 95 %", kind)),
+    )
+    what = NAMES[target].capitalize()
+    below = "bands: 95 % intervals over sentences"
+    below += "" if control.empty else "; dotted: control labels"
+    return finished(curves(table, plane, looks, tips), table, plane, what, below, list(looks))
+
+
+def _short_label(model: str) -> str:
+    """The name of a baseline without its last word, for which there is no room."""
+    return SHOWN[model].removesuffix(" baseline")
+
+
+def _kind(view: str) -> Kind:
+    """The kind of a view's numbers."""
+    return {BITS: "share", SELECTIVITY: "gain"}.get(view, "points")  # type: ignore[return-value]
+
+
+def drawable(result: Result, view: str) -> list[str]:
+    """Targets that have scores in this view."""
+    if view == GAIN:
+        added = result.tables.get("added")
+        return [] if added is None else [name for name in NAMES if (added["probe"] == name).any()]
+    labels, metric = (SELECTIVITY, ACCURACY) if view == SELECTIVITY else (REAL, view)
+    rows = result.table[(result.table["labels"] == labels) & (result.table["metric"] == metric)]
+    there = set(rows.loc[rows["layer"].notna(), "probe"])
+    return [target for target in NAMES if target in there]
+
+
+def draw_targets(result: Result, view: str = ACCURACY, *, context: Context = PAGE) -> Panels:
+    """A panel for each target in one measure."""
+    targets = drawable(result, view)
+    charts = [edges_chart(result, target, view, context=context) for target in targets]
+    return Panels(charts, across=3)
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Every chart that can be drawn of the result, by file name; the main one first."""
+    return {
+        f"{target}-{view}": edges_chart(result, target, view, context=context)
+        for view in (*METRICS, SELECTIVITY, GAIN)
+        for target in drawable(result, view)
+    }
+
+
+def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
+    """The rows of a panel, with the models' short names."""
+    if target not in drawable(result, view):
+        there = ", ".join(drawable(result, ACCURACY))
+        raise SpecError(f"This result has no {view!r} of {target!r}; its targets are {there}.")
+    names = short_names(dict.fromkeys(result.table["model"]))
+    if view == GAIN:
+        rows = rows_of(result, GAIN)["added"]
+        rows = rows[(rows["probe"] == target) & (rows["rival"] == WINDOW)]
+        return rows.assign(name=rows["model"].map(names))
+    table = result.table[result.table["probe"] == target]
+    wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
+    rows = table[
+        table["labels"].isin(wanted)
+        & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))
+    ]
+    return rows.assign(name=rows["model"].map(names))

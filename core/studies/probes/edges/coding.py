@@ -1,0 +1,198 @@
+"""The items of a target in three parts: code lengths of the training labels and hits on the other
+items, summed by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.maths.codelength import block_ends, online_code
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.studies.probes.edges.items import Items, Words, numbered, unseen
+from core.studies.probes.edges.rivals import Contexts, Counts
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Sizes = tuple[int, int, int]
+PENALTIES = (3_000.0, 1_000.0, 300.0, 100.0, 30.0, 10.0, 3.0)  # of which development items choose
+ROUGHLY = 1e-4  # nats per item that a step gains, of the fits that are made to choose
+
+
+class Frame:
+    """The items of a study in three parts, and sums over the items of each sentence."""
+
+    def __init__(self, items: Items, words: Words, sizes: Sizes) -> None:
+        self.ends = np.searchsorted(items.sentence, np.cumsum(sizes)).tolist()  # of parts, in items
+        self.training = self.ends[0]
+        self.sizes = sizes
+        self.sentence = items.sentence
+        self.classes = sorted(set(items.labels[: self.training]))
+        self.labels = numbered(items.labels, self.classes)
+        plain = [
+            words[number][word].casefold()
+            for number, word in zip(items.sentence, items.word, strict=True)
+        ]
+        self.unseen = unseen(plain, self.training)
+        sentences = np.searchsorted(items.sentence, block_ends(sizes[0]), side="left").tolist()
+        self.blocks = [end for end in dict.fromkeys(sentences) if end]
+
+    def counted(self) -> Value:
+        """Numbers of items by sentence, and the names of the classes."""
+        test = np.arange(self.ends[1], self.ends[2])
+        return {
+            "items": self.by_test_sentence(np.ones(len(test))),
+            "unseen": self.by_test_sentence(self.unseen[test]),
+            "coded": self.by_coded_sentence(np.ones(self.training)),
+            "classes": list(self.classes),
+        }
+
+    def by_test_sentence(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the items of each test sentence, (*set, sentence)."""
+        place = self.sentence[self.ends[1] : self.ends[2]] - sum(self.sizes[:2])
+        return _sums(values, place, self.sizes[2])
+
+    def by_coded_sentence(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the items of each training sentence, (*set, sentence)."""
+        return _sums(values, self.sentence[: self.training], self.sizes[0])
+
+    def scored(self, right: np.ndarray, bits: np.ndarray) -> Value:
+        """A task's output, from hits (layer, set, item) after the training items and their bits."""
+        dev = self.ends[1] - self.training
+        test, new = right[..., dev:], self.unseen[self.ends[1] :]
+        return {
+            "dev": right[..., :dev].mean(axis=-1).astype(np.float32),
+            "correct": self.by_test_sentence(test),
+            "unseen_correct": self.by_test_sentence(test & new),
+            "bits": self.by_coded_sentence(bits),
+        }
+
+
+def item_rows(items: Items, words: Words) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows of the items' words among all words, and of their heads where the target uses them."""
+    starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
+    pairs = bool(len(items)) and bool((items.head >= 0).all())
+    return (
+        starts[items.sentence] + items.word,
+        starts[items.sentence] + items.head if pairs else None,
+    )
+
+
+def item_vectors(vectors: np.ndarray, rows: np.ndarray, heads: np.ndarray | None) -> np.ndarray:
+    """The vector of each item's word, after that of its head where the target uses heads."""
+    words = vectors[rows]
+    return words if heads is None else np.concatenate([vectors[heads], words], 2)
+
+
+def joined_layers(parts: Sequence[Value]) -> Value:
+    """Outputs for some layers after those for others."""
+    return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
+
+
+def choose_penalties(
+    features: Tensor, labels: Tensor, penalty: float, frame: Frame
+) -> tuple[Tensor, np.ndarray]:
+    """For each layer the penalty with which real labels are predicted best, and how well.
+
+    Args:
+        features: Of all items, (layer, item, feature).
+        labels: Sets of labels, the real ones first; control labels are fitted with their penalty.
+        penalty: The only one to try; 0 for `PENALTIES`.
+        frame: The items.
+
+    Returns:
+        Penalties (layer,), of equal ones the largest, and shares of the development items (layer,).
+    """
+    import torch
+
+    from core.maths.classifier import fit_classifiers
+
+    grid = (penalty,) if penalty else PENALTIES
+    count, end, weights, shares = frame.training, frame.ends[1], None, []
+    for tried in grid:  # from the largest, where a fit is quick, each from the one before
+        weights = fit_classifiers(
+            features[:, :count], labels[:1, :count], len(frame.classes), tried,
+            start=weights, tolerance=ROUGHLY, report=partial(tick, note=""),
+        )  # fmt: skip
+        guesses = torch.matmul(features[:, count:end], weights[:, 0]).argmax(dim=-1)
+        shares.append((guesses == labels[0, count:end]).double().mean(dim=1).numpy())
+    best = np.argmax(shares, axis=0)
+    return torch.tensor(grid)[best], np.max(shares, axis=0)
+
+
+def score_classifiers(
+    features: Tensor, labels: Tensor, penalty: float | Tensor, frame: Frame
+) -> Value:
+    """Fit each layer and label set: online code of the training items, hits on the others.
+
+    Args: as for `choose_penalties`; a penalty for each layer is one that was chosen.
+    """
+    import torch
+
+    from core.maths.classifier import fit_classifiers, log_probabilities
+
+    classes = len(frame.classes)
+    if not isinstance(penalty, torch.Tensor):
+        penalty = (
+            torch.full((len(features),), penalty)
+            if penalty
+            else choose_penalties(features, labels, penalty, frame)[0]
+        )
+    done = np.concatenate([[0], np.cumsum(frame.blocks)]) / max(1, sum(frame.blocks))
+
+    def fit(count: int, before: Tensor | None) -> Tensor:
+        number = frame.blocks.index(count)
+        with span(float(done[number]), float(done[number + 1])):
+            return fit_classifiers(
+                features[:, :count],
+                labels[:, :count],
+                classes,
+                penalty,
+                start=before,
+                report=partial(tick, note=""),
+            )
+
+    def code(weights: Tensor, start: int, end: int) -> np.ndarray:
+        log_shares = log_probabilities(features[:, start:end], weights)
+        index = labels[None, :, start:end, None].expand(len(log_shares), -1, -1, 1)
+        costs: np.ndarray = (-log_shares.gather(3, index)[..., 0] / np.log(2.0)).numpy()
+        return costs
+
+    bits, weights = online_code(frame.blocks, classes, fit, code)
+    bits = np.broadcast_to(bits, (len(features), len(labels), bits.shape[-1]))
+    with torch.inference_mode():
+        guesses = torch.matmul(features[:, None, frame.training :], weights).argmax(dim=-1)
+    scored = frame.scored((guesses == labels[None, :, frame.training :]).numpy(), bits)
+    return scored | {"penalties": penalty.numpy()}
+
+
+def score_counts(contexts: Contexts, frame: Frame) -> Value:
+    """Code and score with a table of counts, as one layer and one label set."""
+
+    def fit(count: int, before: Counts | None) -> Counts:
+        kinds = len(contexts[0]) if contexts else 0
+        return (before or Counts(len(frame.classes), kinds)).add(contexts, frame.labels, count)
+
+    def code(counts: Counts, start: int, end: int) -> np.ndarray:
+        chances = counts.probabilities(contexts[start:end])
+        costs: np.ndarray = -np.log2(chances[np.arange(end - start), frame.labels[start:end]])
+        return costs
+
+    bits, counts = online_code(frame.blocks, len(frame.classes), fit, code)
+    guesses = counts.probabilities(contexts[frame.training :]).argmax(axis=1)
+    scored = frame.scored((guesses == frame.labels[frame.training :])[None, None], bits[None, None])
+    return scored | {"penalties": np.full(1, np.nan)}
+
+
+def _sums(values: np.ndarray, place: np.ndarray, sentences: int) -> np.ndarray:
+    """Sums over items by sentence, (*set, sentence) float32; items are in sentence order."""
+    starts = np.searchsorted(place, np.arange(sentences + 1))
+    totals = np.concatenate(
+        [np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1, dtype=np.float64)], axis=-1
+    )
+    sums: np.ndarray = (totals[..., starts[1:]] - totals[..., starts[:-1]]).astype(np.float32)
+    return sums

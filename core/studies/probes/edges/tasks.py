@@ -1,0 +1,293 @@
+"""The pure tasks of edge probing: classifiers of one target on one model, and its baselines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.models import describe, load_tokenizer
+from core.models.identity import as_identified
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.studies.probes.edges.coding import (
+    Frame,
+    Sizes,
+    choose_penalties,
+    item_rows,
+    item_vectors,
+    joined_layers,
+    score_classifiers,
+    score_counts,
+)
+from core.studies.probes.edges.items import Items, Tags, control_labels, edge_items
+from core.studies.probes.edges.rivals import Contexts, place_features, word_contexts
+from core.studies.probes.trees.data import Trees
+from core.studies.probes.trees.rival_tasks import (
+    read_with_embeddings,
+    tag_windows,
+)
+from core.studies.probes.trees.tables import TAGS
+from core.studies.probes.trees.tasks import read_vectors
+from core.vectors.window import of_best_reach
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LARGEST = 2**25  # bytes of features in memory at once; further layers are processed after
+PLACE_PENALTY = 1.0  # of the classifier of positions, whose features are 0 or 1
+MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
+
+
+@pure("probes.edges", version=4, guard=as_identified)
+def probe_edges(
+    model: str,
+    model_identity: str,
+    target: str,
+    trees: Trees,
+    tags: Tags,
+    sizes: Sizes,
+    layers: tuple[int, ...],
+    penalty: float,
+    controls: int,
+    seed: int,
+) -> Value:
+    """Fit a linear classifier to each layer, code the training labels, score the other sentences.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        target: Of `items.TARGETS`.
+        trees: Those of training, in the order in which their labels are coded, then development,
+            then test.
+        tags: Tags from which the labels are made.
+        sizes: How many of the sentences are for training, development and test.
+        layers: Layers to probe.
+        penalty: Of the classifiers, see `classifier.fit_classifiers`; features have deviation 1.
+            0 chooses one for each layer on the development sentences.
+        controls: Draws of control labels, fitted in addition to the real ones.
+        seed: Of the control labels.
+
+    Returns:
+        `layers`; for real labels and then each draw of the control: `correct` and `unseen_correct`
+        (layer, set, test sentence), `dev` (layer, set) shares, `bits` (layer, set, training
+        sentence); `penalties` (layer,); `items` and `unseen` (test sentence,), `coded` (training
+        sentence,), `classes`; `notices`.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    import torch
+
+    from core.maths.classifier import standardised
+
+    words = trees.words
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    frame = Frame(items, words, sizes)
+    rows, heads = item_rows(items, words)
+    read = load_tokenizer(model).forms(words)
+    types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
+    shares = (
+        np.bincount(frame.labels[: frame.training], minlength=len(frame.classes)) / frame.training
+    )
+    drawn = [control_labels(types, shares.tolist(), target, seed, draw) for draw in range(controls)]
+    labels = torch.from_numpy(np.stack([frame.labels, *drawn]))
+    width = (describe(model).d_model * (1 if heads is None else 2) + 1) * 4 * len(items)
+    together = max(1, LARGEST // width)
+    parts: list[Value] = []
+    notices: list[str] = []
+    for first in range(0, len(layers), together):
+        chosen = layers[first : first + together]
+        low, high = first / len(layers), (first + len(chosen)) / len(layers)
+        with span(low, low + 0.3 * (high - low)):
+            vectors, said = read_vectors(model, words, chosen)
+        notices += [notice for notice in said if notice not in notices]
+        features = standardised(item_vectors(vectors, rows, heads), frame.training)
+        del vectors
+        with span(low + 0.3 * (high - low), high):
+            parts.append(score_classifiers(features, labels, penalty, frame))
+    return joined_layers(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
+
+
+@pure("probes.edge_window", version=4, guard=as_identified)
+def probe_window(
+    model: str,
+    model_identity: str,
+    target: str,
+    trees: Trees,
+    tags: Tags,
+    sizes: Sizes,
+    penalty: float,
+) -> Value:
+    """Fit a linear classifier to the model's static window: the score that no layer is needed for.
+
+    Its reach, and its penalty as that of a layer, are chosen on the development sentences.
+
+    Args: as in `probe_edges`.
+
+    Returns:
+        As `probe_edges`, without control labels, for one layer numbered 0; and `reach` (layer,).
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    with span(0.0, 0.2):
+        _, embeddings, notices = read_with_embeddings(model, trees.words)
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    frame = Frame(items, trees.words, sizes)
+    with span(0.2, 0.6):
+        window, reach, chosen = _chosen_window(embeddings, items, trees, frame, penalty)
+    with span(0.6, 1.0):
+        scored = _fitted(window, items, trees, frame, chosen)
+    named = {"layers": np.arange(1), "reach": np.array([reach]), "notices": notices}
+    return scored | frame.counted() | named
+
+
+@pure("probes.edge_conditional", version=3, guard=as_identified)
+def probe_beside_window(
+    model: str,
+    model_identity: str,
+    target: str,
+    trees: Trees,
+    tags: Tags,
+    sizes: Sizes,
+    layers: tuple[int, ...],
+    penalty: float,
+) -> Value:
+    """Fit a linear classifier to each layer beside the static window: what the layer adds to it.
+
+    The window is the one that predicts best alone, as in `probe_window`; beside each layer, and
+    beside zeros, a penalty is chosen anew.
+
+    Args: as in `probe_edges`.
+
+    Returns:
+        As `probe_window`; the last layer, whose number no layer has, is the window beside zeros.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        SpecError: If it has no such layer.
+
+    Reference:
+        Hewitt et al. 2021, EMNLP. Deviations: accuracy and code length in place of cross-entropy.
+    """
+    import torch
+
+    from core.maths.classifier import standardised
+
+    with span(0.0, 0.2):
+        states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    frame, rows = Frame(items, trees.words, sizes), item_rows(items, trees.words)
+    with span(0.2, 0.4):
+        window, reach, _ = _chosen_window(embeddings, items, trees, frame, penalty)
+    beside = standardised(item_vectors(window[:, None], *rows), frame.training)[..., :-1]
+    labels, parts = torch.from_numpy(frame.labels[None]), []
+    together = max(1, LARGEST // (4 * (beside.numel() + len(items) * states.shape[-1])))
+    for first in range(0, len(layers) + 1, together):
+        chosen = states[:, first : first + together]
+        with span(
+            *(0.4 + 0.6 * min(1.0, at / (len(layers) + 1)) for at in (first, first + together))
+        ):
+            features = standardised(item_vectors(chosen, *rows), frame.training)
+            if first + together > len(layers):
+                nothing = torch.zeros(1, *features.shape[1:])
+                nothing[..., -1] = 1.0  # the constant
+                features = torch.cat([features, nothing])
+            features = torch.cat([beside.expand(len(features), -1, -1), features], dim=2)
+            parts.append(score_classifiers(features, labels, penalty, frame))
+    numbers = np.array([*layers, max(layers) + 1])
+    named = {"layers": numbers, "reach": np.full(len(numbers), reach), "notices": notices}
+    return joined_layers(parts) | frame.counted() | named
+
+
+def _chosen_window(
+    embeddings: np.ndarray, items: Items, trees: Trees, frame: Frame, penalty: float
+) -> tuple[np.ndarray, int, Tensor]:
+    """The static window that predicts the development items best; its reach and penalty."""
+    rows, labels = item_rows(items, trees.words), _labels(frame)
+    penalties: dict[int, Tensor] = {}
+
+    def score(window: np.ndarray) -> float:
+        features = _features(window, rows, frame)
+        penalties[window.shape[1]], shares = choose_penalties(features, labels, penalty, frame)
+        return float(shares[0])
+
+    lengths = np.array([len(sentence) for sentence in trees.words])
+    window, reach = of_best_reach(embeddings, lengths, score)
+    return window, reach, penalties[window.shape[1]]
+
+
+@pure("probes.edge_tags", version=3)
+def score_tags(
+    target: str, trees: Trees, tags: Tags, sizes: Sizes, classes: Tags, penalty: float
+) -> Value:
+    """Fit a linear classifier to parts of speech: the score that word classes reach.
+
+    Args: as in `probe_edges`; `classes` are the parts of speech of all words.
+
+    Returns:
+        As `probe_edges`, without control labels; its two "layers" are those of `trees.tables.TAGS`.
+    """
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    frame = Frame(items, trees.words, sizes)
+    parts = []
+    for number, reach in enumerate(TAGS):
+        with span(number / len(TAGS), (number + 1) / len(TAGS)):
+            parts.append(_fitted(tag_windows(classes, reach), items, trees, frame, penalty))
+    return joined_layers(parts) | frame.counted() | {"layers": np.arange(len(TAGS)), "notices": []}
+
+
+@pure("probes.edge_rivals", version=3)
+def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
+    """Code and score the majority, word-lookup and position-only baselines like a model.
+
+    Args: as in `probe_edges`.
+
+    Returns:
+        As `probe_edges`, without control labels; its three "layers" are MAJORITY, LOOKUP and
+        PLACES.
+    """
+    import torch
+
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    frame = Frame(items, trees.words, sizes)
+    contexts = word_contexts(items, trees.words)
+    nothing: Contexts = [()] * len(items)
+    tables = [score_counts(table, frame) for table in (nothing, contexts)]
+    tick(0.3, "position-only baseline")
+    features = place_features(items, np.array([len(sentence) for sentence in trees.words]))
+    constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
+    wide = (
+        torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
+    )
+    with span(0.3, 1.0):
+        places = score_classifiers(wide, torch.from_numpy(frame.labels[None]), PLACE_PENALTY, frame)
+    return (
+        joined_layers([*tables, places]) | frame.counted() | {"layers": np.arange(3), "notices": []}
+    )
+
+
+def _fitted(
+    vectors: np.ndarray, items: Items, trees: Trees, frame: Frame, penalty: float | Tensor
+) -> Value:
+    """Code and score one linear classifier of word vectors (word, feature), without controls."""
+    features = _features(vectors, item_rows(items, trees.words), frame)
+    return score_classifiers(features, _labels(frame), penalty, frame)
+
+
+def _features(
+    vectors: np.ndarray, rows: tuple[np.ndarray, np.ndarray | None], frame: Frame
+) -> Tensor:
+    """The items' vectors (word, feature), standardised, as those of one layer."""
+    from core.maths.classifier import standardised
+
+    return standardised(item_vectors(vectors[:, None], *rows), frame.training)
+
+
+def _labels(frame: Frame) -> Tensor:
+    """The real labels as one set."""
+    import torch
+
+    return torch.from_numpy(frame.labels[None])

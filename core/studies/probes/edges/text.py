@@ -1,0 +1,268 @@
+"""Every sentence of the edge-probing study: the headline, made of statements, and other texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.structural.bands import COVERAGE, TWO_DRAWS
+from core.results.names import layers_in_words, listed, short_name, short_names
+from core.results.notices import BANDS
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.studies.probes.edges.charts import NAMES
+from core.studies.probes.edges.coding import PENALTIES
+from core.studies.probes.edges.items import BUCKETS
+from core.studies.probes.edges.statements import ADDED, BASELINE, NO_UNSEEN, parts_of
+from core.studies.probes.edges.tables import SHOWN
+from core.studies.probes.trees.spec import which_layers
+from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, TOO_FEW
+from core.studies.probes.trees.tables import TAGS
+from core.studies.probes.trees.text import too_few
+
+if TYPE_CHECKING:
+    from core.studies.probes.edges.spec import EdgeSpec
+    from core.studies.probes.trees.data import Treebank
+
+CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
+CONDITIONAL = "hewitt2021"  # cited where layers are probed beside the window
+PLURALS = {
+    "pos": "parts of speech",
+    "label": "dependency labels",
+    "distance": "head distances",
+}
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """The statements in sentences: the first model beside its baselines, then the other models."""
+    if not statements:
+        return "No model could be probed, for the reasons given."
+    _, first = parts_of(statements[0])
+    leading = {parts_of(each)[0]: each for each in statements if each.verdict == BEST}
+    scores = {parts_of(each)[0]: each for each in statements if each.verdict == BASELINE}
+    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
+    rest = [each for each in statements if each.verdict not in (BEST, BASELINE, TIED, ADDED)]
+    models = dict.fromkeys((first, *(parts_of(each)[1] for each in rest)))
+    names = short_names(models)
+    margins = {parts_of(each)[0]: each for each in rest if parts_of(each)[1] == first}
+    clauses = [f"{each.number.value_text} of {PLURALS[name]}" for name, each in leading.items()]
+    places = {target: tied.get(each.subject, each.layers) for target, each in leading.items()}
+    layers = [
+        f"{layers_in_words(place).partition(' ')[2]} for {PLURALS[target]}"
+        for target, place in places.items()
+    ]
+    if len(set(places.values())) == 1 < len(places):
+        layers = [f"{layers[0].partition(' for ')[0]} for all of them"]
+    verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
+    sentences = [
+        f"On {names[first]}, linear probes predict {listed(clauses)}{_baselines(scores)}.",
+        *_similar(scores, margins),
+        *_added(names[first], [each for each in statements if each.verdict == ADDED]),
+        f"The best {verb} {listed(layers)}.",
+    ]
+    for ref in models:
+        gaps = [_gap(each, tied) for each in rest if parts_of(each)[1] == ref and ref != first]
+        if gaps:
+            sentences.append(f"Compared with {names[first]}, {names[ref]} is {listed(gaps)}.")
+    return " ".join(sentences)
+
+
+def _baselines(scores: Mapping[str, Statement]) -> str:
+    """ "; the static window predicts 92 %, 81 % and 65 %", in the order of the targets."""
+    by_name: dict[str, list[str]] = {}
+    for target, score in scores.items():
+        name = baseline_name(parts_of(score)[1])
+        by_name.setdefault(name, []).append(f"{score.number.value_text} of {PLURALS[target]}")
+    if len(by_name) == 1:
+        values = [score.number.value_text for score in scores.values()]
+        return f"; the {next(iter(by_name))} predicts {listed(values)}"
+    clauses = [f"the {name} predicts {listed(values)}" for name, values in by_name.items()]
+    return f"; {listed(clauses)}" if clauses else ""
+
+
+def _similar(scores: Mapping[str, Statement], margins: Mapping[str, Statement]) -> Iterator[str]:
+    """Say for which targets the difference from the baseline is not detectable."""
+    alike = [name for name in scores if margins[name].verdict == SIMILAR]
+    if alike:
+        targets = listed([PLURALS[name] for name in alike])
+        yield f"For {targets}, this difference is not detectable."
+
+
+def _added(name: str, gains: Sequence[Statement]) -> Iterator[str]:
+    """Say what the best layers of a model add to its static window."""
+    clauses = []
+    for gain in gains:
+        place = f"{PLURALS[parts_of(gain)[0]]} ({layers_in_words(gain.layers)}"
+        if gain.number.low > 0:
+            clauses.append(f"{gain.number.size} on {place})")
+        else:
+            nothing = "nothing" if gain.number.clear else "nothing detectable"
+            clauses.append(f"{nothing} on {place}: {gain.number.text})")
+    if clauses:
+        yield f"To the static window, {name} adds {listed(clauses)}."
+
+
+def _gap(statement: Statement, tied: Mapping[str, tuple[int, ...]]) -> str:
+    """A model's difference from the first on one target, with its best layers."""
+    assert statement.estimate is not None
+    gap, target = statement.estimate.direction("higher", "lower"), parts_of(statement)[0]
+    if statement.verdict == SIMILAR:
+        gap = f"not detectably different ({gap})"
+    layers = tied.get(statement.subject, statement.layers)
+    return f"{gap} on {PLURALS[target]} ({layers_in_words(layers)})"
+
+
+def make_notices(doubts: Sequence[Statement]) -> list[str]:
+    """A sentence for each of `doubts_of`."""
+    return [*_notices(doubts)]
+
+
+def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
+    for doubt in doubts:
+        target, model = parts_of(doubt)
+        if doubt.verdict == NO_UNSEEN:
+            yield f"All test words of {PLURALS[target]} occur in the training text; none is unseen."
+            continue
+        if doubt.verdict == TOO_FEW:
+            yield too_few(f"{short_name(model)}, {NAMES[target]}", doubt)
+            continue
+        assert doubt.estimate is not None
+        accuracy = (
+            f"{short_name(model)}, {NAMES[target]}: accuracy at the best layer ({doubt.layers[0]})"
+        )
+        baseline = f"the {baseline_name(doubt.baseline)}"
+        if doubt.baseline in TAGS.values():
+            baseline = f"a classifier of the {baseline_name(doubt.baseline)}"
+        if doubt.estimate.high < 0:
+            yield f"{accuracy} is {doubt.estimate.direction('above', 'below')} {baseline}."
+            continue
+        yield f"{accuracy} is not detectably above {baseline} (difference {doubt.estimate.text})."
+
+
+def baseline_name(baseline: str) -> str:
+    """A baseline as a sentence names it, without an article."""
+    return SHOWN.get(baseline, "untrained model")
+
+
+def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
+    """A methods paragraph, ready to paste."""
+    parts = [
+        f"Edge probes (Tenney et al. 2019) of {listed([PLURALS[name] for name in spec.targets])} "
+        f"were fitted to {which_layers(spec.layers)} of {', '.join(spec.probed)}: multinomial "
+        f"logistic regression with a ridge penalty, on vectors whose dimensions were centred and "
+        f"divided by their standard deviation. {_penalty(spec)} A word's vector is the mean of its "
+        "subwords' vectors.",
+        treebank.in_words("Trees and tags", spec.as_probes),
+        "Punctuation and edges to it were left out.",
+    ]
+    if "label" in spec.targets:
+        parts.append(
+            "A dependency label, without its subtype, is predicted from the vectors of the head "
+            "and the dependent."
+        )
+    if "distance" in spec.targets:
+        parts.append(
+            "The distance of a word's head is predicted from the word's vector alone, in "
+            f"{len(BUCKETS)} classes: {'; '.join(BUCKETS)}."
+        )
+    parts.append(
+        "Code lengths are online codes (Voita & Titov 2020) of the training labels: sentences in "
+        "random order, in blocks that double in size, each coded with the classifier fitted to all "
+        "blocks before it, the first with the uniform code. Best layers were chosen by accuracy on "
+        "the development sentences."
+    )
+    if spec.controls:
+        parts.append(
+            "Selectivity is accuracy minus accuracy on control labels: a random label for each "
+            "word type (for edges, of the dependent), drawn with the frequencies of the real "
+            f"labels (Hewitt & Liang 2019), averaged over {spec.controls} draws."
+        )
+    if spec.conditional:
+        parts.append(
+            "What a layer adds is the accuracy of a classifier of the layer and the static window "
+            "together minus that of the window alone (conditional probing, Hewitt et al. 2021), "
+            "each with a penalty of its own. Layer 0 is part of the window, so the headline "
+            "compares a layer with layer 0 beside the window where that scores higher than the "
+            "window alone."
+        )
+    parts.append(
+        "Baselines are the most frequent label (majority); a table of the most frequent label of "
+        "each word (for edges, of the pair of words, then of the dependent), which falls back on "
+        "the majority (word lookup); a linear classifier of the words' positions (position only); "
+        "of the embeddings of each word and its neighbours, with no layer run (static window); "
+        "of layer 0 alone; of the parts of speech of a word, alone and with its neighbours' (not "
+        "for parts of speech); and the untrained model. The headline names the one, other than "
+        "parts of speech, with the highest accuracy. Layers are not distinguishable from the best "
+        "one where the interval of the paired difference, 95 % for all layers of the model "
+        "together (Bonferroni), is not above 0. Bands are "
+        f"95 % percentile intervals over {spec.draws:,} resamples of sentences (for accuracy, "
+        "test sentences; for code lengths, the coded sentences, without coding them anew), to "
+        "each of which a t-distributed error of the mean over draws of control labels was added "
+        f"where there are any{TWO_DRAWS * (spec.controls == 2)}. They are not corrected for "
+        "the number of layers and models."
+    )
+    return " ".join(parts)
+
+
+def _penalty(spec: EdgeSpec) -> str:
+    """Say how the penalties were set."""
+    if spec.penalty:
+        return f"The penalty was {spec.penalty:g}."
+    return (
+        f"The penalty ({text_of(min(PENALTIES), 'whole')} to {text_of(max(PENALTIES), 'whole')}) "
+        "was chosen by accuracy on the development sentences, for each layer and baseline alike; "
+        "control labels have that of the real ones. The table of code lengths names them."
+    )
+
+
+REASON = (
+    "Run it to see which layers encode word classes and syntactic relations, and what a classifier "
+    "adds to knowing the words."
+)
+HOW_TO_READ = (
+    "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted: "
+    "probes trained on random labels; grey lines: baselines."
+)
+CAVEATS = {
+    BANDS: f"{COVERAGE}, accuracies cover 92 % with 30 test sentences and 94 % with 100.",
+    "The word alone gives most of its tag.": (
+        "The word-lookup baseline ignores context. Layer 0, where vectors have no context either, "
+        "is a stronger baseline still, because it was trained on more text than the table. "
+        "Compare accuracy with both, and look at unseen words."
+    ),
+    "Neighbouring words give much of the context.": (
+        "The static window is a classifier of the model's own embedding table, read for a word and "
+        "its neighbours, with no layer run. A layer that does not score above it may have "
+        "added nothing to the words that stand side by side."
+    ),
+    "A classifier can learn meaningless labels.": (
+        "Control labels, one at random for each word type, can be learned only from the identity "
+        "of words. Selectivity is how far the real accuracy is above theirs. It also rises where "
+        "vectors lose information on which word it is, so a rise need not mean more syntax."
+    ),
+    "Accuracy hides how much training it took.": (
+        "The code length counts the training examples too: of two layers with equal accuracy, the "
+        "one with the shorter code makes the label easier to learn. It depends on the order of the "
+        "sentences, which is one random order here."
+    ),
+    "Trees and tags predicted by a parser are parses, not gold.": (
+        "Accuracy then measures agreement with the parser, its errors included."
+    ),
+    "Edges are given.": (
+        "A label is predicted for a head and a dependent that are already joined; the head's "
+        "distance is predicted from the dependent alone."
+    ),
+    "Encoded is not used.": (
+        "A label that can be decoded from the vectors need not be used by later layers."
+    ),
+}
+FORMULAS = {
+    "Linear classifier of a word's vector, or of the vectors of a head and its dependent": (
+        r"p(y \mid x) = \operatorname{softmax}(W x)_y, \qquad "
+        r"\min_W -\sum_i \log p(y_i \mid x_i) + \tfrac{\lambda}{2} \lVert W \rVert^2"
+    ),
+    "Online code of the labels, in blocks that end at t_1, t_2 ... t_S = n": (
+        r"L = t_1 \log_2 K - \sum_{s=1}^{S-1} "
+        r"\log_2 p_{W_s}(y_{t_s+1 \ldots t_{s+1}} \mid x_{t_s+1 \ldots t_{s+1}})"
+    ),
+}

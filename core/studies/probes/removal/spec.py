@@ -1,0 +1,80 @@
+"""Options of the study that erases a probe's subspace, and the rules between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core import options
+from core.options import Spec
+from core.studies.probes.minimal_pairs.templates import KINDS, MOST
+from core.studies.probes.trees.spec import (
+    ProbeSpec,
+    draws_option,
+    epochs_option,
+    heads_option,
+    pipeline_option,
+    seed_option,
+)
+
+
+@dataclass(frozen=True)
+class RemovalSpec(Spec):
+    """One study: the subspace of a distance probe, and random ones, erased layer by layer."""
+
+    models: tuple[str, ...] = options.models(
+        "Models",
+        ("zoo:seed-0", "zoo:parse-0"),
+        help="Models with a language-model head or the included parser's head; others are left "
+        "out.",
+    )
+    rank: int = options.whole(
+        "Rank",
+        8,
+        low=1,
+        high=8_192,
+        help="Dimensions of the probe and of what is erased; at most those of the model.",
+        said="; rank {}",
+    )
+    randoms: int = options.whole(
+        "Random subspaces",
+        5,
+        low=2,
+        high=50,
+        help="Random subspaces of the same rank that are erased for comparison.",
+    )
+    scored: int = options.whole(
+        "Sentences scored",
+        40,
+        low=2,
+        high=2_000,
+        help="Test sentences on which loss or UAS is measured; for the loss, every token takes a "
+        "pass.",
+    )
+    kinds: tuple[str, ...] = options.choices(
+        "Kinds of pairs", KINDS, KINDS, least=0, help="Minimal pairs that are scored; may be empty."
+    )
+    pairs: int = options.whole(
+        "Pairs of a kind", 20, low=10, high=MOST, help="Minimal pairs of each kind."
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(800)
+    heads: str = heads_option()
+    pipeline: str = pipeline_option()
+    layers: tuple[int, ...] = options.layers(help="Layers at which the subspace is erased.")
+    epochs: int = epochs_option()
+    draws: int = draws_option()
+    seed: int = seed_option()
+
+    def check(self) -> None:
+        object.__setattr__(self, "layers", self.as_probes.layers)
+
+    @property
+    def as_probes(self) -> ProbeSpec:
+        """The study of distance probes whose subspaces are erased."""
+        shared = (
+            *("models", "rank", "corpus", "genres", "sentences", "heads", "pipeline", "layers"),
+            *("epochs", "draws", "seed"),
+        )
+        given = {name: getattr(self, name) for name in shared}
+        return ProbeSpec(**given, probes=("distance",), untrained=False, seeds=1, controls=0)

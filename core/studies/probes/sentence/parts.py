@@ -1,0 +1,88 @@
+"""Parts that the drawings of one sentence share: colours and dashes of edges, words, tooltips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from core.results.drawing.style import GREEN, ORANGE, PURPLE
+from core.results.drawing.vega import channel
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    from core.maths.structural.predict import SentenceView
+
+AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
+STATUS_COLOURS = {AGREED: GREEN, MISSED: ORANGE, INVENTED: PURPLE}
+STATUS_DASHES = {AGREED: [1, 0], MISSED: [7, 4], INVENTED: [2, 3]}
+DOMAIN = list(STATUS_COLOURS)
+WIDEST_WORD = 28  # letters shown of a word
+
+
+def shown_words(words: tuple[str, ...]) -> list[str]:
+    """Words as drawn: very long ones end in an ellipsis; the tooltip shows them whole."""
+    return [word if len(word) <= WIDEST_WORD else f"{word[: WIDEST_WORD - 1]}…" for word in words]
+
+
+def edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, Any]:
+    """Columns of an edge: its words, its status, their distance in the parse and as predicted."""
+    return {
+        "edge": f"{view.words[i]} – {view.words[j]}",
+        "in_parse": label_of_edge(view.words, view.heads, view.gold_labels, i, j),
+        "in_prediction": label_of_edge(view.words, view.predicted_heads, view.labels, i, j),
+        "status": status,
+        "true": int(view.gold_distances[i, j]),
+        "predicted": float(view.distances[i, j]),
+        "predicted_text": text_of(float(view.distances[i, j])),
+    }
+
+
+def dependent_of(heads: Sequence[int], i: int, j: int) -> int:
+    """The dependent of an edge between words i and j of a tree; -1 if the tree has no such edge."""
+    return j if heads[j] == i + 1 else i if heads[i] == j + 1 else -1
+
+
+def label_of_edge(
+    words: Sequence[str], heads: Sequence[int], labels: Sequence[str], i: int, j: int
+) -> str:
+    """Head, label and dependent of an edge, "chased → dog: nsubj"; "–" where a tree has none."""
+    dependent = dependent_of(heads, i, j)
+    if not labels or dependent < 0:
+        return "–"
+    head = i if dependent == j else j
+    return f"{words[head]} → {words[dependent]}: {labels[dependent]}"
+
+
+def status() -> Any:
+    """The colour of an edge: in both trees, or only in one."""
+    scale = {"domain": DOMAIN, "range": list(STATUS_COLOURS.values())}
+    return channel("status:N", title=None, scale=scale, legend=edge_legend())
+
+
+def dash() -> Any:
+    """The dash of an edge, like its colour."""
+    scale = {"domain": DOMAIN, "range": list(STATUS_DASHES.values())}
+    return channel("status:N", title=None, scale=scale, legend=edge_legend())
+
+
+def edge_legend() -> Any:
+    """A legend of edges, above the drawing."""
+    return {
+        "orient": "top",
+        "direction": "horizontal",
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 3,
+        "symbolSize": 300,
+    }
+
+
+def edge_tooltip(labelled: bool = False) -> list[Any]:
+    """The tooltip of an edge, with its label in both trees where labels are predicted."""
+    labels = [channel("in_parse:N", title="Parse"), channel("in_prediction:N", title="Predicted")]
+    return [
+        channel("edge:N", title="Words"),
+        channel("status:N", title="Edge"),
+        *(labels if labelled else []),
+        channel("true:Q", title="Distance in the parse"),
+        channel("predicted_text:N", title="Predicted distance"),
+    ]

@@ -1,0 +1,192 @@
+"""Apply trained probes to any sentence: typed text, or a test sentence with its tree."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.errors import CorpusError, SpecError
+from core.maths.structural.positions import beside_positions
+from core.maths.structural.predict import SentenceView, view_sentence
+from core.results.export import Result
+from core.runs.runner import Task, run
+from core.runs.tasks import pure
+from core.studies.probes.polar.result import PolarResult, draw_arcs
+from core.studies.probes.trees.data import Tree
+from core.studies.probes.trees.result import ProbeResult
+from core.studies.probes.trees.tasks import read_vectors
+from core.vectors.model_files import with_model_files
+from core.vectors.vocabulary import (
+    lost_capitals,
+    unknown_share,
+    with_lost_capitals,
+    with_unknown_share,
+)
+
+SENTENCE = "sentence"  # role of the task
+# at first
+SENTENCE_SHOWN = (
+    "The keys that the old captain left on the kitchen table were gone before breakfast."
+)
+LONGEST = 200  # words; longer sentences are illegible in arcs and heatmaps
+
+
+def read_text(text: str, pipeline: str = "box") -> list[Tree]:
+    """Cut typed text into sentences and parse them.
+
+    Raises:
+        CorpusError: If there is no word in it, or a sentence is too long to draw.
+        ModelError: If the parser is not installed.
+    """
+    from core.text.conllu import Sentence, is_punctuation
+    from core.text.parsing import parse_sentences, tokenize_lines
+
+    line = "".join(character if character.isprintable() else " " for character in text)
+    sentences = tokenize_lines([line])[0]
+    if not sentences:
+        raise CorpusError("There is no word in this text. Type a sentence.")
+    longest = max(map(len, sentences))
+    if longest > LONGEST:
+        raise CorpusError(
+            f"A sentence has {longest} words, too many for a legible drawing. Type at most "
+            f"{LONGEST}."
+        )
+    trees = []
+    for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True):
+        marks = is_punctuation(Sentence(words, parse.heads, upos=parse.upos, xpos=parse.xpos))
+        keep = tuple(bool(kept) for kept in ~marks)
+        trees.append(Tree(words, parse.heads, keep, labels=parse.deprel))
+    return trees
+
+
+@dataclass(frozen=True)
+class SentenceSpec:
+    """The sentences that a model reads: typed text, or one sentence with its tree.
+
+    Attributes:
+        model: Reference.
+        layers: Layers whose vectors are read.
+        text: Typed text, to be split into sentences and parsed; empty where a sentence is given.
+        pipeline: The parser of typed text.
+        words, heads, keep, labels: One sentence as in `Tree`.
+    """
+
+    model: str
+    layers: tuple[int, ...]
+    text: str = ""
+    pipeline: str = "box"
+    words: tuple[str, ...] = ()
+    heads: tuple[int, ...] = ()
+    keep: tuple[bool, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SentencesRead(Result):
+    """Sentences with their trees, and a model's vectors of their words.
+
+    Attributes:
+        trees: The sentences.
+        vectors: (word, layer, d_model) of each, layers in the order of the spec.
+    """
+
+    trees: tuple[Tree, ...] = ()
+    vectors: tuple[np.ndarray, ...] = ()
+
+
+def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
+    """Parse typed text and read its vectors, in a run, since both may take seconds.
+
+    Args:
+        spec: The sentences.
+        options: For `core.runs.runner.run`.
+
+    Raises:
+        CorpusError: If there is no word, or a sentence is too long to draw or for the model.
+        ModelError: If the model or the parser cannot be loaded.
+    """
+    outputs = run(
+        [Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options
+    )
+    trees, vectors, share, lost = outputs.need(SENTENCE)
+    read = SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
+    read = with_lost_capitals(read, (spec.model,), lost)
+    told = with_unknown_share(read, (spec.model,), share, "sentence", capitals=bool(lost))
+    return with_model_files(told, spec)
+
+
+@pure("probes.sentence", version=2)
+def read_sentences(
+    spec: SentenceSpec,
+) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...], float, str]:
+    """Trees and vectors of a `SentenceSpec`, the share of unknown words, and what `lost_capitals`
+    says; raises as `run_sentences`."""
+    from core.vectors.activations import fitting
+
+    given = Tree(spec.words, spec.heads, spec.keep, labels=spec.labels)
+    trees = read_text(spec.text, spec.pipeline) if not spec.words else [given]
+    words = [tree.words for tree in trees]
+    for tree, fits in zip(trees, fitting(spec.model, words), strict=True):
+        if not fits:
+            raise CorpusError(
+                f"This sentence of {len(tree.words)} words is too long for {spec.model}. Shorten "
+                "it."
+            )
+    vectors, _ = read_vectors(spec.model, words, spec.layers)
+    parts = np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1])
+    share = unknown_share(spec.model, words)
+    return tuple(trees), tuple(parts), share, lost_capitals(spec.model)
+
+
+def draw_sentence(
+    result: ProbeResult | PolarResult, model: str, layer: int, tree: Tree, vectors: np.ndarray
+) -> SentenceView:
+    """Apply the probes of one layer to one sentence; polar probes give its edges heads and labels.
+
+    Args:
+        result: The study, of structural or of polar probes.
+        model: One of its models.
+        layer: One of that model's layers.
+        tree: The sentence.
+        vectors: Of its words, (word, layer, d_model), at the layers of the model's probes.
+
+    Raises:
+        SpecError: If the study has no such probe for that model and layer.
+    """
+    if isinstance(result, PolarResult):
+        return draw_arcs(result, model, layer, tree, vectors)
+    probes = result.probes.get(model)
+    if probes is None or probes.distance_maps is None or layer not in probes.layers:
+        raise SpecError(
+            f"No distance probe was trained on layer {layer} of {model} in this study. Choose "
+            "another layer, or add distance to probes."
+        )
+    place = probes.layers.index(layer)
+    read = vectors[:, [place]]
+    if probes.centres is not None and probes.deviations is not None:
+        spread = probes.centres[[place]], probes.deviations[[place]]
+        read = beside_positions(read, np.array([len(tree.words)]), *spread)
+    depth = None if probes.depth_maps is None else probes.depth_maps[place]
+    return view_sentence(
+        tree.words, tree.heads, np.array(tree.keep), read[:, 0], probes.distance_maps[place], depth
+    )
+
+
+def ranked_sentences(
+    result: ProbeResult | PolarResult, model: str, layer: int, worst: bool = True, shortest: int = 6
+) -> list[int]:
+    """Rank the test sentences of at least `shortest` words (not punctuation) by UUAS at a layer.
+
+    Returns:
+        Indices into `result.test`, the worst (or best) first; of equals, longer sentences first.
+    """
+    probes = result.probes[model]
+    if probes.uuas is None:
+        return []
+    scores = probes.uuas[probes.layers.index(layer)]
+    sizes = np.array([sum(tree.keep) for tree in result.test])
+    chosen = np.flatnonzero(np.isfinite(scores) & (sizes >= shortest))
+    order = np.lexsort((-sizes[chosen], scores[chosen] if worst else -scores[chosen]))
+    return [int(i) for i in chosen[order]]

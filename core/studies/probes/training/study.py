@@ -1,0 +1,186 @@
+"""Probes through training: structural probes at the steps of one run, by layer and tokens.
+
+Distance probes are trained on every layer of every step and of the final model, from the same
+initial maps and on the same sentences in the same orders. The best layer is chosen on development
+sentences. Scores are compared with a position-only baseline, the linear chain, control trees, and
+the first step where it is untrained. Whether the best layer moves is tested by paired differences
+on the same sentences, not by overlapping bands.
+
+Reference:
+    Hewitt & Manning 2019, NAACL (probes); Saphra & Lopez 2019, NAACL (layers through training).
+    Liu, Wang, Kasai, Hajishirzi & Smith 2021, EMNLP Findings, Probing Across Time (probes through
+    training).
+Deviations: structural probes where Liu et al. have classifiers; the loss is the one that the
+model's card has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.maths.structural.bands import Group, draw_sample
+from core.models import parse_ref
+from core.models.identity import identities, identity_tasks
+from core.models.steps import notices_of_steps, progress_of
+from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
+from core.results.drawing.training import loss_table, with_progress
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.studies.probes.prices import training_price
+from core.studies.probes.training import PURPOSE
+from core.studies.probes.training.charts import draw_training, figures
+from core.studies.probes.training.peaks import find_peaks
+from core.studies.probes.training.spec import ProbeTrainingSpec
+from core.studies.probes.training.text import (
+    CAVEATS,
+    CITATIONS,
+    HOW_TO_READ,
+    METRIC,
+    REASON,
+    doubts_of,
+    make_headline,
+    make_methods,
+    make_notices,
+    statements_of,
+    view_sentence,
+)
+from core.studies.probes.trees.comparisons import difference_rows, margin_rows
+from core.studies.probes.trees.data import Treebank
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    model_tasks,
+    rival_tasks,
+    training_arguments,
+    with_limits,
+)
+from core.studies.probes.trees.planning import prepare as prepare_probes
+from core.studies.probes.trees.study import notes_of, score_table
+from core.studies.probes.trees.tables import (
+    POSITION,
+    probe_groups,
+)
+from core.study import EXPERIMENTS, Study, View
+from core.text.reading import Text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read, parse and split the text, identify the models."""
+    reading = prepare_probes(spec.as_probes, texts, spec.checkpoints)
+    looks = look_tasks((*spec.checkpoints, spec.end))
+    return [*reading, *identity_tasks(spec.checkpoints), *looks]
+
+
+def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
+    """Two tasks for each step and the final model, real and control trees, and the baselines.
+
+    Raises:
+        CorpusError: If the text could not be read, or is too small.
+    """
+    treebank: Treebank = ready.need(TREEBANK)
+    identified, probes = identities(ready), spec.as_probes
+    common = training_arguments(treebank)
+    tasks = rival_tasks(probes, treebank, common)
+    unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
+    for model in (*spec.checkpoints, spec.end):
+        if model in identified and model not in unusable:
+            tasks += model_tasks(
+                probes, identified[model], common, controls=spec.controls, maps=False
+            )
+    return tasks
+
+
+def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods of the tasks' outputs.
+
+    Returns:
+        A result with the tables `scores` (COLUMNS of `tables`, with steps and tokens), `best` (the
+        best layer of every step and score; see `peaks`), `differences` (each step minus the first,
+        by layer), `margins` (every model minus the position-only baseline, and minus the first step
+        where that is untrained) and `loss`.
+    """
+    treebank: Treebank = ready.values[TREEBANK]
+    sample = draw_sample(
+        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
+    )
+    values = outputs.values
+    there = [ref for ref in (*spec.checkpoints, spec.end) if ("model", ref) in values]
+    groups = {ref: probe_groups(values["model", ref], sample) for ref in there}
+    rivals: dict[str, Mapping[str, Group]] = {}
+    if POSITION in values:
+        rivals[POSITION] = probe_groups(values[POSITION], sample)
+    if there and untaught(there[0]):
+        rivals[there[0]] = groups[there[0]]
+    trained = {ref: group for ref, group in groups.items() if ref not in rivals}
+    tables: dict[str, pd.DataFrame] = {
+        "scores": with_progress(score_table(spec.as_probes, groups, outputs, sample)),
+        "best": with_progress(find_peaks(groups, sample)),
+        "differences": with_progress(difference_rows(groups, there[0] if there else "", sample)),
+        "margins": with_progress(margin_rows(trained, rivals, sample)),
+        "loss": loss_table(there),
+    }
+    statements, doubts = statements_of(tables, METRIC), doubts_of(tables)
+    notices = (
+        *make_notices(doubts, tables["best"]),
+        *treebank.notices,
+        *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
+        *notices_of_steps(spec.steps, spec.end, spec.at_most),
+        *notes_of(values.values()),
+    )
+    result = Result(
+        study="probe training",
+        spec=spec.plain(),
+        headline=make_headline(statements),
+        tables=tables,
+        notices=tuple(dict.fromkeys(notices)),
+        statements=(*statements, *doubts),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(tuple(there), treebank.corpus),
+        methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+    return with_limits(result, ready, there)
+
+
+def untaught(ref: str) -> bool:
+    """Whether a model is untrained: step 0 of a run, or random weights."""
+    steps, tokens, _ = progress_of(ref)
+    return parse_ref(ref).random or tokens == 0 or steps == 0
+
+
+def rows_of(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
+    """All tables, of scores only the rows of one metric."""
+    return {
+        name: table[table["metric"] == metric] if "metric" in table.columns else table
+        for name, table in result.tables.items()
+    }
+
+
+STUDY = Study(
+    name="probe training",
+    title="Through training",
+    purpose=PURPOSE,
+    Spec=ProbeTrainingSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=training_price,
+    caveats=CAVEATS,
+    reason=REASON,
+    views=(
+        View(
+            draw=draw_training,
+            headline=lambda result, metric=METRIC: view_sentence(result.tables, metric),
+            tables=rows_of,
+            how_to_read=HOW_TO_READ,
+            group=EXPERIMENTS,
+        ),
+    ),
+)

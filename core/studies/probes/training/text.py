@@ -1,0 +1,257 @@
+"""Every sentence of probes through training: the headline, made of statements, and other texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.structural.bands import COVERAGE
+from core.results.drawing.training import progress_notices
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import short_name, short_names
+from core.results.notices import BANDS
+from core.results.statements import TWO_LINES, Statement, leading
+from core.studies.probes.trees.data import Treebank
+from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
+from core.studies.probes.trees.tables import CONTROL, POSITION
+from core.studies.probes.trees.text import CITATIONS as PROBES
+from core.studies.probes.trees.text import compared_with
+from core.studies.probes.trees.text import make_methods as probes_methods
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CITATIONS = (*PROBES, "liu2021", "saphra2019")
+METRIC = "uuas"
+NOTHING = "No step could be probed, for the reasons given."
+QUANTITIES = {
+    "uuas": "share of tree edges predicted",
+    "dspr": "rank correlation of predicted and true distances",
+}
+# Verdicts
+START = "first step"
+MOVES = "best layer is not that of the final model"
+STAYS = "best layer is the same at every step"
+UNDECIDED = "best layer does not move detectably"
+LOSS = "held-out loss"
+NOT_CLEAR = "best layer is not significantly better than every other"
+LOWEST, HIGHEST = "lowest score of any layer", "highest score of any layer"
+
+
+def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Statement, ...]:
+    """What the tables show of one metric; empty where no model was probed.
+
+    Args:
+        tables: The study's `best`, `margins` and `loss`.
+        metric: "uuas" or "dspr".
+
+    Returns:
+        The scores of the first step and of the final model at their best layers; the final model's
+        margins over the baselines; whether the best layer moves; the first and the final loss.
+    """
+    best = tables["best"][tables["best"]["metric"] == metric]
+    if best.empty:
+        return ()
+    first, last = best.iloc[0], best.iloc[-1]
+    final, layer = str(last["model"]), int(last["layer"])
+    statements = [Statement(final, BEST, estimate_of(last, "value"), (layer,))]
+    if len(best) == 1:
+        return tuple(statements)
+    start = Statement(
+        str(first["model"]), START, estimate_of(first, "value"), (int(first["layer"]),)
+    )
+    margins = at_layer(tables["margins"], final, metric, layer)
+    statements = [start, *statements]
+    statements += [
+        compared(final, row, "margin", str(row["rival"])) for _, row in margins.iterrows()
+    ]
+    statements += _moves(best.iloc[:-1], final, layer)
+    loss = tables["loss"]
+    if len(loss) > 1:
+        statements += [
+            Statement(str(row["model"]), LOSS, Estimate(float(row["loss"]), kind="amount"))
+            for _, row in loss.iloc[[0, -1]].iterrows()
+        ]
+    return tuple(statements)
+
+
+def _moves(before: pd.DataFrame, final: str, layer: int) -> list[Statement]:
+    """Whether the best layer of any earlier step is detectably another than the final model's."""
+    moved = before[before["ahead_low"] > 0]
+    if len(moved):
+        return [
+            Statement(
+                str(row["model"]), MOVES, estimate_of(row, "ahead"), (int(row["layer"]),), final
+            )
+            for _, row in moved.iterrows()
+        ]
+    same = (before["layer"] == layer).all()
+    return [Statement(final, STAYS if same else UNDECIDED, None, (layer,))]
+
+
+def make_headline(statements: Sequence[Statement], metric: str = METRIC) -> str:
+    """The statements in sentences: the change of the score, its layer, the baseline, the loss."""
+    return " ".join(_sentences(statements, metric)) or NOTHING
+
+
+def view_sentence(tables: Mapping[str, pd.DataFrame], metric: str) -> str:
+    """As many sentences of one metric's headline as two lines hold; "" without scores."""
+    return leading(_sentences(statements_of(tables, metric), metric), TWO_LINES)
+
+
+def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
+    if not statements:
+        return
+    names = short_names(dict.fromkeys(each.subject for each in statements))
+    final = next(each for each in statements if each.verdict == BEST)
+    start = next((each for each in statements if each.verdict == START), None)
+    assert final.estimate is not None
+    if start is None:
+        yield (
+            f"The {QUANTITIES[metric]} is {final.estimate.text} for {names[final.subject]} at its "
+            f"best layer ({final.layers[0]}); no earlier step could be probed."
+        )
+        return
+    assert start.estimate is not None
+    margins = {each.baseline: each for each in statements if each.subject == final.subject}
+    yield _change(start, final, margins.get(start.subject), metric, names)
+    yield from _layer_sentence(statements, final.layers[0], names)
+    if POSITION in margins:
+        yield f"{names[final.subject]} is {compared_with(margins[POSITION])}."
+    losses = [each.estimate for each in statements if each.verdict == LOSS and each.estimate]
+    if losses:
+        first, last = losses[0].value_text, losses[-1].value_text
+        yield f"The held-out loss is {first} nats at the first step and {last} at the end."
+
+
+def _change(
+    start: Statement,
+    final: Statement,
+    margin: Statement | None,
+    metric: str,
+    names: Mapping[str, str],
+) -> str:
+    """How the score at the best layer changes from the first step to the final model."""
+    assert start.estimate is not None
+    assert final.estimate is not None
+    quantity = f"The {QUANTITIES[metric]}"
+    ends = (
+        f"from {start.estimate.value_text} at {names[start.subject]} to "
+        f"{final.estimate.value_text} at {names[final.subject]}"
+    )
+    if margin is None or margin.estimate is None:
+        return f"{quantity} goes {ends}."
+    if margin.verdict == SIMILAR:
+        gap = margin.estimate.direction("higher", "lower")
+        return f"{quantity} does not change detectably: it goes {ends} ({gap})."
+    verb = "rises" if margin.estimate.value > 0 else "falls"
+    return f"{quantity} {verb} {ends}, by {margin.estimate.size}."
+
+
+def _layer_sentence(
+    statements: Sequence[Statement], layer: int, names: Mapping[str, str]
+) -> Iterator[str]:
+    verdicts = {each.verdict for each in statements}
+    moved = [each for each in statements if each.verdict == MOVES]
+    if moved:
+        steps = ", ".join(f"{each.layers[0]} at {names[each.subject]}" for each in moved)
+        yield f"The best layer moves to {layer}: it is {steps}."
+    elif STAYS in verdicts:
+        yield f"The best layer is {layer} at every step."
+    elif UNDECIDED in verdicts:
+        yield f"The best layer ({layer}) does not change detectably."
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
+    """What limits the headline: best layers that are not clear, scores on control trees.
+
+    Args:
+        tables: The study's `best` and `scores`.
+    """
+    best, scores = tables["best"], tables["scores"]
+    doubts = [
+        Statement(str(row["model"]), NOT_CLEAR, None, (int(row["layer"]),))
+        for _, row in best[best["metric"] == METRIC].iterrows()
+        if not row["clear"]
+    ]
+    control = scores[(scores["probe"] == f"distance{CONTROL}") & (scores["metric"] == METRIC)]
+    control = control[control["layer"].notna()]
+    if len(control):
+        ends = {LOWEST: control["value"].min(), HIGHEST: control["value"].max()}
+        doubts += [
+            Statement(CONTROL_TREES, verdict, Estimate(float(value), kind="points"))
+            for verdict, value in ends.items()
+        ]
+    return tuple(doubts)
+
+
+def make_notices(doubts: Sequence[Statement], best: pd.DataFrame) -> list[str]:
+    """The statements of `doubts_of` in sentences, and what models and cards do not say.
+
+    Args:
+        doubts: Of `doubts_of`.
+        best: The study's table of that name.
+    """
+    unclear = [
+        f"{short_name(each.subject)} ({each.layers[0]})"
+        for each in doubts
+        if each.verdict == NOT_CLEAR
+    ]
+    ends = [each.estimate for each in doubts if each.subject == CONTROL_TREES and each.estimate]
+    notices = []
+    if unclear:
+        notices.append(
+            "The best layer is not significantly better than every other layer in "
+            f"{', '.join(unclear)}."
+        )
+    if ends:
+        low, high = ends[0].value_text, ends[-1].value_text
+        notices.append(
+            f"On control trees the same probes score {low} to {high}, depending on layer and step."
+        )
+    return [*notices, *progress_notices(best[best["metric"] == METRIC])]
+
+
+def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -> str:
+    """The methods paragraph of the probe study, with what is added for steps of training."""
+    return (
+        f"{probes_methods(spec, treebank, ())} The same probes were trained on each of "
+        f"{', '.join(models)}, with the same initial maps and orders of sentences. A step's best "
+        "layer was chosen on the development sentences. It counts as another than the final "
+        "model's if it scores significantly more than that layer in the same step: paired over "
+        "resamples of test sentences and with the error over probes, at 5 %, Bonferroni-corrected "
+        "for the number of steps. Tokens and losses are those on the models' cards. The included "
+        "steps are of a second run of the recipe of seed 0, which ends near zoo:seed-0 but not "
+        "exactly at it."
+    )
+
+
+REASON = (
+    "Run it to see when syntax becomes decodable during pretraining, and whether its layer moves."
+)
+HOW_TO_READ = (
+    "Height is the best layer's score (the number is the layer): 100 % or 1 is perfect. Grey "
+    "lines are baselines, bands 95 % intervals."
+)
+CAVEATS = {
+    BANDS: f"{COVERAGE}.",
+    "An untrained model does not score 0.": (
+        "Random layers on random word vectors still distinguish words and their positions, from "
+        "which a probe predicts part of the tree. Training adds the margin over step 0."
+    ),
+    "The best layer jumps with noise.": (
+        "Layers of one step often have overlapping bands, so the number at a point can change by "
+        "chance. The sentence above the chart says whether any change of layer is significant."
+    ),
+    "Encoded is not used.": (
+        "The loss falls for many reasons. That syntax becomes decodable while it falls does not "
+        "mean that one causes the other."
+    ),
+    "Tokens are not a cause.": (
+        "The learning rate changes with them: in the included run it falls to 0 at the end."
+    ),
+    "There is one run.": (
+        "Bands are over sentences and probes. With another seed the rise may come earlier or later."
+    ),
+}

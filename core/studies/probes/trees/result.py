@@ -1,0 +1,152 @@
+"""The result of a probe study: tables, trained probes that can be applied to any sentence, and the
+predicted trees of the test sentences as CoNLL-U.
+
+Reference: https://universaldependencies.org/format.html. Deviations: predicted trees have no labels
+(_).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.results.export import Result
+from core.studies.probes.trees.data import Tree
+from core.studies.probes.trees.tables import best_row
+
+if TYPE_CHECKING:
+    from core.runs.store import Value
+
+
+@dataclass(frozen=True)
+class ModelProbes:
+    """One model's trained probes, the first of each layer, and their test predictions.
+
+    Attributes:
+        layers: Layer of each probe.
+        distance_maps: (layer, rank, d_model); None where no distance probe was trained.
+        depth_maps: The same for depth.
+        uuas: Share of edges predicted, (layer, sentence), NaN where a sentence has none; None
+            without distances.
+        heads: Predicted heads, (layer, word), test sentences one after another; None unless both
+            were trained.
+        centres: Mean of each layer's vectors, (layer, d_model), where position codes are appended;
+            else None.
+        deviations: Mean absolute deviation of each layer's vectors, (layer,); None where `centres`
+            is.
+    """
+
+    layers: tuple[int, ...]
+    distance_maps: np.ndarray | None
+    depth_maps: np.ndarray | None
+    uuas: np.ndarray | None
+    heads: np.ndarray | None
+    centres: np.ndarray | None
+    deviations: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class TrainedResult(Result):
+    """A result whose probes can be applied to sentences.
+
+    Attributes:
+        test: The test sentences, in the order of the probes' `uuas`.
+        parsed: Whether their trees are a parser's.
+        pipeline: The parser for typed sentences.
+    """
+
+    test: tuple[Tree, ...] = ()
+    parsed: bool = False
+    pipeline: str = "box"
+
+
+@dataclass(frozen=True)
+class ProbeResult(TrainedResult):
+    """A result with its trained structural probes by model reference."""
+
+    probes: Mapping[str, ModelProbes] = field(default_factory=dict)
+
+    def best_layer(self, model: str, metric: str = "uuas") -> int:
+        """The layer at which a model scores highest on the development sentences."""
+        chosen = best_row(self.table, model, metric)
+        return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
+
+
+def model_probes(value: Value) -> ModelProbes:
+    """Make probes of a training task's output."""
+    first = np.flatnonzero(np.asarray(value["draws"]) == 0)
+    uuas = None
+    if "hits" in value:
+        hits, edges = np.asarray(value["hits"])[first], np.asarray(value["edges"], dtype=np.float64)
+        uuas = np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0)
+    return ModelProbes(
+        layers=tuple(int(layer) for layer in np.asarray(value["layers"])[first]),
+        distance_maps=value.get("distance_maps"),
+        depth_maps=value.get("depth_maps"),
+        uuas=uuas,
+        heads=value.get("heads"),
+        centres=value.get("centres"),
+        deviations=value.get("deviations"),
+    )
+
+
+def extra_files(result: ProbeResult) -> dict[str, bytes]:
+    """The files that a study writes beside tables and figures: the predicted trees."""
+    trees = predicted_conllu(result)
+    return {"predicted.conllu": trees} if trees else {}
+
+
+def predicted_conllu(result: ProbeResult) -> bytes:
+    """Predicted heads of the test sentences, each model at its best layer, as CoNLL-U.
+
+    Every sentence has the comments `# sent_id`, `# model` and `# layer`; of the annotation columns
+    only heads are filled in. Empty unless distance and depth probes were both trained.
+    """
+    lines: list[str] = []
+    starts = np.concatenate([[0], np.cumsum([len(tree.words) for tree in result.test])])
+    for model, probes in result.probes.items():
+        if probes.heads is None:
+            continue
+        layer = result.best_layer(model)
+        rows = probes.heads[probes.layers.index(layer)]
+        for number, tree in enumerate(result.test):
+            comments = {"sent_id": f"{model}/{number + 1}", "model": model, "layer": str(layer)}
+            lines += conllu_block(tree.words, rows[starts[number] : starts[number + 1]], comments)
+    return "\n".join(lines).encode("utf8", "replace")
+
+
+def conllu_block(
+    words: Sequence[str],
+    heads: Iterable[int],
+    comments: dict[str, str],
+    labels: Sequence[str] = (),
+) -> list[str]:
+    """One sentence as lines of CoNLL-U, with the empty line that ends it."""
+    head = [f"# {name} = {' '.join(value.split())}" for name, value in comments.items()]
+    head.append(f"# text = {' '.join(' '.join(words).split())}")
+    rows = [
+        "\t".join(
+            [
+                str(i),
+                _cell(word),
+                "_",
+                "_",
+                "_",
+                "_",
+                str(int(parent)),
+                "root" if parent == 0 else labels[i - 1] if labels else "_",
+                "_",
+                "_",
+            ]
+        )
+        for i, (word, parent) in enumerate(zip(words, heads, strict=True), start=1)
+    ]
+    return [*head, *rows, ""]
+
+
+def _cell(word: str) -> str:
+    """A word as a cell: white space would end the column, and "_" stands for no value."""
+    return "_" if not word.split() else " ".join(word.split())

@@ -1,0 +1,294 @@
+"""The pure tasks of the baselines: position only, the static window, parts of speech, the linear
+chain, random trees, the parser; and of layers beside the static window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
+from core.maths.structural.positions import SIZE, beside_positions, measure_vectors, position_code
+from core.models.identity import as_identified
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.studies.probes.trees.data import Trees, gold_of
+from core.studies.probes.trees.tasks import (
+    Regime,
+    columns,
+    read_vectors,
+    train_and_score,
+    without_maps,
+)
+from core.vectors.window import of_best_reach, windows_of_sentences
+
+
+@pure("probes.positions", version=2)
+def score_positions(
+    trees: Trees,
+    sizes: tuple[int, int, int],
+    probes: tuple[str, ...],
+    rank: int,
+    draws: int,
+    seed: int,
+    epochs: int,
+) -> Value:
+    """Train probes on position codes alone: the score that word order reaches without a model.
+
+    Args: as in `train_probes` and `Regime`; `rank` is lowered to the size of the code.
+
+    Returns:
+        As `train_probes`, for one layer numbered 0.
+    """
+    gold = gold_of(trees.rows)
+    regime = Regime(probes, (min(rank, SIZE),), draws, seed, epochs)
+    return train_and_score(position_code(gold.lengths)[:, None], (0,), [gold], sizes, regime)
+
+
+@pure("probes.window", version=3, guard=as_identified)
+def score_window(
+    model: str,
+    model_identity: str,
+    trees: Trees,
+    sizes: tuple[int, int, int],
+    probes: tuple[str, ...],
+    rank: int,
+    draws: int,
+    position: bool,
+    seed: int,
+    epochs: int,
+    exact: bool = True,
+) -> Value:
+    """Train probes on the model's embedding table, read through a window of words: the score that
+    no layer is needed for. The window's reach is chosen on the development sentences.
+
+    Args: as in `train_probes`; `rank` is lowered to the width of the window.
+
+    Returns:
+        What `train_probes` returns but its maps, for one layer numbered 0; and `reach` (layer,).
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    gold = gold_of(trees.rows)
+    with span(0.0, 0.1):
+        _, embeddings, notices = read_with_embeddings(model, trees.words)
+
+    def trained(window: np.ndarray, draws: int) -> Value:
+        vectors = window[:, None]
+        if position:
+            vectors = _with_positions(vectors, gold.lengths, sizes)
+        regime = Regime(probes, (min(rank, vectors.shape[-1]),), draws, seed, epochs)
+        return train_and_score(vectors, (0,), [gold], sizes, regime, exact)
+
+    with span(0.1, 0.6):
+        window, reach = of_best_reach(
+            embeddings, gold.lengths, lambda window: dev_score(trained(window, 1))
+        )
+    with span(0.6, 1.0):
+        scored = trained(window, draws)
+    return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
+
+
+@pure("probes.tags", version=2)
+def score_tags(
+    trees: Trees,
+    tags: tuple[tuple[str, ...], ...],
+    sizes: tuple[int, int, int],
+    reach: int,
+    probes: tuple[str, ...],
+    rank: int,
+    draws: int,
+    seed: int,
+    epochs: int,
+) -> Value:
+    """Train probes on parts of speech beside position codes: the score that word classes reach.
+
+    Args: as in `train_probes`; `tags` are the parts of speech of the words, `reach` how many words
+        on either side are read with a word; `rank` is lowered to the numbers of a word.
+
+    Returns:
+        What `train_probes` returns but its maps, for one layer numbered 0.
+    """
+    gold = gold_of(trees.rows)
+    vectors = tag_windows(tags, reach)[:, None]
+    vectors = _with_positions(vectors, gold.lengths, sizes)
+    regime = Regime(probes, (min(rank, vectors.shape[-1]),), draws, seed, epochs)
+    return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
+
+
+@pure("probes.conditional", version=3, guard=as_identified)
+def score_beside_window(
+    model: str,
+    model_identity: str,
+    trees: Trees,
+    sizes: tuple[int, int, int],
+    layers: tuple[int, ...],
+    position: bool,
+    how: Regime,
+    exact: bool = True,
+) -> Value:
+    """Train probes on each layer beside the static window: what the layer adds to it.
+
+    The window is reduced to the layer's width by the principal components of the training words, so
+    that the probe has no more to overfit from it than from a layer; its reach is the one with which
+    it then scores highest on the development sentences.
+
+    Args: as in `train_probes`.
+
+    Returns:
+        What `train_probes` returns but its maps; the last layer, whose number no layer has, is the
+        reduced window beside zeros; and `reach` (probe,).
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        SpecError: If it has no such layer.
+
+    Reference:
+        Hewitt et al. 2021, EMNLP. Deviations: scores in place of cross-entropy.
+    """
+    gold = gold_of(trees.rows)
+    training = int(gold.lengths[: sizes[0]].sum())
+    with span(0.0, 0.2):
+        states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
+    states[trees.sink_words] = 0  # see `train_probes`
+    size = states.shape[-1]
+
+    def beside(states: np.ndarray, window: np.ndarray) -> np.ndarray:
+        """The reduced window beside these layers and, last, beside zeros."""
+        reduced = principal_components(window.astype(np.float32), training, size)
+        width, count = reduced.shape[-1], states.shape[1]
+        both = np.zeros((len(states), count + 1, size + width), dtype=np.float32)
+        both[:, :-1, width:] = _scaled(states, training)
+        both[:, :, :width] = _scaled(reduced[:, None], training)
+        if position:  # both parts are scaled already; zeros must not make the window larger
+            centres, ones = np.zeros(both.shape[1:], np.float32), np.ones(count + 1, np.float32)
+            both = beside_positions(both, gold.lengths, centres, ones)
+        return both
+
+    def score(window: np.ndarray) -> float:
+        alone = beside(states[:, :0], window)
+        return dev_score(train_and_score(alone, (0,), [gold], sizes, replace(how, draws=1), exact))
+
+    with span(0.2, 0.4):
+        window, reach = of_best_reach(embeddings, gold.lengths, score)
+    with span(0.4, 1.0):
+        numbers = (*layers, max(layers) + 1)
+        scored = train_and_score(beside(states, window), numbers, [gold], sizes, how, exact)
+    named = {"notices": notices, "reach": np.full(len(scored["layers"]), reach)}
+    return without_maps(scored) | named
+
+
+def dev_score(scored: Value) -> float:
+    """How well the trained probes predict the development trees: the mean over kinds of probes."""
+    return float(
+        np.mean([np.mean(scored[name]) for name in ("dev_uuas", "dev_root") if name in scored])
+    )
+
+
+def read_with_embeddings(
+    model: str, words: Sequence[Sequence[str]], layers: Sequence[int] = ()
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Vectors of all words at some layers, (word, layer, d_model), those of layer 0 (word,
+    d_model), and notices, as `read_vectors` returns them."""
+    every = sorted({0, *layers})
+    vectors, notices = read_vectors(model, words, every)
+    return vectors[:, [every.index(layer) for layer in layers]], vectors[:, 0], notices
+
+
+def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, "word feature"]:
+    """One-hot tags of each word and of the words up to `reach` places before and behind it.
+
+    Example:
+        >>> tag_windows([("DET", "NOUN"), ("NOUN",)], 0).tolist()
+        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    names, places = np.unique([tag for row in tags for tag in row], return_inverse=True)
+    marks = np.eye(len(names), dtype=np.float32)[places]
+    return windows_of_sentences(marks, _lengths(tags), reach)
+
+
+def _lengths(sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    return np.array([len(sentence) for sentence in sentences])
+
+
+def principal_components(
+    vectors: Float[np.ndarray, "word feature"], fitted: int, count: int
+) -> Float[np.ndarray, "word component"]:
+    """Principal components of all words, in the directions of the first `fitted` words' variance.
+
+    Args:
+        vectors: A row per word.
+        fitted: Words, from the front, that define the directions.
+        count: Components; fewer where there are fewer features.
+    """
+    centred = vectors.astype(np.float64) - vectors[:fitted].mean(axis=0, dtype=np.float64)
+    _, directions = np.linalg.eigh(centred[:fitted].T @ centred[:fitted])  # variances ascending
+    directions = directions[:, ::-1][:, :count]
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
+    components: np.ndarray = (centred @ (directions * np.sign(largest))).astype(np.float32)
+    return components
+
+
+def _with_positions(
+    vectors: np.ndarray, lengths: np.ndarray, sizes: tuple[int, int, int]
+) -> np.ndarray:
+    """Vectors, scaled by the training words, beside position codes."""
+    centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
+    return beside_positions(vectors, lengths, centres, deviations)
+
+
+def _scaled(vectors: np.ndarray, training: int) -> np.ndarray:
+    """Vectors (word, layer, d_model), centred and divided by their mean deviation in training."""
+    centres, deviations = measure_vectors(vectors[:training])
+    scaled: np.ndarray = (vectors.astype(np.float32) - centres) / deviations[:, None]
+    return scaled
+
+
+@pure("probes.baselines")
+def score_baselines(trees: Trees, seed: int) -> Value:
+    """Score the linear chain and random trees on the test sentences.
+
+    Returns:
+        `edges` (sentence,), and for "chain" and "random" `..._hits`, `..._dspr`, `..._nspr`,
+        `..._root` (1, sentence).
+    """
+    gold = gold_of(trees.rows)
+    tick(0.1, "baselines")
+    chain, random = linear_chain(gold), random_trees(gold, np.random.default_rng(seed))
+    return {"edges": chain.edges, **columns("chain_", chain), **columns("random_", random)}
+
+
+@pure("probes.parser")
+def score_parser(trees: Trees, pipeline: str, pipeline_identity: str) -> Value:
+    """Score a parser's trees against gold heads.
+
+    Args:
+        trees: The gold trees.
+        pipeline: The parser.
+        pipeline_identity: Fingerprint of its files; part of the key.
+
+    Returns:
+        `lengths`, `edges` (sentence,), `hits`, `dspr`, `nspr`, `root` (1, sentence); `attached` and
+        `words` (sentence,) for unlabelled attachment.
+
+    Raises:
+        ModelError: If the parser is not there.
+    """
+    from core.text.parsing import parse_sentences
+
+    gold = gold_of(trees.rows)
+    parses = [parse.heads for parse in parse_sentences(trees.words, pipeline)]
+    scores = parsed_trees(parses, gold)
+    attached, counted = attachment(parses, gold)
+    scored = columns("", scores)
+    return {
+        "lengths": scores.lengths,
+        "edges": scores.edges,
+        **scored,
+        "attached": attached,
+        "words": counted,
+    }

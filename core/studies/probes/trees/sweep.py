@@ -1,0 +1,225 @@
+"""The rank sweep: how many dimensions does a probe need? Ranks 1, 2, 4 ... to full, at one layer.
+
+Reference: Hewitt & Manning 2019, NAACL, section 4 and figure 6. Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.maths.structural.bands import draw_sample, summary
+from core.models.identity import identities
+from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import curves, finished
+from core.results.drawing.vega import Chart
+from core.results.export import Result, provenance
+from core.results.names import short_name, short_names
+from core.results.numbers import Tip
+from core.results.papers.citing import cite
+from core.results.statements import Statement
+from core.runs.runner import Outputs, Task, run
+from core.studies.probes.trees.charts import HEIGHT, kind_of, looks_of
+from core.studies.probes.trees.data import Treebank
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    chosen_layers,
+    model_arguments,
+    prepare,
+    training_arguments,
+    with_limits,
+)
+from core.studies.probes.trees.spec import ProbeSpec
+from core.studies.probes.trees.statements import sweep_statements
+from core.studies.probes.trees.tables import (
+    metric_label,
+    probe_groups,
+)
+from core.studies.probes.trees.tasks import Regime, train_probes
+from core.studies.probes.trees.text import CITATIONS, make_methods
+from core.study import read_first
+from core.text.reading import Text
+from core.vectors.model_files import with_model_files
+from core.vectors.sinks import with_sinks
+from core.vectors.vocabulary import with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
+NO_RANK = "No rank could be probed, for the reasons given."
+SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
+
+
+def sweep_ranks(d_model: int, rank: int) -> tuple[int, ...]:
+    """The ranks 1, 2, 4 ... and d_model, with the study's own rank, which is in its table too."""
+    powers = [2**power for power in range(d_model.bit_length()) if 2**power < d_model]
+    return tuple(sorted({*powers, min(rank, d_model), d_model}))
+
+
+def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> list[Task]:
+    """One task per model: distance probes of each rank on its layer, with the study's draws.
+
+    Args:
+        spec: The study to which the sweep belongs.
+        layers: Model -> layer.
+        ready: Outputs of the study's first stage.
+
+    Raises:
+        SpecError: If a model has no such layer.
+    """
+    identified = identities(ready)
+    common = training_arguments(ready.need(TREEBANK))
+    tasks = []
+    for model, layer in layers.items():
+        if model not in identified:
+            continue
+        asked = chosen_layers(replace(spec, layers=(layer,)), identified[model])
+        arguments = {**model_arguments(spec, identified[model]), **common, "layers": asked}
+        ranks = sweep_ranks(identified[model].d_model, spec.rank)
+        how = Regime(("distance",), ranks, spec.seeds, spec.seed, spec.epochs)
+        tasks.append(
+            Task.of(
+                f"rank sweep: {model}",
+                train_probes,
+                role=("sweep", model),
+                group=model,
+                how=how,
+                **arguments,
+            )
+        )
+    return tasks
+
+
+def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataFrame:
+    """SWEEP: UUAS in percent and DSpr. by rank, with bands."""
+    import pandas as pd
+
+    treebank: Treebank = ready.need(TREEBANK)
+    sample = draw_sample(
+        np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed
+    )
+    frames = []
+    for (_, model), value in outputs.values.items():
+        for metric, group in probe_groups(value, sample).items():
+            columns = {"model": model, "layer": group.layers, "rank": group.ranks, "metric": metric}
+            frames.append(pd.DataFrame(columns | summary(sample, (1, group))))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SWEEP))
+
+
+def run_sweep(
+    spec: ProbeSpec,
+    layers: Mapping[str, int],
+    texts: Mapping[str, Text] | None = None,
+    **options: Any,
+) -> Result:
+    """Prepare, plan, run and collect a sweep.
+
+    Args:
+        spec: The study to which the sweep belongs: its sentences, seeds, epochs and draws.
+        layers: Model -> layer.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+        options: For `core.runs.runner.run`.
+
+    Returns:
+        A result whose table is that of `collect_sweep`.
+
+    Raises:
+        SpecError: If a model has no such layer.
+    """
+    asked = replace(spec, models=tuple(layers), untrained=False)
+    ready = read_first(prepare(asked, texts), **options)
+    outputs = run(plan_sweep(asked, layers, ready), **options)
+    table = collect_sweep(asked, ready, outputs)
+    treebank: Treebank = ready.need(TREEBANK)
+    coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
+    statements = sweep_statements(table)
+    result = Result(
+        study="probe-ranks",
+        spec=spec.plain() | {"sweep": dict(layers)},
+        headline=sweep_headline(statements),
+        tables={"sweep": table},
+        notices=treebank.notices,
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(tuple(layers), treebank.corpus),
+        methods=f"{make_methods(spec, treebank, coded)} {SWEPT} {spec.settings()}",
+        statements=statements,
+        citations=cite(CITATIONS),
+    )
+    result = with_limits(result, ready, layers)
+    return with_model_files(with_unknown_words(with_sinks(result, ready), ready), spec, ready)
+
+
+def sweep_headline(statements: Sequence[Statement]) -> str:
+    """For each model the rank that suffices, from statements in pairs: that rank, the best UUAS."""
+    clauses = []
+    for near, best in zip(statements[::2], statements[1::2], strict=True):
+        assert near.estimate is not None
+        assert best.estimate is not None
+        clauses.append(
+            f"{short_name(near.subject)} needs rank {near.estimate.value_text} of "
+            f"{near.baseline.removeprefix('rank ')} to come within 1 point of its best UUAS "
+            f"({best.estimate.value_text}, layer {near.layers[0]})"
+        )
+    return f"{'; '.join(clauses)}." if clauses else NO_RANK
+
+
+def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
+    """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
+
+    Args:
+        sweep: Table of `sweep.collect_sweep`.
+        metric: "uuas" or "dspr".
+    """
+    rows = sweep[sweep["metric"] == metric]
+    short = short_names(dict.fromkeys(rows["model"]))
+    names = [
+        f"{short[model]}, layer {layer}"
+        for model, layer in zip(rows["model"], rows["layer"], strict=True)
+    ]
+    rows = rows.assign(name=names, who=rows["model"].map(short))
+    lines = rows.drop_duplicates("name")
+    styles = looks_of(lines["model"], lines["model"])
+    looks = {
+        name: styles[short[model]]
+        for name, model in zip(lines["name"], lines["model"], strict=True)
+    }
+    ranks = sorted({int(rank) for rank in rows["rank"]})
+    label, kind = metric_label(metric), kind_of(metric)
+    low, high = span_of(rows["value"], rows["low"], rows["high"])
+    plane = Plane(
+        *(
+            "rank",
+            "value",
+            "Rank of the probe",
+            label,
+            low,
+            high,
+            (ranks[0], max(ranks[-1], ranks[0] + 1)),
+        ),
+        kind=kind,
+        height=HEIGHT,
+        x_axis={"values": ranks, "format": "d"},
+        x_log=True,
+        context=context,
+    )
+    tips = (
+        Tip("name", "Model"),
+        Tip("rank", "Rank", "whole"),
+        Tip("value", label, kind),
+        Tip("low", "Band, 95 %", kind),
+    )
+    chart = curves(rows, plane, looks, tips)
+    below = "bands: 95 % intervals over sentences and probes"
+    return finished(chart, rows, plane, f"{label} by rank", below, list(looks))
+
+
+def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Both charts of a sweep, by file name."""
+    sweep = result.tables["sweep"]
+    names = {"sweep": "uuas", "sweep-dspr": "dspr"}
+    return {name: sweep_chart(sweep, metric, context=context) for name, metric in names.items()}

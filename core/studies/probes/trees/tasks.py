@@ -1,0 +1,316 @@
+"""The pure tasks of a probe study on one model: train its probes and score them.
+
+A task's arguments hold everything on which its numbers depend: references for loading, fingerprints
+for the key, the sentences themselves. Vectors come from `core.vectors.activations`, which stores
+them by sentence; here they are read in chunks of sentences and held once, in half precision unless
+a value would overflow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from core.maths.structural.baselines import linear_chain
+from core.maths.structural.control import control_heads
+from core.maths.structural.positions import beside_positions, measure_vectors
+from core.maths.structural.predict import predict_depths, predict_distances, predicted_trees
+from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
+from core.models import choose_device, describe, load_tokenizer
+from core.models.identity import as_identified
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.studies.probes.trees.data import Tree, Trees, gold_of
+
+CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
+LARGEST_HALF = 65_504.0
+LARGE = 2**29  # bytes of vectors from which on tasks take turns
+EXACT = 50_000_000  # parameters up to which a model reads, and its probes are trained, in double
+_LARGE_ONE = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Regime:
+    """How a task's probes are trained, in plain values.
+
+    Attributes:
+        probes: "distance", "depth" or both.
+        ranks: One rank for all layers, or several for a sweep.
+        draws: Probes of each layer and rank: with different initial maps and orders of sentences,
+            and on control trees each on its own set of them.
+        seed: Of maps, the order of sentences and the control rules.
+        epochs: Most epochs.
+        control: Whether the trees are draws of control trees.
+    """
+
+    probes: tuple[str, ...]
+    ranks: tuple[int, ...]
+    draws: int
+    seed: int
+    epochs: int
+    control: bool = False
+
+
+@pure("probes.train", version=3, guard=as_identified)
+def train_probes(
+    model: str,
+    model_identity: str,
+    trees: Trees,
+    sizes: tuple[int, int, int],
+    layers: tuple[int, ...],
+    position: bool,
+    how: Regime,
+    exact: bool = True,
+) -> Value:
+    """Train the probes of one model and score them on the test sentences.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        trees: Those of training, then development, then test.
+        sizes: How many of the sentences are for training, development and test.
+        layers: Layers to probe.
+        position: Whether a code of each word's position is appended to its vector.
+        how: Which probes, and how they are trained.
+        exact: Whether they are trained in double precision, see `is_exact`.
+
+    Returns:
+        `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`,
+        `dspr`, `nspr`, `root` (probe, sentence); for each kind of probe `..._dev` (epoch, probe)
+        development losses and `..._best` (probe,) the epoch kept; `notices`. On the trees given
+        also `dev_uuas` and `dev_root` (probe,), shares on the development sentences; of the first
+        draw `distance_maps` and `depth_maps` (layer and rank, rank, d_model) float32 and, where
+        both kinds were trained on one rank, `heads` (layer, word) of the predicted trees; with
+        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors. On
+        control trees `chain_...` (draw, sentence), the scores of the linear chain on them.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        SpecError: If it has no such layer or fewer dimensions than the rank.
+    """
+    golds = (
+        _control_golds(model, trees.rows, how.draws, how.seed)
+        if how.control
+        else [gold_of(trees.rows)]
+    )
+    lengths = golds[0].lengths
+    with span(0.0, 0.2):
+        vectors, notices = read_vectors(model, trees.words, layers)
+    vectors[trees.sink_words] = 0  # no probe reads them, and they would set the scale
+    value: Value = {"notices": notices}
+    if position:
+        centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
+        vectors = beside_positions(vectors, lengths, centres, deviations)
+        value |= {} if how.control else {"centres": centres, "deviations": deviations}
+    with taking_turns(vectors.nbytes), span(0.2, 1.0):
+        value |= train_and_score(vectors, layers, golds, sizes, how, exact)
+    if how.control:
+        start = sizes[0] + sizes[1]
+        chains = [columns("chain_", linear_chain(gold.part(start, sum(sizes)))) for gold in golds]
+        value |= {name: np.concatenate([chain[name] for chain in chains]) for name in chains[0]}
+    return value
+
+
+@pure("probes.scored", version=2, guard=as_identified)
+def score_probes(**arguments: Any) -> Value:
+    """Train probes and return what `train_probes` does without the maps, for studies that apply
+    them to no sentence."""
+    return without_maps(train_probes(**arguments))
+
+
+def is_exact(parameters: int) -> bool:
+    """Whether a model of so many parameters reads, and its probes are trained, in double precision.
+
+    The vectors of a small one, rounded, are then the same on any processor, and so are the probes.
+    In single precision two processors round a few vectors in a thousand otherwise, which is enough
+    for half of the probes to stop at another epoch and to differ by up to 1.5 points; training such
+    vectors in double precision takes twice the time and mends nothing.
+
+    Example:
+        >>> is_exact(2_000_000), is_exact(110_000_000)
+        (True, False)
+    """
+    return parameters <= EXACT
+
+
+def without_maps(scored: Value) -> Value:
+    """A task's output without the trained maps."""
+    return {name: part for name, part in scored.items() if not name.endswith("_maps")}
+
+
+def read_vectors(
+    model: str, words: Sequence[Sequence[str]], layers: Sequence[int]
+) -> tuple[np.ndarray, list[str]]:
+    """Vectors of all words, (item, layer, d_model): float16, or float32 where a value would
+    overflow.
+
+    A word for which the model's tokenizer gives no token has the vector 0, so that sentences stay
+    whole; a notice counts such words.
+
+    A small model reads in double precision on a processor, see `is_exact`.
+    """
+    from core.vectors.activations import extract
+
+    info = describe(model)
+    width = info.d_model
+    double = is_exact(info.parameters) and choose_device() == "cpu"
+    dtype = "float64" if double else "float32"
+    total = sum(map(len, words))
+    result = np.zeros((total, len(layers), width), dtype=np.float16)
+    notices: list[str] = []
+    start = 0
+    for first in range(0, len(words), CHUNK):
+        chunk = words[first : first + CHUNK]
+        with span(first / len(words), (first + len(chunk)) / len(words)):
+            got = extract(model, chunk, layers=layers, dtype=dtype)
+        starts = start + np.concatenate([[0], np.cumsum([len(sentence) for sentence in chunk])])
+        if result.dtype == np.float16 and np.abs(got.vectors).max(initial=0.0) > LARGEST_HALF:
+            result = result.astype(np.float32)
+        result[starts[got.sentence] + got.word] = got.vectors.swapaxes(0, 1)
+        notices += [notice for notice in got.notices if notice not in notices]
+        start = int(starts[-1])
+    return result, notices
+
+
+def train_and_score(
+    vectors: np.ndarray,
+    layers: tuple[int, ...],
+    golds: Sequence[Gold],
+    sizes: tuple[int, int, int],
+    how: Regime,
+    exact: bool = True,
+) -> Value:
+    """Train each kind of probe on the training vectors and score it on the test vectors."""
+    import torch
+
+    from core.maths.structural.batches import ProbeData
+    from core.maths.structural.training import Probe, train_bank
+
+    ends = [0, *np.cumsum(sizes).tolist()]
+    cuts = np.concatenate([[0], np.cumsum(golds[0].lengths)])[ends]
+    read = [vectors[start:end] for start, end in pairwise(cuts)]
+    probes = [
+        Probe(layer, rank, draw, draw if how.control else 0)
+        for layer in layers
+        for rank in how.ranks
+        for draw in range(how.draws)
+    ]
+    value: Value = {
+        "layers": np.array([probe.layer for probe in probes]),
+        "ranks": np.array([probe.rank for probe in probes]),
+        "draws": np.array([probe.draw for probe in probes]),
+    }
+    first, predicted = [i for i, probe in enumerate(probes) if probe.draw == 0], {}
+    for number, kind in enumerate(how.probes):
+        trees = [gold.distances if kind == "distance" else gold.depths for gold in golds]
+        targets = [np.stack(rows) for rows in zip(*trees, strict=True)]
+        train, dev = (
+            ProbeData(torch.from_numpy(read[part]), targets[ends[part] : ends[part + 1]])
+            for part in (0, 1)
+        )
+        with span(0.9 * number / len(how.probes), 0.9 * (number + 1) / len(how.probes)):
+            bank = train_bank(
+                train,
+                dev,
+                probes,
+                kind=kind,
+                layers=layers,
+                seed=how.seed,
+                epochs=how.epochs,
+                exact=exact,
+                device=training_device(),
+                report=tick,
+            )
+        value |= {f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
+        rows = [layers.index(probe.layer) for probe in probes]
+        for part in (2,) if how.control else (1, 2):
+            held = [gold.part(ends[part], ends[part + 1]) for gold in golds]
+            predict = predict_distances if kind == "distance" else predict_depths
+            predictions = predict(bank.maps, read[part], held[0].lengths, rows)
+            scores = _score(kind, predictions, held, [probe.target for probe in probes])
+            if part == 1:
+                metric = "uuas" if kind == "distance" else "root"
+                value[f"dev_{metric}"] = score(scores, metric)
+            else:
+                value |= columns("", scores)
+                value |= {"edges": scores.edges} if kind == "distance" else {}
+                predicted[kind] = [values[first] for values in predictions]
+        if not how.control:
+            value[f"{kind}_maps"] = bank.maps[first]
+    if not how.control and len(predicted) == 2 and len(how.ranks) == 1:
+        tick(0.95, "predicted trees")
+        value["heads"] = predicted_trees(
+            predicted["distance"], predicted["depth"], golds[0].part(*ends[2:]).keep
+        )
+    return value
+
+
+def _score(
+    kind: str, predicted: Sequence[np.ndarray], golds: Sequence[Gold], targets: Sequence[int]
+) -> SentenceScores:
+    """Scores of every probe against its own trees."""
+    measure = score_distances if kind == "distance" else score_depths
+    if len(golds) == 1:
+        return measure(predicted, golds[0])
+    place = np.array(targets)
+    parts = [
+        measure([rows[place == target] for rows in predicted], gold)
+        for target, gold in enumerate(golds)
+    ]
+    back = np.argsort(
+        np.concatenate([np.flatnonzero(place == target) for target in range(len(golds))])
+    )
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])[back]
+        for name in ("hits", "dspr", "nspr", "root")
+        if getattr(parts[0], name) is not None
+    }
+    return SentenceScores(
+        parts[0].lengths, parts[0].edges, **joined
+    )  # control trees of a sentence have equal edges
+
+
+def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> list[Gold]:
+    """Control trees over words as the model's tokenizer distinguishes them, one set per draw."""
+    words = load_tokenizer(model).forms([tree.words for tree in trees])
+    keep = [np.array(tree.keep) for tree in trees]
+    return [
+        gold_of(trees, [control_heads(*row, seed, draw) for row in zip(words, keep, strict=True)])
+        for draw in range(draws)
+    ]
+
+
+def columns(prefix: str, scores: SentenceScores) -> Value:
+    """The scores that were computed, by name."""
+    scored = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
+    return {
+        prefix + name: values.astype(np.float32)
+        for name, values in scored.items()
+        if values is not None
+    }
+
+
+def training_device() -> str:
+    """A GPU where there is one, except Apple's, which lacks operations that training needs."""
+    return "cuda" if choose_device() == "cuda" else "cpu"
+
+
+@contextlib.contextmanager
+def taking_turns(size: int) -> Iterator[None]:
+    """Let one task at a time hold vectors of LARGE bytes or more; others wait, cancellably."""
+    if size < LARGE:
+        yield
+        return
+    while not _LARGE_ONE.acquire(timeout=0.2):
+        tick(0.0, "waiting for the other probes")
+    try:
+        yield
+    finally:
+        _LARGE_ONE.release()

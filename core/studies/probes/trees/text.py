@@ -1,0 +1,346 @@
+"""Every sentence of the probe study: its headline, made of statements, and the texts beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.structural.arcs import FAR
+from core.maths.structural.bands import COVERAGE, TWO_DRAWS
+from core.maths.structural.positions import SIZE
+from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
+from core.maths.structural.scores import LONGEST, SHORTEST
+from core.models import parse_ref
+from core.results.names import first_of, layers_in_words, short_name, short_names
+from core.results.notices import BANDS
+from core.results.numbers import text_of
+from core.results.statements import TWO_LINES, Statement, leading
+from core.studies.probes.trees.comparisons import EMBEDDINGS
+from core.studies.probes.trees.spec import which_layers
+from core.studies.probes.trees.statements import (
+    BELOW,
+    BEST,
+    CONTROL_TREES,
+    FIRST,
+    LAST,
+    SIMILAR,
+    TIED,
+    TOO_FEW,
+    UNSCORED,
+    arc_statements,
+    statements_of,
+)
+from core.studies.probes.trees.tables import CHAIN, POSITION, SELECTIVITY, TAGS, WINDOW
+
+if TYPE_CHECKING:
+    from core.studies.probes.trees.data import Treebank
+    from core.studies.probes.trees.result import ProbeResult
+    from core.studies.probes.trees.spec import ProbeSpec
+
+CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
+MOST_NAMED = 3  # models that a headline compares with the first
+NOTHING = "No model could be probed, for the reasons given."
+LEADS = {
+    "uuas": "{name} predicts {value} of {edges} at best ({short})",
+    "dspr": "{name} predicts tree distances with rank correlation {value} at {layers}",
+    "root": "{name} predicts the root of {value} of sentences at {best}",
+    "nspr": "{name} predicts tree depths with rank correlation {value} at {layers}",
+}
+
+
+def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> str:
+    """The statements in sentences: the first model and its baseline, then the other models.
+
+    Args:
+        statements: Of `statements_of`.
+        metric: The same metric.
+        parsed: Whether trees are a parser's, not gold.
+    """
+    return " ".join(_sentences(statements, metric, parsed)) or NOTHING
+
+
+def scores_sentence(result: ProbeResult, metric: str) -> str:
+    """As many sentences of one metric's headline as two lines hold; "" without scores."""
+    statements = statements_of(result.tables, list(result.probes), metric)
+    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
+
+
+def arcs_sentence(result: ProbeResult) -> str:
+    """As many of two sentences, on long and on adjacent edges, as two lines hold; "" without."""
+    sentences: list[str] = []
+    for each in arc_statements(result.tables, list(result.probes)):
+        assert each.estimate is not None
+        if each.verdict != BEST:
+            sentences[-1] += f", {compared_with(each)}"
+        elif each.baseline == FAR:
+            sentences.append(
+                f"Of parse edges between non-adjacent words, {short_name(each.subject)} predicts "
+                f"{each.estimate.value_text} at layer {each.layers[0]}"
+            )
+        else:
+            sentences.append(
+                f"Of those between adjacent words, it predicts {each.estimate.value_text}"
+            )
+    return leading((f"{sentence}." for sentence in sentences), TWO_LINES)
+
+
+def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
+    if not statements:
+        return
+    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
+    first, *rest = (each for each in statements if each.verdict != TIED)
+    names = short_names(dict.fromkeys(each.subject for each in statements))
+    name = names[first.subject]
+    if metric.endswith(SELECTIVITY):
+        yield f"At its best layer ({first.layers[0]}), {name} is {compared_with(first)}."
+        return
+    layers = tied.get(first.subject, first.layers)
+    sentence = LEADS[metric].format(
+        name=name, value=first.number.value_text, best=best_in_words(layers),
+        layers=layers_in_words(layers), short=layers_in_words(layers).replace(" to ", "–"),
+        edges="parse edges" if parsed else "gold edges",
+    )  # fmt: skip
+    if rest and rest[0].subject == first.subject:
+        sentence += f", {compared_with(rest.pop(0))}"
+    yield f"{sentence}."
+    for each in first_of(rest, MOST_NAMED):
+        gap = each.number.direction("above", "below")
+        compared = f"{gap} {name}"
+        if each.verdict == SIMILAR:
+            compared = f"not detectably different from {name} ({gap})"
+        layers = tied.get(each.subject, each.layers)
+        where = best_in_words(layers) if len(layers) > 1 else layers_in_words(layers)
+        yield f"At {where}, {names[each.subject]} is {compared}."
+
+
+def best_in_words(layers: Sequence[int]) -> str:
+    """The best layer, or the layers not distinguishable from it: "its best layers (1 to 6)".
+
+    Args:
+        layers: In order.
+    """
+    noun, _, numbers = layers_in_words(layers).partition(" ")
+    return f"its best {noun} ({numbers})"
+
+
+def compared_with(statement: Statement) -> str:
+    """A difference from a baseline: "5.2 points [2.6, 8.0] above the untrained model"."""
+    gap = statement.number.direction("above", "below")
+    baseline = baseline_name(statement.baseline)
+    if statement.verdict == SIMILAR:
+        return f"not detectably different from {baseline} ({gap})"
+    return f"{gap} {baseline}"
+
+
+def baseline_name(baseline: str) -> str:
+    """A baseline as a sentence names it."""
+    names = {
+        POSITION: "the position-only baseline",
+        CHAIN: "the linear chain",
+        WINDOW: "its static window",
+        CONTROL_TREES: "the same probes on control trees",
+        EMBEDDINGS: "its layer 0",
+        TAGS[0]: "probes on parts of speech",
+        TAGS[1]: "probes on the parts of speech of a word and its neighbours",
+    }
+    if baseline in names:
+        return names[baseline]
+    return "the untrained model" if parse_ref(baseline).random else short_name(baseline)
+
+
+def make_notices(doubts: Sequence[Statement]) -> list[str]:
+    """A sentence for each of `doubts_of`."""
+    return [_notice(doubt) for doubt in doubts]
+
+
+def _notice(doubt: Statement) -> str:
+    if doubt.verdict == UNSCORED:
+        return (
+            "The parser's own accuracy is missing: no parser is installed, or there are no gold "
+            "heads to score it on."
+        )
+    name, layer = short_name(doubt.subject), doubt.layers[0]
+    if doubt.verdict == TOO_FEW:
+        return too_few(name, doubt)
+    best = f"the best layer ({layer})"
+    if doubt.verdict in (FIRST, LAST):
+        place = "first" if doubt.verdict == FIRST else "last"
+        return (
+            f"{name}: {best} is the {place} one probed. Published BERT results peak in the middle "
+            "layers."
+        )
+    score = doubt.number.text
+    if doubt.verdict == SIMILAR:
+        baseline = baseline_name(doubt.baseline)
+        if doubt.number.high < 0:
+            gap = doubt.number.direction("above", "below")
+            return f"{name}: UUAS at {best} is {gap} {baseline}."
+        return f"{name}: UUAS at {best} is not detectably above {baseline} (difference {score})."
+    how = "is below" if doubt.verdict == BELOW else "has a 95 % interval that overlaps"
+    return (
+        f"{name}: UUAS at {best}, {score}, {how} that of the linear chain, which links adjacent "
+        "words."
+    )
+
+
+def too_few(name: str, doubt: Statement) -> str:
+    """Say of a model that the static window predicts less together with its layers than alone."""
+    return (
+        f"{name}: together with {layers_in_words(doubt.layers)}, the static window predicts less "
+        f"than alone ({doubt.number.text} at worst), so there are too few training sentences to "
+        "tell what the layers add."
+    )
+
+
+def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> str:
+    """A methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        treebank: Its sentences.
+        coded: Models whose vectors have a position code appended.
+    """
+    parts = [
+        f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for "
+        f"{' and '.join(spec.probes)} were trained on {which_layers(spec.layers)} of "
+        f"{', '.join(spec.probed)}. "
+        "A word's vector is the mean of its subwords' vectors.",
+        treebank.in_words("Dependency trees", spec),
+        "The loss is the absolute error of squared distances divided by squared sentence length "
+        "(for depth probes, of squared norms divided by length), averaged over sentences. Probes "
+        f"were trained with Adam at a learning rate of {LEARNING_RATE:g} on batches of {BATCH} "
+        f"sentences, shuffled anew each epoch, for at most {spec.epochs} epochs. After each epoch "
+        "without a new minimum of the development loss, the learning rate was divided by "
+        f"{text_of(1 / DECAY, 'whole')} and Adam's moments were reset. A model's best layer is the "
+        "one with the highest UUAS (for depth probes, root accuracy) on the development sentences.",
+        "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. "
+        f"are averaged within each sentence length, then over lengths {SHORTEST} to {LONGEST}.",
+        "Baselines are a probe on a position code alone, the untrained model at its best layer, "
+        "and each model's static window: its embeddings (layer 0) of a word and its "
+        "neighbours, with no layer run; its layer 0 alone; and, where the text has them, parts of "
+        "speech, alone and with those of the two neighbours, beside the position code. The "
+        "headline gives the difference from the baseline, other than parts of speech, that "
+        "scores highest. Other models are compared with the first at their own best layer.",
+        "Layers are not distinguishable from the best one where the interval of the paired "
+        "difference, 95 % for all layers of the model together (Bonferroni), is not above 0.",
+    ]
+    if {"distance", "depth"} <= set(spec.probes):
+        parts.append(
+            "Scores by arc length are those of the first probe of each layer; an arc's length is "
+            "the distance of its words in the sentence. The error over probes in their bands is "
+            "that of UUAS, times the square root of how many times fewer arcs there are."
+        )
+    if spec.conditional:
+        parts.append(
+            "What a layer adds is the score of probes on the layer and the static window together "
+            "minus that of the window, alone or with layer 0 (conditional probing, Hewitt et al. "
+            "2021). The window was reduced to its principal components, as many as a layer has."
+        )
+    if coded:
+        parts.append(
+            f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
+            f"deviation, and extended by a code of each word's position ({SIZE} numbers), because "
+            "a linear map of vectors without positions cannot express how far apart two words are."
+        )
+    if spec.controls:
+        parts.append(
+            "Selectivity is the score minus that of probes trained on control trees, in which each "
+            "word type, as the model's tokenizer distinguishes types, has a random but fixed rule "
+            f"for its head (after Hewitt & Liang 2019), averaged over {spec.controls} draws of the "
+            "rules. Depth in a control tree mostly follows position."
+        )
+    parts.append(
+        f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
+        f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
+        "the test sentences, to each of which a t-distributed error of the mean over probes (and "
+        f"over draws of control trees) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
+        "They are not corrected for the number of layers and models."
+    )
+    return " ".join(parts)
+
+
+REASON = (
+    "Run it to see which layers encode dependency syntax, and whether fine-tuning adds to it or "
+    "removes it."
+)
+SCORES, ARCS, SENTENCE, RANKS = "By layer", "By arc length", "Sentence", "Rank"  # views
+HOW_TO_READ = {
+    SCORES: (
+        "Height is the score: 100 % (or 1) is perfect. Dotted curves: probes trained on random "
+        "trees; grey lines: baselines; bands: 95 % intervals."
+    ),
+    ARCS: (
+        "Height is the share of edges (arcs) predicted: first by distance of their words, then by "
+        "layer, without adjacent words. Grey: baselines."
+    ),
+    SENTENCE: (
+        "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "
+        "depth, heatmap cells the distance of two words."
+    ),
+    RANKS: (
+        "Height is the score, across is the rank of the probe's map (logarithmic). Where the "
+        "curve is flat, more dimensions add nothing."
+    ),
+}
+CAVEATS = {
+    BANDS: f"{COVERAGE}, attachment scores 92 % with 30 sentences.",
+    "Words alone tell much of the tree.": (
+        "The static window is a probe on the model's own embedding table, read for a word and its "
+        "neighbours, with no layer run. A layer that does not score above it may know no more "
+        "syntax than the words that stand side by side."
+    ),
+    "Parts of speech give much of the tree, too.": (
+        "Probes on the parts of speech of a word and its neighbours often score higher than a "
+        "model. The tags are given there, while a model has to infer them from words, so they "
+        "are a row of the table, not the baseline of the headline."
+    ),
+    "A score is mostly one of adjacent words.": (
+        "About half of all edges join adjacent words. *By arc length* shows whether a model gains "
+        "on the other edges."
+    ),
+    "No single layer is best.": (
+        "Which layer scores highest depends on chance in training and on the test sentences. The "
+        "headline names all layers that are not distinguishable from the best one."
+    ),
+    "Word order alone scores high.": (
+        "Linking adjacent words scores 43 UUAS on English web text without any syntax. Compare "
+        "with the position-only baseline and the untrained model, not with 0. Models with rotary "
+        "or relative positions keep them out of their vectors, so a code of each word's position "
+        "is appended: without it, a linear probe could not know which words are adjacent."
+    ),
+    "A probe can learn the task itself.": (
+        "Control trees give every word type a fixed random rule for its head, so a probe needs "
+        "only words and positions to learn them. Selectivity is how far the real score is above "
+        "theirs. It is averaged over several draws of the rules, and their spread is in the band."
+    ),
+    "Control depths follow position.": (
+        "In a control tree every head is to the left and the first word is the root. A negative "
+        "selectivity of root accuracy means that first words are easy to find, not that the "
+        "vectors lack depth."
+    ),
+    "Trees predicted by a parser are parses, not gold.": (
+        "Scores measure agreement with the parser, its errors included, and cannot show that a "
+        "model knows more syntax than the parser. Its own accuracy on gold trees is in the table."
+    ),
+    "UUAS ignores direction and labels.": (
+        "An edge counts as predicted whichever word is its head. Punctuation is left out of both "
+        "trees. *Labelled trees* has probes that predict both."
+    ),
+    "A score is a mean over few probes.": (
+        "They differ in their initial maps and orders of sentences, but share one split."
+    ),
+    "Encoded is not used.": "A tree that can be decoded need not be used by later layers.",
+}
+FORMULAS = {
+    "Distance probe: squared distance after a linear map approximates the edges between words": (
+        r"d_B(h_i, h_j)^2 = \lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j), "
+        r"\qquad B \in \mathbb{R}^{k \times d}"
+    ),
+    "Depth probe: the squared norm approximates the number of edges to the root": (
+        r"\lVert B h_i \rVert^2 \approx \mathrm{depth}(w_i)"
+    ),
+    "Loss of the distance probe": (
+        r"\min_B \frac{1}{|S|} \sum_{s} \frac{1}{n_s^2} "
+        r"\sum_{i,j} \bigl| d_T(w_i, w_j) - d_B(h_i, h_j)^2 \bigr|"
+    ),
+}

@@ -1,0 +1,158 @@
+"""Figures and views of the study: scores by layer and by arc length, one sentence, ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.maths.structural.arcs import FAR
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.vega import Chart
+from core.studies.probes.trees.charts import (
+    added_chart,
+    arc_chart,
+    difference_chart,
+    far_chart,
+    scores_chart,
+)
+from core.studies.probes.trees.sweep import sweep_chart, sweep_figures
+from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY
+from core.studies.probes.trees.text import (
+    ARCS,
+    HOW_TO_READ,
+    RANKS,
+    SCORES,
+    SENTENCE,
+    arcs_sentence,
+    scores_sentence,
+)
+from core.study import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+TREES = "Trees"  # the group of views
+METRIC = "uuas"
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Every chart that can be drawn of the result, by file name; the main one first."""
+    there = set(result.table["metric"])
+    charts: dict[str, Chart] = {
+        metric.replace(" ", "-"): scores_chart(result, metric, context=context)
+        for metric in (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
+        if metric in there
+    }
+    differing = set(result.tables["differences"]["metric"])
+    charts |= {
+        f"difference-{metric}": difference_chart(result, metric, context=context)
+        for metric in PROBE_OF
+        if metric in differing
+    }
+    if "arcs" in result.tables:
+        charts["arcs"] = arc_chart(result, context=context)
+        charts["arcs-not-adjacent"] = far_chart(result, context=context)
+    if "added" in result.tables:
+        charts |= {
+            f"added-{metric}": added_chart(result, metric, context=context)
+            for metric in dict.fromkeys(result.tables["added"]["metric"])
+        }
+    if "sweep" in result.tables and len(result.tables["sweep"]):
+        charts["sweep"] = sweep_chart(result.tables["sweep"], context=context)
+    return charts
+
+
+def draw_scores(result: Result, metric: str = METRIC, *, context: Context = PAGE) -> list[Chart]:
+    """Scores by layer in one metric, differences from the base, and what layers add."""
+    charts = [scores_chart(result, metric, context=context)]
+    if _has(result, "differences", metric):
+        charts.append(difference_chart(result, metric, context=context))
+    if _has(result, "added", metric):
+        charts.append(added_chart(result, metric, context=context))
+    return charts
+
+
+def draw_arcs(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """UUAS by arc length, and without adjacent arcs."""
+    if "arcs" not in result.tables:
+        return []
+    return [arc_chart(result, context=context), far_chart(result, context=context)]
+
+
+def draw_ranks(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """UUAS and DSpr. by the rank of the probe, of a result of `sweep.run_sweep`."""
+    return [*sweep_figures(result, context).values()] if "sweep" in result.tables else []
+
+
+def draw_sentence(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw nothing: a sentence is read first, see `core.studies.probes.sentence`."""
+    return []
+
+
+def score_rows(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
+    """Rows of one metric in the tables by layer."""
+    tables = {"scores": result.table} | {
+        name: result.tables[name]
+        for name in ("margins", "best_layers", "added")
+        if name in result.tables
+    }
+    return {name: table[table["metric"] == metric] for name, table in tables.items()}
+
+
+def arc_rows(result: Result) -> dict[str, pd.DataFrame]:
+    """Scores by arc length, and margins over baselines without adjacent arcs."""
+    if "arcs" not in result.tables:
+        return {}
+    margins = result.tables["arc_margins"]
+    return {"arcs": result.tables["arcs"], "arc_margins": margins[margins["arcs"] == FAR]}
+
+
+def no_rows(result: Result) -> dict[str, pd.DataFrame]:
+    """Show no table."""
+    return {}
+
+
+def _has(result: Result, table: str, metric: str) -> bool:
+    return table in result.tables and bool((result.tables[table]["metric"] == metric).any())
+
+
+VIEWS = (
+    View(
+        SCORES,
+        "probe scores by layer, compared with baselines",
+        draw=draw_scores,
+        headline=lambda result, metric=METRIC: scores_sentence(result, metric),
+        tables=score_rows,
+        how_to_read=HOW_TO_READ[SCORES],
+        group=TREES,
+    ),
+    View(
+        ARCS,
+        "scores by the distance of an edge's words, and without adjacent words",
+        draw=draw_arcs,
+        headline=arcs_sentence,
+        tables=arc_rows,
+        how_to_read=HOW_TO_READ[ARCS],
+        missing="Predicted trees need both probes. Choose distance and depth to see scores by arc "
+        "length.",
+        group=TREES,
+    ),
+    View(
+        SENTENCE,
+        "one sentence: its parse and the predicted tree",
+        draw=draw_sentence,
+        tables=no_rows,
+        how_to_read=HOW_TO_READ[SENTENCE],
+        missing="Arcs need a distance probe. Choose distance under Change, Options.",
+        group=TREES,
+    ),
+    View(
+        RANKS,
+        "how many dimensions a probe needs",
+        draw=draw_ranks,
+        table="sweep",
+        how_to_read=HOW_TO_READ[RANKS],
+        group=TREES,
+    ),
+)

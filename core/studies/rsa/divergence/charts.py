@@ -1,0 +1,251 @@
+"""Charts of the study: divergence by kind of word, states beside it, and a text whose words are
+coloured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.description import bars_in_words, cells_in_words
+from core.results.drawing.style import (
+    DASHES,
+    GREY,
+    colours_of,
+    gradient,
+    heading,
+    legend,
+    shapes_of,
+)
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.export import check_chosen
+from core.results.names import short_names
+from core.results.numbers import Tip, label_expr, told
+from core.studies.rsa.divergence.tables import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT, LINE, GROUPS = 270, 26, 255
+JS = "JS divergence (bits)"
+ACROSS = 84  # letters of a line of the coloured text
+IN_WORDS = {
+    **{"ADJ": "adjectives", "ADP": "prepositions", "ADV": "adverbs", "AUX": "auxiliaries"},
+    **{"CCONJ": "coordinators", "DET": "determiners", "INTJ": "interjections", "NOUN": "nouns"},
+    **{"NUM": "numbers", "PART": "particles", "PRON": "pronouns", "PROPN": "names"},
+    **{"PUNCT": "punctuation", "SCONJ": "subordinators", "SYM": "symbols", "VERB": "verbs"},
+    "X": "other words",
+}
+ORDER = (*(name for _, name in FREQUENCIES), OFTEN)
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    charts = panels(result, context)
+    models = list(dict.fromkeys(result.tables["coloured"]["model"]))
+    if models:
+        charts["coloured"] = coloured_chart(result, models[-1], context=context)
+    return charts
+
+
+def panels(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw predictions by word, and beside states, by file name; without the coloured words."""
+    if result.table.empty:
+        return {}
+    charts: dict[str, Chart] = {"divergence": groups_chart(result, context=context)}
+    if len(result.tables["states"]):
+        charts["states"] = states_chart(result, context=context)
+        charts["correlation"] = correlation_chart(result, context=context)
+    return charts
+
+
+def looks_of(result: Result) -> dict[str, Look]:
+    """Choose each model's colour and shape by its short name; baselines are grey."""
+    first = result.table.drop_duplicates("model")
+    names = short_names(tuple(first["model"]))
+    compared = [str(ref) for ref in first.loc[first["part"] != "baseline", "model"]]
+    colours, shapes = colours_of(compared), shapes_of(first["model"])
+    looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
+    for number, ref in enumerate(first.loc[first["part"] == "baseline", "model"]):
+        looks[names[ref]] = Look(GREY, shapes[ref], DASHES[number % len(DASHES)])
+    return looks
+
+
+def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the divergence of each model by part of speech and by frequency, with its interval.
+
+    Args:
+        result: Of the study.
+    """
+    names, looks = short_names(tuple(dict.fromkeys(result.table["model"]))), looks_of(result)
+    rows = result.table.assign(
+        name=result.table["model"].map(names),
+        group=[_in_words(str(by), str(word)) for by, word in _pairs(result.table)],
+    )
+    tips = (
+        *(Tip("name", "Model"), Tip("group", "Words"), Tip("items", "Number of words", "whole")),
+        *(Tip("js", JS, "amount"), Tip("low", "95 % interval", "amount")),
+        *(Tip("kl", "KL divergence (bits)", "amount"), Tip("agreement", "Agreement", "per cent")),
+    )
+    ends = span_of(rows["js"], rows["high"], zero=True)
+    drawn, tooltip = told(rows, tips)
+    numbers = {"format": "~g", "tickCount": 5}
+    x = channel("js:Q", title=JS, scale={"domain": list(ends), "nice": False}, axis=numbers)
+    y = channel(
+        "group:N",
+        title=None,
+        sort=_order(rows),
+        axis={"grid": True, "labelLimit": 180, "labelOverlap": False},
+    )
+    scale = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
+    below = legend()
+    colour = channel("name:N", title=None, scale=scale, legend=below)
+    forms = {"domain": list(looks), "range": [look.shape for look in looks.values()]}
+    shape = channel("name:N", title=None, scale=forms, legend=below)
+    base = Chart(drawn.assign(who=drawn["name"])).encode(y=y, color=colour, tooltip=tooltip)
+    bars = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x={**x, "field": "low"}, x2="high:Q")
+    points = base.mark_point(size=60, filled=True, opacity=1).encode(x=x, shape=shape)
+    reference = short_names((str(result.spec["base"]),))[str(result.spec["base"])]
+    what = f"Divergence from the predictions of {reference}"
+    said = rows[rows["by"] == ALL]
+    return layered(bars, points).properties(
+        width="container",
+        height=context.height(GROUPS),
+        title=heading(what, "by part of speech and frequency in the text; bars: 95 %"),
+        description=bars_in_words(said, f"{what}, {JS}", name="name", value="js", kind="amount"),
+    )
+
+
+def states_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the similarity of the same words' states by layer, a line per model.
+
+    Args:
+        result: Of the study.
+    """
+    rows, looks = _states(result)
+    ends = span_of(rows["similarity"], rows["low"], zero=True, top=1.0)
+    plane = layer_plane(rows, "similarity", "RSA", ends, height=HEIGHT, context=context)
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
+        *(Tip("similarity", "RSA", "share"), Tip("low", "95 % interval", "share")),
+    )
+    what = "Similarity of the states by layer"
+    chart = curves(rows, plane, looks, tips)
+    return finished(chart, rows, plane, what, "bands: 95 %, over sentences", list(looks))
+
+
+def correlation_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw by layer whether words whose states differ more have predictions that differ more.
+
+    Args:
+        result: Of the study.
+    """
+    rows, looks = _states(result)
+    drawn = rows.assign(value=rows["within"], low=rows["within_low"], high=rows["within_high"])
+    ends = span_of(drawn["value"], drawn["low"], drawn["high"], zero=True)
+    plane = layer_plane(
+        drawn, "value", "Rank correlation", ends, kind="share", height=HEIGHT, context=context
+    )
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
+        *(Tip("value", "Rank correlation", "share"), Tip("low", "95 % interval", "share")),
+    )
+    below = "among words of equal part of speech and frequency; bands: 95 %, over sentences"
+    what = "Do predictions differ where states differ?"
+    chart = curves(drawn, plane, looks, tips)
+    return finished(chart, drawn, plane, what, below, list(looks))
+
+
+def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
+    """Draw the first sentences with each word coloured by the divergence of the predictions.
+
+    Args:
+        result: Of the study.
+        model: One compared model's reference.
+
+    Raises:
+        SpecError: If there is no such model.
+    """
+    table = result.need("coloured", "a text")
+    check_chosen(model, dict.fromkeys(table["model"]))
+    rows = _in_lines(table[table["model"] == model])
+    tips = (
+        *(Tip("word", "Word"), Tip("js", JS, "amount")),
+        *(Tip("base_token", "Base predicts"), Tip("predicted_token", "Model predicts")),
+    )
+    drawn, tooltip = told(rows, tips)
+    drawn = drawn.assign(light=drawn["js"] > 0.6)
+    x = channel("start:Q", axis=None, scale={"domain": [0, ACROSS], "nice": False})
+    y = channel("line:O", axis=None)
+    written = label_expr("share")
+    colour = channel(
+        "js:Q",
+        title=JS,
+        scale={"scheme": "viridis", "domain": [0, 1], "clamp": True},
+        legend=gradient(JS, **({"labelExpr": written} if written else {}), context=context),
+    )
+    base = Chart(drawn).encode(y=y, tooltip=tooltip)
+    cells = base.mark_rect(cornerRadius=2).encode(x=x, x2="end:Q", color=colour)
+    ink = {"condition": {"test": "datum.light", "value": "black"}, "value": "white"}
+    words = base.mark_text(baseline="middle", fontSize=context.small).encode(
+        x=channel("middle:Q", axis=None, scale={"domain": [0, ACROSS], "nice": False}),
+        text="word:N",
+        color=ink,
+    )
+    names = short_names((str(result.spec["base"]), model))
+    what = f"Where the predictions of {names[model]} differ"
+    said = cells_in_words(
+        rows.assign(place=[f"{word} ({at})" for word, at in _words(rows)]),
+        what, row="sentence", column="place", value="js", value_title=JS, kind="amount",
+    )  # fmt: skip
+    return layered(cells, words).properties(
+        width="container",
+        height=context.height(LINE * (int(rows["line"].max()) + 1)),
+        title=heading(what, f"from those of {names[str(result.spec['base'])]}, word by word"),
+        description=said,
+    )
+
+
+def _states(result: Result) -> tuple[pd.DataFrame, dict[str, Look]]:
+    """The rows of the states with the models' names, and the models' looks."""
+    table = result.need("states", "two models whose states can be read")
+    names = short_names(tuple(dict.fromkeys(result.table["model"])))
+    return table.assign(name=table["model"].map(names)), looks_of(result)
+
+
+def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(zip(table["by"], table["words"], strict=True))
+
+
+def _words(table: pd.DataFrame) -> list[tuple[str, int]]:
+    return list(zip(table["word"], table["position"], strict=True))
+
+
+def _in_words(by: str, group: str) -> str:
+    if by == ALL:
+        return "all words"
+    return IN_WORDS.get(group, group) if by == TAGS else f"seen {group}"
+
+
+def _order(rows: pd.DataFrame) -> list[str]:
+    """All words, then parts of speech from most to least divergent, then frequencies."""
+    tags = rows[rows["by"] == TAGS].groupby("group")["js"].mean().sort_values(ascending=False)
+    seen = [f"seen {name}" for name in ORDER if (rows["words"][rows["by"] == COUNTS] == name).any()]
+    return ["all words", *tags.index, *seen]
+
+
+def _in_lines(table: pd.DataFrame) -> pd.DataFrame:
+    """Place words as in a text: line, and start, middle and end in letters."""
+    places: list[tuple[int, float, float, float]] = []
+    line, at, sentence = 0, 0.0, None
+    for row in table.itertuples():
+        width = len(str(row.word)) + 1.0
+        if at and (at + width > ACROSS or row.sentence != sentence):
+            line, at = line + 1, 0.0
+        places.append((line, at, at + width / 2, at + width))
+        at, sentence = at + width + 0.4, row.sentence
+    lines, starts, middles, ends = zip(*places, strict=True)
+    return table.assign(line=lines, start=starts, middle=middles, end=ends)

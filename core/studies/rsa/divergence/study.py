@@ -1,0 +1,247 @@
+"""Output divergence: what two language models predict at the same place, beside their states.
+
+Similarity of states says nothing of what a model would say: a layer can turn without any prediction
+changing, and a small change can turn the most likely word. This study compares the predictions
+themselves, word by word, and asks whether they differ where the states do.
+
+References:
+    Kullback & Leibler 1951; Lin 1991 (the divergences). Salazar et al. 2020, ACL, Masked Language
+    Model Scoring (words masked in turn).
+Deviations: all subwords of a word are masked together, so that no subword gives another away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.models.identity import contents, identity_tasks
+from core.models.loading.language_models import prediction_kind
+from core.results.export import Result, provenance
+from core.results.notices import base_left_out, nothing_but_base, sentence_notices
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.studies.rsa import TRAINING
+from core.studies.rsa.divergence import PURPOSE, tables
+from core.studies.rsa.divergence.charts import figures, panels
+from core.studies.rsa.divergence.spec import DivergenceSpec
+from core.studies.rsa.divergence.text import (
+    CAVEATS,
+    FORMULAS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
+from core.studies.rsa.layers.tasks import Settings, compare_models
+from core.studies.rsa.prices import divergence_price
+from core.study import Study, View, every_figure
+from core.text.corpora import Corpus
+from core.text.pipelines import foreign_notice
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Items, sample_words
+from core.vectors.sinks import sink_argument
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CITATIONS = ("kullback1951", "lin1991", "salazar2020")
+COMPARED, BASELINE = "compared", "baseline"
+
+
+def prepare(spec: DivergenceSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: read the text, identify the models and their heads.
+
+    Raises:
+        SpecError: If a pattern matches nothing, or there is no model but the base.
+    """
+    parts = _parts(spec)
+    if COMPARED not in parts.values():
+        raise nothing_but_base(spec.base)
+    refs = (spec.base, *parts)
+    kinds = [
+        Task.of(f"head of {ref}", prediction_kind, role=("kind", ref), fleeting=True, ref=ref)
+        for ref in dict.fromkeys(refs)
+    ]
+    reading = text_task(spec.corpus, spec.genres, spec.sentences, texts)
+    return [reading, *identity_tasks(refs), *kinds]
+
+
+def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
+    """Make three tasks for each model: its predictions, the similarity of its states, and what
+    changes word by word; and one that tags the words.
+
+    Raises:
+        ModelError: If the base model could not be found, or predicts no words.
+        CorpusError: If the text could not be read.
+    """
+    from core.studies.rsa.divergence.tasks import compare_predictions, compare_states, tag_words
+
+    content = contents(ready)
+    base = ready.need(("identity", spec.base)).content
+    ready.need(("kind", spec.base))
+    corpus: Corpus = ready.need("text")
+    text = corpus.words
+    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
+    items = Items(tuple(text[number] for number in used), kept, "words")
+    tasks = []
+    for ref in _parts(spec):
+        if ref not in content or ("kind", ref) not in ready.values:
+            continue
+        pair: dict[str, Any] = {
+            "group": spec.base,
+            "base": spec.base,
+            "other": ref,
+            "base_identity": base,
+            "other_identity": content[ref],
+        }
+        predictions = Task.of(
+            f"predictions of {ref}",
+            compare_predictions,
+            role=("predictions", ref),
+            sentences=text,
+            masking=spec.masking,
+            **pair,
+        )
+        pair |= sink_argument(spec.sinks, ready, spec.base, ref)
+        similarity = Task.of(
+            f"states of {ref}",
+            compare_models,
+            role=("states", ref),
+            items=items,
+            how=Settings("rsa"),
+            share=1.0,
+            seed=spec.seed,
+            **pair,
+        )
+        changes = Task.of(
+            f"words of {ref}", compare_states, role=("changes", ref), items=items, **pair
+        )
+        tasks += [predictions, similarity, changes]
+    if tasks and not _own_tags(corpus) and not _unread(corpus):
+        tasks.append(Task.of("parts of speech", tag_words, role="tags", sentences=text))
+    return tasks
+
+
+def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods.
+
+    Returns:
+        A result with the tables `divergence` (by model and group of words), `states` (by model and
+        layer), `gaps` (models compared with baselines) and `coloured` (words of the first
+        sentences).
+    """
+    corpus: Corpus = ready.values["text"]
+    values = outputs.values
+    tags = _own_tags(corpus) or tuple(values.get("tags", {}).get("tags", ()))
+    groups = tables.Groups.of(corpus.words, tags)
+    parts = {ref: part for ref, part in _parts(spec).items() if ("predictions", ref) in values}
+    rows: dict[str, list[dict[str, Any]]] = {"divergence": [], "states": [], "coloured": []}
+    for ref, part in parts.items():
+        predictions = values["predictions", ref]
+        rows["divergence"] += tables.divergence_rows(ref, part, predictions, groups)
+        if ("changes", ref) in values:
+            similarity, changes = values.get(("states", ref)), values["changes", ref]
+            rows["states"] += tables.state_rows(ref, part, similarity, changes, predictions, groups)
+        if part == COMPARED:
+            rows["coloured"] += tables.shown_rows(ref, predictions, corpus.words)
+    made: dict[str, pd.DataFrame] = {
+        "divergence": tables.as_table(rows["divergence"], tables.DIVERGENCE),
+        "gaps": tables.as_table(_gaps(spec, outputs, parts), tables.GAPS),
+        "states": tables.as_table(rows["states"], tables.STATES),
+        "coloured": tables.as_table(rows["coloured"], tables.SHOWN),
+    }
+    statements = statements_of(made, spec.base)
+    notices = dict.fromkeys(
+        notice
+        for ref in parts
+        for kind in ("predictions", "changes")
+        for notice in values.get((kind, ref), {}).get("notices", ())
+    )
+    kinds = {ready.values["kind", ref] for ref in parts}
+    return Result(
+        study="divergence",
+        spec=spec.plain(),
+        headline=make_headline(statements),
+        statements=statements,
+        tables=made,
+        notices=(
+            *corpus.notices,
+            *([unread] if (unread := _unread(corpus)) else []),
+            *sentence_notices(len(corpus.sentences)),
+            *_base_among(spec),
+            *notices,
+        ),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance((spec.base, *parts), corpus),
+        methods=f"{make_methods(spec, kinds, bool(_own_tags(corpus)))} {spec.settings()}",
+        citations=cite((*CITATIONS, "merchant2020")),
+    )
+
+
+def _parts(spec: DivergenceSpec) -> dict[str, str]:
+    """The models that are compared with the base, and whether each is a baseline."""
+    compared = dict.fromkeys(_named(spec), COMPARED)
+    parts = compared | {ref: BASELINE for ref in spec.others if ref not in compared}
+    return {ref: part for ref, part in parts.items() if ref != spec.base}
+
+
+def _named(spec: DivergenceSpec) -> list[str]:
+    """The compared models that references and patterns name; the base may be among them."""
+    from core.models.patterns import matching_refs
+
+    return [ref for text in spec.compare for ref in matching_refs(text)]
+
+
+def _base_among(spec: DivergenceSpec) -> list[str]:
+    """The notice of a base that is named among the models to compare or the baselines."""
+    return [base_left_out(spec.base)] if spec.base in (*_named(spec), *spec.others) else []
+
+
+def _own_tags(corpus: Corpus) -> tuple[str, ...]:
+    """The text's own parts of speech, word by word; none where a sentence has none."""
+    if any(sentence.upos is None for sentence in corpus.sentences):
+        return ()
+    return tuple(tag for sentence in corpus.sentences for tag in sentence.upos or ())
+
+
+def _unread(corpus: Corpus) -> str:
+    """Why the parser's tags would mean nothing; "" of a text with its own, or that it can read."""
+    return "" if _own_tags(corpus) else foreign_notice(corpus.words)
+
+
+def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Compare each model's divergence with each baseline's."""
+    gaps = [
+        tables.gap_row(
+            ref,
+            baseline,
+            outputs.values["predictions", ref],
+            outputs.values["predictions", baseline],
+        )
+        for ref, part in parts.items()
+        if part == COMPARED
+        for baseline, kind in parts.items()
+        if kind == BASELINE
+    ]
+    return [gap for gap in gaps if gap is not None]
+
+
+STUDY = Study(
+    name="divergence",
+    title="Output divergence",
+    purpose=PURPOSE,
+    Spec=DivergenceSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=divergence_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
+    reason=REASON,
+    views=(View(draw=every_figure(panels), how_to_read=HOW_TO_READ, group=TRAINING),),
+)

@@ -1,0 +1,222 @@
+"""The study in sentences: headline, methods and caveats, made from its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.maths.similarity.scoring import COVERAGE
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import short_names
+from core.results.notices import BANDS
+from core.results.statements import Statement
+from core.studies.rsa.divergence.reading import MASKING
+from core.studies.rsa.divergence.tables import ALL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.rsa.divergence.spec import DivergenceSpec
+
+NOTHING = "No model's predictions could be compared with the base's, for the reasons given."
+CLOSEST = "predictions closest to the base's"
+CHANCE = "predictions of other words"
+GAP = "divergence minus a baseline's"
+SIMILAR = "similarity of the top layer's states to the base's"
+SIMILAR_BASELINE = "similarity of a baseline's top-layer states to the base's"
+FOLLOWS = "rank correlation of changes of states and of predictions, top layer"
+WITHIN = "the same among words of equal part of speech and frequency"
+
+
+def statements_of(tables: Mapping[str, pd.DataFrame], base: str) -> tuple[Statement, ...]:
+    """State which models predict most and least like the base, how far a baseline is, and whether
+    predictions differ where states do.
+
+    Args:
+        tables: `divergence`, `gaps` and `states`.
+        base: Reference of the base model.
+    """
+    whole = tables["divergence"][tables["divergence"]["by"] == ALL]
+    compared = whole[whole["part"] == "compared"].sort_values("js", kind="stable")
+    if compared.empty:
+        return ()
+    closest = str(compared["model"].iloc[0])
+    baselines = whole[whole["part"] == "baseline"]
+    statements = [Statement(closest, CLOSEST, estimate_of(compared.iloc[0], "js"), baseline=base)]
+    chance = float(compared["chance_js"].iloc[0])
+    if np.isfinite(chance):
+        statements.append(Statement(closest, CHANCE, Estimate(chance, kind="probability")))
+    gaps = tables["gaps"][tables["gaps"]["model"] == closest]
+    if len(gaps):
+        gap = estimate_of(gaps.iloc[0], "difference", "probability")
+        statements.append(Statement(closest, GAP, gap, baseline=str(gaps.iloc[0]["other"])))
+    return (*statements, *_state_statements(tables["states"], closest, baselines["model"], base))
+
+
+def _state_statements(
+    states: pd.DataFrame, closest: str, baselines: Iterable[str], base: str
+) -> list[Statement]:
+    """State how similar the states are where predictions are closest, and whether the two go
+    together."""
+    wanted = [(closest, SIMILAR, "similarity")]
+    wanted += [(ref, SIMILAR_BASELINE, "similarity") for ref in list(baselines)[:1]]
+    wanted += [(closest, FOLLOWS, "correlation"), (closest, WITHIN, "within")]
+    statements = []
+    for ref, verdict, column in wanted:
+        rows = states[states["model"] == ref]
+        if len(rows) and np.isfinite(rows.iloc[-1][column]):
+            top = rows.iloc[-1]
+            estimate = estimate_of(top, column)
+            statements.append(Statement(ref, verdict, estimate, (int(top["layer"]),), base))
+    return statements
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Say whose predictions are closest to the base's, compared with a baseline and chance, and
+    whether predictions differ where states do."""
+    facts = {statement.verdict: statement for statement in statements}
+    if CLOSEST not in facts:
+        return NOTHING
+    closest = facts[CLOSEST]
+    subjects = [s.subject for s in statements] + [s.baseline for s in statements if s.baseline]
+    names = short_names(dict.fromkeys(subjects))
+    name, base = names[closest.subject], names[closest.baseline]
+    parts = [
+        f"Predictions of {name} differ from those of {base} by {_text(closest)} bits per word "
+        "(JS divergence)"
+    ]
+    if GAP in facts:
+        parts[0] += f", {_gap(facts[GAP], names)}"
+    if {GAP, SIMILAR, SIMILAR_BASELINE} <= set(facts):
+        parts.append(_states(facts))
+    if CHANCE in facts:
+        parts.append(
+            f"At chance level (predictions for two different words) it is {_text(facts[CHANCE])} "
+            "bits"
+        )
+    if FOLLOWS in facts:
+        parts.append(_follows(facts))
+    return " ".join(f"{part}." for part in parts)
+
+
+def _gap(statement: Statement, names: Mapping[str, str]) -> str:
+    """Say whether a model's predictions are closer to the base's than a baseline's are."""
+    gap, baseline = statement.estimate, names[statement.baseline]
+    assert gap is not None
+    if not gap.clear:
+        return f"not detectably different from those of another run ({baseline})"
+    return f"{gap.direction('more', 'less')} than those of another run ({baseline})"
+
+
+def _states(facts: Mapping[str, Statement]) -> str:
+    """Say whether the model or the baseline has the more similar states, and whether that is the
+    opposite of their predictions."""
+    gap, mine, theirs = (facts[name].estimate for name in (GAP, SIMILAR, SIMILAR_BASELINE))
+    assert gap is not None
+    assert mine is not None
+    assert theirs is not None
+    more = mine.low > theirs.high
+    if not gap.clear or not (more or mine.high < theirs.low):
+        return f"RSA of the top layer is {mine.value_text} and {theirs.value_text}"
+    joint = "Yet" if more == (gap.value > 0) else "And"
+    return (
+        f"{joint} its top-layer states are {'more' if more else 'less'} similar than the other "
+        f"run's (RSA {mine.value_text}; {theirs.value_text})"
+    )
+
+
+def _follows(facts: Mapping[str, Statement]) -> str:
+    """Say whether words whose top states differ more have predictions that differ more."""
+    follows = facts[FOLLOWS].estimate
+    assert follows is not None
+    if follows.clear and follows.value > 0:
+        said = "Words whose top-layer states differ more also have predictions that differ more"
+    elif follows.clear:
+        said = "Words whose top-layer states differ more have predictions that differ less"
+    else:
+        said = "Whether a word's top-layer state differs does not detectably predict its divergence"
+    said = f"{said} (rank correlation {follows.text})"
+    within = facts.get(WITHIN)
+    if within is None or within.estimate is None:
+        return said
+    return (
+        f"{said.removesuffix(')')}; {within.estimate.text} at equal part of speech and frequency)"
+    )
+
+
+def _text(statement: Statement) -> str:
+    return "n/a" if statement.estimate is None else statement.estimate.text
+
+
+def make_methods(spec: DivergenceSpec, kinds: Collection[str], own_tags: bool) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study's options.
+        kinds: Of the models: "masked", "causal".
+        own_tags: Whether the text has parts of speech of its own.
+    """
+    read = (
+        "predicted each token from those before it"
+        if "causal" in kinds
+        else f"read the text as follows: {MASKING[spec.masking]}"
+    )
+    tags = "the text's own" if own_tags else "those of the included parser"
+    return (
+        f"The predictions of language models were compared with those of {spec.base} on "
+        f"{spec.sentences:,} sentences of {spec.corpus}. The models {read}. For every word, the "
+        f"Jensen-Shannon divergence of the two distributions over the whole vocabulary was "
+        f"computed in bits and averaged over the word's subwords; the Kullback-Leibler divergences "
+        f"are in the table. Chance level compares the base's prediction for a word with the other "
+        f"model's for another word of the same batch. Parts of speech are {tags}; frequency is "
+        f"counted in the text. The states of {spec.words:,} words were compared by RSA; the change "
+        f"of a word's state is 1 minus the correlation of its cosine similarities to all other "
+        f"words in the two models, which does not change when a space is rotated. Its Spearman "
+        f"correlation with the divergence is computed over words, and within groups of equal part "
+        f"of speech and frequency. Bands are 95 % intervals over sentences."
+    )
+
+
+REASON = (
+    "Run it to see whether models whose states differ also predict different words, and for which "
+    "words."
+)
+HOW_TO_READ = (
+    "Height is how far predictions differ from the base's, in bits: 0 is the same "
+    "distribution, 1 no shared token. Grey is another run."
+)
+CAVEATS = {
+    BANDS: (
+        f"{COVERAGE} Bands of mean divergences cover 92 % with 30 sentences and 96 % with 100."
+    ),
+    "Two training runs differ, too.": (
+        "Predictions that differ say little by themselves: compare them with the grey baseline, a "
+        "run that saw the same text in another order."
+    ),
+    "Unmasked text is a different question.": (
+        "A masked model that sees the word mostly repeats it, so reading words unmasked compares "
+        "how well two models copy. It takes a fifth of the time, which is its only advantage."
+    ),
+    "Rare words differ more in every measure.": (
+        "States and predictions of rare words both differ more, which alone makes them correlate. "
+        "The chart therefore compares words of equal part of speech and frequency only."
+    ),
+    "Frequency is that of the text.": (
+        "A word that occurs once here may be common in what the model was trained on."
+    ),
+    "Fine-tunes without a language-model head cannot be compared.": (
+        "The included fine-tunes are of this kind; a fine-tuned classifier predicts labels, not "
+        "words."
+    ),
+}
+FORMULAS = {
+    "Kullback-Leibler divergence of the predictions p of the base and q of the model": (
+        r"\operatorname{KL}(p \parallel q) = \sum_w p_w \log_2 \frac{p_w}{q_w}"
+    ),
+    "Jensen-Shannon divergence": (
+        r"\operatorname{JS}(p, q) = \tfrac{1}{2} \operatorname{KL}(p \parallel m) "
+        r"+ \tfrac{1}{2} \operatorname{KL}(q \parallel m), \qquad m = \tfrac{1}{2} (p + q)"
+    ),
+}

@@ -1,0 +1,291 @@
+"""Charts of the study: similarity by layer, layer against layer, two texts.
+
+A chart without panels stretches to its container.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.maths.similarity.registry import MEASURES
+from core.models.zoo import second_run
+from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished, grey_band
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.panels import beside
+from core.results.drawing.style import DASHES, GREY, colours_of, heading, shapes_of
+from core.results.drawing.vega import Chart
+from core.results.export import check_chosen
+from core.results.names import short_names
+from core.results.numbers import Tip, text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT, GRID = 320, 300
+BESIDE = 296  # of one of two texts: its subtitle takes a second line
+NULL = "chance level"
+# panels of the main figure
+STATES, FUNCTIONS, RATIOS = "states", "functions", "random_functions"
+RATIO = "Distance, times that after a random change"
+
+
+def similarity_chart(result: Result, part: str | None = None, *, context: Context = PAGE) -> Chart:
+    """Draw one curve per model by layer, with its band, chance level in grey, and dashed reference
+    models.
+
+    Args:
+        result: Of the RSA study.
+        part: Of `parts_of`: "states", and "random_functions" for how far outputs on the base's
+            input moved compared with random changes, or "functions" for these outputs; for a chart
+            that stretches. Without it, all in one chart.
+
+    Raises:
+        SpecError: If the result has no such part.
+    """
+    parts = parts_of(result)
+    if part is None:
+        drawn = [similarity_chart(result, name, context=context) for name in parts]
+        return beside(drawn, across_of(len(drawn)), context=context)
+    check_chosen(part, parts)
+    if part == RATIOS:
+        return _ratio_chart(result.tables[RATIOS], context=context)
+    base = short_names((str(result.spec["base"]), *dict.fromkeys(result.table["model"])))
+    name = base[str(result.spec["base"])]
+    if part == FUNCTIONS:
+        title = f"Layer functions: outputs on {name}'s own input"
+        return _curves(result, result.tables[FUNCTIONS], None, title=title, context=context)
+    title = f"States: similarity to {name} by layer" if len(parts) > 1 else ""
+    references = result.tables.get("references")
+    references = references if references is not None and len(references) else None
+    return _curves(result, result.table, references, title=title, context=context)
+
+
+def parts_of(result: Result) -> tuple[str, ...]:
+    """List the panels of the main figure: states, and functions where they were compared; beside
+    random changes, where these were made, as some layers move more than others after any change."""
+    functions = (part for part in (RATIOS, FUNCTIONS) if len(result.tables.get(part, ())))
+    return (STATES, *list(functions)[:1])
+
+
+def domains_chart(result: Result, corpus: str | None = None, *, context: Context = PAGE) -> Chart:
+    """Draw the same curves on two texts, with the same axes.
+
+    Args:
+        result: Of an RSA study with a second corpus.
+        corpus: One of the table's texts, for a chart that stretches; without it, both in one chart.
+
+    Raises:
+        SpecError: If the study had only one text, or not this one.
+    """
+    table = result.need("domains", "a second text (--against)")
+    corpora = list(dict.fromkeys(table["corpus"]))
+    lowest = float(table[["low", "null_low", "similarity"]].min().min())
+    if corpus is not None:
+        check_chosen(corpus, corpora)
+        return _curves(
+            result,
+            table[table["corpus"] == corpus],
+            None,
+            lowest=lowest,
+            title=corpus,
+            context=context,
+        )
+    return beside(
+        [domains_chart(result, name, context=context) for name in corpora], context=context
+    )
+
+
+def grid_chart(result: Result, model: str | None = None, *, context: Context = PAGE) -> Chart:
+    """Draw the similarity of every layer of the base to every layer of another model, as a heatmap.
+
+    Args:
+        result: Of an RSA study with a grid.
+        model: Reference of one compared model, for a chart that stretches; without it, all in one
+            chart.
+
+    Raises:
+        SpecError: If the study had no grid, or not this model.
+    """
+    table = result.need("grid", "a layer-by-layer grid (--grid)")
+    models = tuple(dict.fromkeys(table["model"]))
+    if model is not None:
+        check_chosen(model, models)
+        return _heatmap(result, table[table["model"] == model], model, context=context)
+    return beside(
+        [grid_chart(result, name, context=context) for name in models],
+        across_of(len(models)),
+        context=context,
+    )
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    charts: dict[str, Chart] = {"similarity": similarity_chart(result, context=context)}
+    if len(result.tables.get("grid", ())):
+        charts["grid"] = grid_chart(result, context=context)
+    if len(result.tables.get("domains", ())):
+        charts["domains"] = domains_chart(result, context=context)
+    return charts
+
+
+def _curves(
+    result: Result,
+    table: pd.DataFrame,
+    references: pd.DataFrame | None,
+    lowest: float | None = None,
+    title: str = "",
+    *,
+    context: Context,
+) -> Chart:
+    """Draw chance level, bands, references, curves and points, in that order."""
+    import pandas as pd
+
+    label = MEASURES[result.spec["measure"]].label
+    base = str(result.spec["base"])
+    compared = tuple(dict.fromkeys(table["model"]))
+    names = curve_names(table)
+    rows = table.assign(
+        name=table["model"].map(names), who=table["model"].map(short_names(compared))
+    )
+    floor = float(rows[["low", "null_low", "similarity"]].min().min()) if lowest is None else lowest
+    looks = {
+        names[ref]: Look(colour, shape)
+        for ref, colour, shape in zip(
+            compared, colours_of(compared).values(), shapes_of(compared).values(), strict=True
+        )
+    }
+    if references is not None:
+        names_by_ref = _reference_names(references, base)
+        looks |= {
+            name: Look(GREY, "circle", DASHES[number % len(DASHES)], point=False)
+            for number, name in enumerate(names_by_ref.values())
+        }
+        rows = pd.concat([rows, references.assign(name=references["model"].map(names_by_ref))])
+    plane = layer_plane(
+        rows,
+        "similarity",
+        label,
+        (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
+        height=BESIDE if title else HEIGHT,
+        context=context,
+    )
+    null = table.groupby("layer", as_index=False).agg(
+        null_low=("null_low", "min"), null_high=("null_high", "max")
+    )
+    null = null[null["null_low"].notna()]
+    middle = [(NULL, float(null.iloc[-1][["null_low", "null_high"]].mean()))] if len(null) else []
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("similarity", label, "share")),
+        *(Tip("low", "Band, 95 %", "share"), Tip("null_low", "Chance level, 95 %", "share")),
+    )
+    under = (
+        [grey_band(null, plane, "null_low", "null_high", "Chance level (sentences shuffled)")]
+        if len(null)
+        else []
+    )
+    base_name = short_names((base, *compared))[base]
+    what = title or f"Similarity to {base_name} by layer"
+    chart = curves(rows, plane, looks, tips, under=under, named=middle)
+    return finished(chart, rows, plane, what, _subtitle(table), list(looks))
+
+
+def _ratio_chart(table: pd.DataFrame, *, context: Context) -> Chart:
+    """Draw how far each layer's output moved, in units of random changes of equal spectrum."""
+    compared = tuple(dict.fromkeys(table["model"]))
+    names, colours, shapes = short_names(compared), colours_of(compared), shapes_of(compared)
+    looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
+    rows = table.assign(name=table["model"].map(names), who=table["model"].map(names))
+    low, high = span_of(rows["low"], rows["high"], rows["ratio"], [1.0], zero=True)
+    plane = layer_plane(rows, "ratio", RATIO, (low, high), kind="amount", height=BESIDE,
+                        context=context)  # fmt: skip
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("ratio", RATIO, "amount")),
+        *(Tip("low", "Band, 95 %", "amount"), Tip("random_similarity", "Random change", "share")),
+    )
+    chart = curves(rows, plane, looks, tips)
+    below = "1: as far as a random change with the same singular values; bands: 95 %"
+    what = "Layer functions, compared with random changes"
+    return finished(chart, rows, plane, what, below, list(looks))
+
+
+def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
+    """Name the reference models: another seed, a second run, random weights."""
+    refs = tuple(dict.fromkeys(references["model"]))
+    names, again = short_names((base, *refs)), second_run(base)
+    return {
+        ref: "random weights"
+        if ref.startswith("random:")
+        else f"{names[ref]}, {'second run' if ref == again else 'another seed'}"
+        for ref in refs
+    }
+
+
+def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context) -> Chart:
+    label = MEASURES[result.spec["measure"]].label
+    names = short_names((result.spec["base"], model))
+    titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)
+    what = f"{names[model]}, layer against layer"
+    tips = (
+        *(Tip("base_layer", titles[1], "whole"), Tip("layer", titles[0], "whole")),
+        Tip("similarity", label, "share"),
+    )
+    chart = heatmap(
+        rows,
+        x="layer",
+        y="base_layer",
+        value="similarity",
+        titles=titles,
+        ends=(0.0, 1.0),
+        tips=tips,
+        height=GRID,
+        context=context,
+    )
+    words = cells_in_words(
+        rows,
+        what,
+        row="base_layer",
+        column="layer",
+        value="similarity",
+        value_title=f"{label} ({titles[1]}, {titles[0]})",
+    )
+    return chart.properties(title=heading(what), description=words)
+
+
+def across_of(count: int) -> int:
+    """Choose the panels per row: three if that leaves no row with a gap or saves a row, else
+    two."""
+    return 3 if count in (3, 5, 6) else 2
+
+
+def curve_names(table: pd.DataFrame) -> dict[str, str]:
+    """Name each curve: short name, and in brackets the runs pooled and the size of the weight
+    change."""
+    first = table.drop_duplicates("model").set_index("model")
+    short = short_names(tuple(first.index))
+    return {str(ref): f"{short[str(ref)]}{_size(row)}" for ref, row in first.iterrows()}
+
+
+def _size(row: Any) -> str:
+    parts = [f"{int(row['runs'])} runs"] if row["runs"] > 1 else []
+    if row["relative_change"] == row["relative_change"]:
+        kept = f"{text_of(row['relative_change'] * row['scaled'])} of " if row["scaled"] < 1 else ""
+        parts.append(f"{kept}{text_of(row['relative_change'])}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _subtitle(table: pd.DataFrame) -> str:
+    parts = []
+    if table["null_low"].notna().any():
+        parts.append("grey band: chance level (sentences shuffled), 95 %")
+    if table["low"].notna().any():
+        parts.append(
+            "bands: 95 %, over sentences" + (" and runs" if (table["runs"] > 1).any() else "")
+        )
+    if table["relative_change"].notna().any():
+        parts.append("in brackets: size of the weight change")
+    return "; ".join(parts)

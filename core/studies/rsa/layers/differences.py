@@ -1,0 +1,268 @@
+"""Which layers of a model differ from the base's, and the statements that the headline is made
+from.
+
+A layer differs when its whole band lies more than THRESHOLD of the way from 1 (identical) down to
+chance level (the upper end of the null, sentences shuffled): for RSA, whose null is near 0, when
+the band lies below .90; for mean CCA with a null of .40, when it lies below .94. The rule is the
+same for every measure, every number of items and dimensions, and with or without reference models.
+Where chance level reaches 1, as that of CCA does when items are not more than dimensions, equal and
+unrelated spaces score alike: nothing is said of a model with such a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.similarity.scoring import saturated
+from core.models.changes import shares_no_start
+from core.models.zoo import second_run
+from core.results.differences import banded_differences
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import layers_in_words
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THRESHOLD = 0.10
+UNCHANGED = 1e-6  # a similarity closer to 1 is that of equal outputs
+COMPARED = "compared"  # the layers that could be measured
+UNMEASURED = "no layer can be measured"
+SATURATED = "chance level reaches 1"
+DIFFERS = "differs"
+NO_DIFFERENCE = "no detectable difference"
+MAY_DIFFER = "may differ"  # the threshold lies inside the bands of these layers
+LOWEST = "least similar"
+AT_CHANCE = "least similar, at chance level"
+NOT_FROM_BASE = "not trained from the base"
+WEIGHT_CHANGE = "relative size of the weight change"
+SCALED = "weight change scaled to"
+RUNS = "runs pooled"
+REFERENCE, SECOND_RUN = "another pretraining seed", "a second run"
+SAME_LAYER = "every layer is most similar to the same layer"
+OTHER_LAYER = "layers are most similar to another layer"
+CHANGED_MOST = "least similar output on the base's input"
+BEYOND_RANDOM = "output moved most, compared with random changes of equal spectrum"
+LIKE_RANDOM = "no output moved further than after random changes of equal spectrum"
+TEXTS_DIFFER = "similarity differs between the texts"
+TEXTS_ALIKE = "no detectable difference between the texts"
+
+
+def differing_layers(rows: pd.DataFrame) -> list[int]:
+    """List the layers whose whole band lies below the threshold, in order.
+
+    Args:
+        rows: Rows of the study's table for one model. A layer without a band (one sentence, a
+            layer that does not vary) never counts as different, and none does where chance level
+            reaches 1.
+    """
+    rows = measured(rows)
+    return sorted(int(layer) for layer in rows.loc[rows["high"] < _threshold(rows), "layer"])
+
+
+def uncertain_layers(rows: pd.DataFrame) -> list[int]:
+    """List the layers whose band contains the threshold, in order: they may differ or not.
+
+    Args:
+        rows: Rows of the study's table for one model.
+    """
+    rows = measured(rows)
+    threshold = _threshold(rows)
+    inside = (rows["low"] < threshold) & (rows["high"] >= threshold)
+    return sorted(int(layer) for layer in rows.loc[inside, "layer"])
+
+
+def measured(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the layers of which something can be said: those with a similarity, of models whose
+    chance level is below 1 in every layer.
+
+    Args:
+        rows: Rows with `model`, `similarity` and `null_high`.
+    """
+    full = rows.loc[saturated(rows["null_high"].astype(float)), "model"]
+    return rows[rows["similarity"].notna() & ~rows["model"].isin(full)]
+
+
+def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
+    return 1.0 - THRESHOLD * (1.0 - rows["null_high"])
+
+
+def statements_of(
+    table: pd.DataFrame, references: pd.DataFrame, base: str
+) -> tuple[Statement, ...]:
+    """State what the tables show of each compared model, of another pretraining seed and of a
+    second run of the base.
+
+    Args:
+        table: The study's table: model, layer, similarity, low, high, null_low, null_high,
+            relative_change, apart, scaled, runs.
+        references: model, layer and similarity of the reference models; may be empty.
+        base: Reference of the base model.
+    """
+    statements: list[Statement] = []
+    for model in dict.fromkeys(table["model"]):
+        rows = table[table["model"] == model].sort_values("layer")
+        statements += _of_model(str(model), rows, base)
+    left = measured(table)
+    if left.empty or references.empty:
+        return tuple(statements)
+    layer = int(left.loc[left["similarity"].idxmin(), "layer"])
+    there = references[(references["layer"] == layer) & references["similarity"].notna()]
+    seeds = there[~there["model"].str.startswith("random:")]
+    for _, row in seeds.iterrows():
+        score, again = estimate_of(row, "similarity"), row["model"] == second_run(base)
+        verdict = SECOND_RUN if again else REFERENCE
+        statements.append(Statement(str(row["model"]), verdict, score, (layer,), base))
+    return tuple(statements)
+
+
+def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
+    """State which layers of one model differ, where most, and how far its weights moved."""
+    left = measured(rows)
+    if left.empty:
+        verdict = SATURATED if rows["similarity"].notna().any() else UNMEASURED
+        return [Statement(model, verdict, baseline=base)]
+    differing, uncertain = tuple(differing_layers(rows)), tuple(uncertain_layers(rows))
+    least = left.loc[left["similarity"].idxmin()]
+    level = AT_CHANCE if least["low"] <= least["null_high"] else LOWEST
+    statements = [
+        Statement(model, COMPARED, layers=tuple(left["layer"].astype(int)), baseline=base),
+        Statement(model, DIFFERS if differing else NO_DIFFERENCE, layers=differing, baseline=base),
+        Statement(model, level, estimate_of(least, "similarity"), (int(least["layer"]),), base),
+    ]
+    if uncertain:
+        statements.append(Statement(model, MAY_DIFFER, layers=uncertain, baseline=base))
+    first = rows.iloc[0]
+    if shares_no_start(float(first["apart"])):
+        statements.append(Statement(model, NOT_FROM_BASE, baseline=base))
+    if first["runs"] > 1:
+        runs = Estimate(float(first["runs"]), kind="whole")
+        statements.append(Statement(model, RUNS, runs, baseline=base))
+    size = float(first["relative_change"])
+    if size == size:
+        statements.append(Statement(model, WEIGHT_CHANGE, Estimate(size), baseline=base))
+        if first["scaled"] < 1:
+            scaled = Estimate(size * float(first["scaled"]))
+            statements.append(Statement(model, SCALED, scaled, baseline=base))
+    return statements
+
+
+def function_statements(
+    table: pd.DataFrame, base: str, ratios: pd.DataFrame | None = None
+) -> tuple[Statement, ...]:
+    """State which layer of each model changed most: whose output on the base's input moved
+    furthest, compared with random changes of its weights.
+
+    Args:
+        table: The study's table `functions`; may be empty.
+        base: Reference of the base model.
+        ratios: The study's table `random_functions`. A model that it lacks is judged by the
+            similarity of its outputs alone.
+
+    Returns:
+        One statement per model of which a layer changed. Its layers are the one that changed most
+        and those whose bands overlap with that one's; the estimate is that one's.
+    """
+    statements = []
+    for model in dict.fromkeys(table["model"]):
+        rows = measured(table[table["model"] == model])
+        if rows.empty or rows["similarity"].min() > 1.0 - UNCHANGED:
+            continue
+        against = (
+            None if ratios is None else ratios[ratios["model"] == model].dropna(subset=["ratio"])
+        )
+        if against is None or against.empty:
+            most = rows.loc[rows["similarity"].idxmin()]
+            among = rows[(rows["low"] <= most["high"]) | (rows.index == most.name)]
+            verdict, score = CHANGED_MOST, estimate_of(most, "similarity")
+        else:
+            most = against.loc[against["ratio"].idxmax()]
+            among = against[(against["high"] >= most["low"]) | (against.index == most.name)]
+            verdict = LIKE_RANDOM if most["low"] <= 1.0 else BEYOND_RANDOM
+            score = estimate_of(most, "ratio", "amount")
+        layers = tuple(sorted(int(layer) for layer in among["layer"]))
+        statements.append(Statement(str(model), verdict, score, layers, base))
+    return tuple(statements)
+
+
+def grid_statements(grid: pd.DataFrame, base: str) -> tuple[Statement, ...]:
+    """State of each model whether its layers are most similar to the same layer of the base.
+
+    Args:
+        grid: model, base_layer, layer, similarity.
+        base: Reference of the base model.
+
+    Returns:
+        One statement per model. That of `OTHER_LAYER` names these layers, and gives the similarity
+        of the topmost one to the layer of the base that it is most similar to.
+    """
+    statements = []
+    for model in dict.fromkeys(grid["model"]):
+        rows = grid[(grid["model"] == model) & grid["similarity"].notna()]
+        best = rows.loc[rows.groupby("layer")["similarity"].idxmax()].sort_values("layer")
+        away = best[best["layer"] != best["base_layer"]]
+        if away.empty:
+            statements.append(Statement(str(model), SAME_LAYER, baseline=base))
+            continue
+        top = estimate_of(away.iloc[-1], "similarity")
+        layers = tuple(int(layer) for layer in away["layer"])
+        statements.append(Statement(str(model), OTHER_LAYER, top, layers, base))
+    return tuple(statements)
+
+
+def text_statement(table: pd.DataFrame) -> Statement | None:
+    """State the largest difference between two texts, of those that are significant if any is.
+
+    Args:
+        table: As for `text_differences`.
+
+    Returns:
+        None where no difference has a band.
+    """
+    pairs = text_differences(table)
+    pairs = pairs[pairs["low"].notna()]
+    if pairs.empty:
+        return None
+    apart = pairs[(pairs["low"] > 0) | (pairs["high"] < 0)]
+    row = (apart if len(apart) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
+    verdict = TEXTS_DIFFER if len(apart) else TEXTS_ALIKE
+    baseline = str(next(iter(table["corpus"])))
+    return Statement(
+        str(row["model"]), verdict, estimate_of(row, "difference"), (int(row["layer"]),), baseline
+    )
+
+
+def text_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Subtract the first text's similarity from the second's, with bands that hold together.
+
+    Args:
+        table: corpus (two of them), model, layer, similarity, low, high, null_high.
+
+    Returns:
+        model, layer, difference, low, high; layers that both texts could measure.
+    """
+    first, second = dict.fromkeys(table["corpus"])
+    here, away = (measured(table[table["corpus"] == corpus]) for corpus in (first, second))
+    return banded_differences(here, away, ("model", "layer"), "similarity")
+
+
+def place_in_words(differing: Sequence[int], layers: Sequence[int], *, only: bool = True) -> str:
+    """Say where a model differs: "in every layer", "from layer 2 upward", "only in layer 3".
+
+    Args:
+        differing: Layers that differ, in order.
+        layers: All layers that were measured, in order.
+        only: Whether all others are known not to differ; without it "only" is not said.
+    """
+    if not differing:
+        return "in no layer"
+    if list(differing) == list(layers):
+        return "in every layer"
+    few = "only " if only else ""
+    if list(differing) == list(layers)[-len(differing) :]:
+        top = {1: "the top layer", 2: "the top two layers", 3: "the top three layers"}
+        if len(differing) == 1 or (2 * len(differing) < len(layers) and len(differing) in top):
+            return f"{few}in {top[len(differing)]}"
+        return f"from layer {differing[0]} upward"
+    return f"{few if len(differing) == 1 else ''}in {layers_in_words(differing)}"

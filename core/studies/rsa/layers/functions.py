@@ -1,0 +1,74 @@
+"""Functions of layers: which models have them compared, and what is said where they cannot be.
+
+A layer's function is compared on the base's own input to that layer, so only layers of models that
+were trained from the base are asked, and only of architectures whose layers can be run one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from core.models import describe
+from core.models.architectures import describe_type
+from core.models.changes import Change, shares_no_start
+from core.models.loading.reading import is_layerwise
+from core.studies.rsa.layers.spec import RsaSpec
+
+PART = "function"  # part of a task's role: outputs on the base's input
+FUNCTIONS = (
+    "The function of a layer was compared in the same way: each layer of a fine-tune was given "
+    "the base's input to that layer, and its output was compared with the base's, so that changes "
+    "in other layers have no effect (layer 0: embeddings; a final norm counts as part of the top "
+    "layer)."
+)
+
+
+def tuned_models(spec: RsaSpec, changes: Mapping[str, Change]) -> tuple[str, ...]:
+    """List the models whose layers can read the base's states: those that were trained from it."""
+    if not spec.functions or inseparable(spec.base):
+        return ()
+    return tuple(
+        ref
+        for ref, change in changes.items()
+        if not np.isnan(change.size) and not shares_no_start(change.apart)
+    )
+
+
+def fits_whole(base: str) -> bool:
+    """Whether the base's weights are all in memory at once, so that a change can be rotated."""
+    return not is_layerwise(describe(base), random=base.startswith("random:"))
+
+
+def inseparable(base: str) -> str:
+    """Say why the base's layers cannot be applied one by one; "" if they can."""
+    return describe_type(describe(base).model_type, base).inseparable
+
+
+def function_notices(spec: RsaSpec) -> list[str]:
+    """Tell why the functions of layers are missing, for an architecture whose layers depend on each
+    other, or are not compared with random changes, for a model that is read layer by layer."""
+    if not spec.functions:
+        return []
+    reason = inseparable(spec.base)
+    if reason:
+        return [no_functions(spec.base, reason)]
+    return [] if fits_whole(spec.base) else [no_random_changes(spec.base)]
+
+
+def no_functions(base: str, reason: str) -> str:
+    """Say that which layer changed cannot be known from the states alone."""
+    return (
+        f"Layers of {base} cannot be run one by one: {reason}. Therefore only states are compared, "
+        f"which differ above every changed layer."
+    )
+
+
+def no_random_changes(base: str) -> str:
+    """Say that layers may differ in how far any change moves their output."""
+    return (
+        f"Layer functions are not compared with random changes, because {base} is read layer by "
+        f"layer: some layers move further than others after any change of their weights. Free "
+        f"memory for all of its weights to compare them."
+    )

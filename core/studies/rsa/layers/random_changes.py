@@ -1,0 +1,134 @@
+"""How far a layer's output moves, compared with random changes of equal spectrum.
+
+Some layers are more sensitive than others: any change of their weights moves their output further.
+So the distance of a layer's output from the base's (1 - similarity) is divided by the same distance
+after the model's own weight change was rotated at random, which keeps its singular values.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.maths.similarity.registry import get_measure
+from core.maths.similarity.scoring import JACKKNIFE_GROUPS
+from core.maths.statistics import jackknife_variance, sentence_labels, t_interval
+from core.models.identity import as_identified
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.studies.rsa.layers.differences import UNCHANGED
+from core.studies.rsa.layers.tasks import Settings
+from core.vectors.pairs import Items, extract_pair
+
+PART = "random"  # part of a task's role: outputs after random changes
+TURNS = 3  # random changes of a model
+MOST_SENTENCES = 100  # on which their outputs are compared
+FloatArray = NDArray[np.float64]
+RANDOM = (
+    f"Layers differ in how far any change of their weights moves their output. So the distance of "
+    f"each output from the base's (1 - similarity) was divided by the same distance after the "
+    f"model's own weight change was rotated at random, which keeps its singular values (geometric "
+    f"mean of {TURNS} rotations, up to {MOST_SENTENCES} sentences); bands are over sentences and "
+    f"rotations."
+)
+
+
+@pure("rsa.random_functions", guard=as_identified)
+def compare_random(
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    items: Items,
+    how: Settings,
+    share: float,
+    seed: int,
+    sinks: str = "",
+) -> Value:
+    """Compare how far a model moves each layer's output with how far random changes of equal
+    spectrum do.
+
+    Arguments and errors as for `tasks.compare_functions`; `seed` is that of the rotations, too.
+
+    Returns:
+        `random_similarity`, the mean similarity after a random change; `ratio`, `low` and `high`,
+        see `distance_ratios`; each (layer,) float64; `notices`.
+    """
+    few = replace(
+        items, sentences=items.sentences[:MOST_SENTENCES], kept=items.kept[:MOST_SENTENCES]
+    )
+    pairs = []
+    for number, turn in enumerate((None, *(seed + turn for turn in range(TURNS)))):
+        with span(0.8 * number / (TURNS + 1), 0.8 * (number + 1) / (TURNS + 1)):
+            pairs.append(
+                extract_pair(base, other, few, share=share, functions=True, turn=turn, sinks=sinks)
+            )
+    real, measure = pairs[0], get_measure(how.measure, how.options)
+    values = np.zeros((TURNS + 1, len(real.base)))
+    replicates = []
+    for layer in range(len(real.base)):
+        tick(0.8 + 0.2 * layer / len(real.base), f"layer {layer} and random changes")
+        kept = how.kept(*how.prepared(real.base[layer], real.compared[layer]))
+        sentence = real.sentence[kept]
+        several = sentence_labels(sentence)[1] > 1
+        left_out: list[FloatArray] = []
+        for turn, pair in enumerate(pairs):
+            x, y = (part[kept] for part in how.prepared(pair.base[layer], pair.compared[layer]))
+            values[turn, layer] = measure.similarity(x, y)
+            drawn = np.random.default_rng(seed)  # the same groups for all
+            left_out.append(
+                measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, drawn)
+                if several
+                else np.zeros(0)
+            )
+        replicates.append(1.0 - np.stack(left_out))
+    ratio, low, high = distance_ratios(1.0 - values.T, replicates)
+    return {
+        "random_similarity": values[1:].mean(0), "ratio": ratio, "low": low, "high": high,
+        "notices": list(real.notices),
+    }  # fmt: skip
+
+
+def distance_ratios(
+    distances: FloatArray, replicates: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Divide distances by the geometric mean of those after random changes, with 95 % intervals.
+
+    Args:
+        distances: Of each layer's real change and then of the random ones, (layer, 1 + turn).
+        replicates: Of each layer the same with groups of sentences left out, (1 + turn, group); no
+            groups where there is one sentence.
+
+    Returns:
+        The ratio and its ends, each (layer,), by Student's t on its logarithm: over sentences
+        (jackknife), and over random changes, of which the real one is another draw where nothing is
+        special about it; their variance is that of all layers together. NaN where nothing moved by
+        more than `differences.UNCHANGED`; ends are NaN without groups.
+
+    Example:
+        >>> distances = np.array([[0.4, 0.1, 0.1, 0.1]])
+        >>> ends = distance_ratios(distances, distances[..., None] * [0.9, 1.0, 1.1])
+        >>> [round(float(end[0]), 6) for end in ends]
+        [4.0, 4.0, 4.0]
+    """
+    moved: NDArray[np.bool_] = np.all(distances > UNCHANGED, axis=1)
+    logs = np.log(np.where(moved[:, None], distances, 1.0))
+    estimate = np.where(moved, logs[:, 0] - logs[:, 1:].mean(1), np.nan)
+    low, high = np.full((2, len(distances)), np.nan)
+    turns = distances.shape[1] - 1
+    spread = float(logs[moved, 1:].var(1, ddof=1).mean()) * (1 + 1 / turns) if moved.any() else 0.0
+    for layer in map(int, np.flatnonzero(moved)):
+        groups = replicates[layer].shape[1]
+        if groups > 1:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                parts = np.log(replicates[layer])
+            variances = [jackknife_variance(parts[0] - parts[1:].mean(0)), spread]
+            degrees = [groups - 1, (turns - 1) * int(moved.sum())]
+            low[layer], high[layer] = t_interval(estimate[layer], variances, degrees)
+    return np.exp(estimate), np.exp(low), np.exp(high)

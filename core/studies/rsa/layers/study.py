@@ -1,0 +1,337 @@
+"""The RSA study: in which layers do fine-tuned models differ from their base, and by how much?
+
+`prepare` reads the texts and identifies the models. `plan` makes three tasks for each compared
+model, for its states, the functions of its layers and random changes of them, one for each
+reference model and, on request, one for each layer-by-layer grid and for each model on a second
+corpus. `collect` makes tidy tables, statements, a headline and a methods paragraph.
+
+Reference:
+    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
+Deviations: any of nine measures; bands, nulls and references are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.maths.similarity.registry import MEASURES
+from core.models.changes import change_tasks, changes_of
+from core.models.identity import contents, describe_copies, find_copies, identity_tasks
+from core.results.export import Result, provenance
+from core.results.names import corpus_name
+from core.results.notices import start_notices
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.runs.store import Value
+from core.runs.tasks import given_task
+from core.studies.rsa.layers import PURPOSE
+from core.studies.rsa.layers.charts import figures
+from core.studies.rsa.layers.differences import function_statements, statements_of
+from core.studies.rsa.layers.functions import (
+    FUNCTIONS,
+    PART,
+    fits_whole,
+    function_notices,
+    tuned_models,
+)
+from core.studies.rsa.layers.random_changes import PART as RANDOM_PART
+from core.studies.rsa.layers.random_changes import RANDOM, compare_random
+from core.studies.rsa.layers.runs import (
+    COMPARED,
+    Compared,
+    find_compared,
+    find_references,
+    pool_rows,
+    pooled_by_name,
+    runs_of,
+)
+from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.layers.tables import (
+    CURVES,
+    curve_rows,
+    grid_rows,
+    ratio_rows,
+    with_calibrated,
+)
+from core.studies.rsa.layers.tasks import (
+    Settings,
+    Trimmed,
+    compare_functions,
+    compare_layers,
+    compare_models,
+)
+from core.studies.rsa.layers.text import (
+    CAVEATS,
+    FORMULAS,
+    NO_SIZE,
+    REASON,
+    make_methods,
+    measure_notices,
+    size_notices,
+    without_size,
+)
+from core.studies.rsa.layers.view_text import make_headline
+from core.studies.rsa.layers.views import VIEWS
+from core.studies.rsa.prices import rsa_price
+from core.study import Study
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Items, sample_words
+from core.vectors.sinks import sink_argument
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
+
+
+def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: read the texts, identify the models.
+
+    Args:
+        spec: The study.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+    """
+    tasks = [text_task(spec.corpus, spec.genres, spec.sentences, texts)]
+    if spec.second_corpus:
+        tasks.append(text_task(*spec.second_corpus, spec.sentences, texts, role="second text"))
+    compared = replace(find_compared(spec.base, spec.compare), references=find_references(spec))
+    tasks += identity_tasks((spec.base, *compared.refs, *compared.references))
+    return [*tasks, given_task(COMPARED, compared), *change_tasks(spec.base, compared.refs)]
+
+
+def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
+    """Make the study's tasks from the outputs of its first stage; a model that was not found, or is
+    a copy of another, has none.
+
+    Raises:
+        ModelError: If the base model could not be found.
+        CorpusError: If a text could not be read.
+    """
+    content = contents(ready)
+    base = ready.need(("identity", spec.base)).content
+    first = _choose_items(spec, ready.need("text"))
+    second = _choose_items(spec, ready.need("second text")) if spec.second_corpus else first
+    shares = _shares(spec, ready)
+    how = _settings(spec)
+
+    def task(part: str, model: str) -> Task:
+        functions: dict[str, Any] = {
+            "grid": compare_layers, PART: compare_functions, RANDOM_PART: compare_random,
+        }  # fmt: skip
+        function = functions.get(part, compare_models)
+        more: dict[str, Any] = {} if part == "grid" else {"seed": spec.seed}
+        return Task.of(
+            model if part == "model" else f"{part}: {model}",
+            function,
+            role=(part, model),
+            group=spec.base,
+            base=spec.base,
+            other=model,
+            base_identity=base,
+            other_identity=content[model],
+            items=second if part == "against" else first,
+            how=how,
+            share=1.0 if part == "reference" else shares[model],
+            **sink_argument(spec.sinks, ready, spec.base, model),
+            **more,
+        )
+
+    copies = _copies(ready)
+    compared = [ref for ref in shares if ref in content and ref not in copies]
+    tasks = [task("model", ref) for ref in compared]
+    tuned = tuned_models(spec, changes_of(ready))
+    tasks += [task(PART, ref) for ref in compared if ref in tuned]
+    if tuned and fits_whole(spec.base):
+        tasks += [task(RANDOM_PART, ref) for ref in compared if ref in tuned]
+    tasks += [task("reference", ref) for ref in ready.values[COMPARED].references if ref in content]
+    tasks += [task("grid", ref) for ref in compared if spec.grid]
+    return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
+
+
+def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods from the tasks' outputs.
+
+    Returns:
+        A result with the tables `similarity` (CURVES), `functions` (CURVES of the layers' outputs
+        on the base's input; where asked for), `random_functions` (RATIOS; with these), `references`
+        (where asked for), `runs` (`similarity` before runs are pooled; where some are), `grid`
+        (model, base_layer, layer, similarity; where asked for) and `domains` (corpus and CURVES;
+        with a second corpus).
+    """
+    corpus: Corpus = ready.values["text"]
+    values = outputs.values
+    compared: Compared = ready.values[COMPARED]
+    models = [ref for ref in compared.refs if ("model", ref) in values]
+    sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
+    apart = {ref: change.apart for ref, change in changes_of(ready).items()}
+    groups = runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
+
+    def curves(part: str) -> pd.DataFrame:
+        there = {ref: values[part, ref] for ref in models if (part, ref) in values}
+        return curve_rows(there).assign(
+            relative_change=lambda rows: rows["model"].map(sizes).astype(float),
+            apart=lambda rows: rows["model"].map(apart).astype(float),
+            scaled=lambda rows: rows["model"].map(shares).astype(float),
+        )
+
+    def pooled(part: str) -> pd.DataFrame:
+        rows = pool_rows(curves(part), groups, MEASURES[spec.measure].lowest)
+        return with_calibrated(rows)[list(CURVES)]
+
+    references = [ref for ref in compared.references if ("reference", ref) in values]
+    tables = {"similarity": pooled("model")}
+    if any(role[0] == PART for role in values):
+        tables["functions"] = pooled(PART)
+    random = {ref: values[RANDOM_PART, ref] for ref in models if (RANDOM_PART, ref) in values}
+    tables |= {"random_functions": ratio_rows(random, groups)} if random else {}
+    if len(groups) < len(models):
+        tables["runs"] = with_calibrated(curves("model"))
+    tables |= _asked_for(spec, values, models, references)
+    notices = [*corpus.notices, *compared.notices, *describe_copies(_copies(ready))]
+    notices += pooled_by_name(groups)
+    if spec.second_corpus:
+        notices += ready.values["second text"].notices
+        tables["domains"] = _both_texts(spec, tables["similarity"], pooled("against"))
+    statements = (
+        *statements_of(tables["similarity"], tables.get("references", curve_rows({})), spec.base),
+        *function_statements(
+            tables.get("functions", curve_rows({})), spec.base, tables.get("random_functions")
+        ),
+    )
+    notices += _notices(spec, ready, values, tables["similarity"])
+    items = int(values["model", models[0]]["items"]) if models else 0
+    methods = make_methods(spec, tuple(models), items, len(corpus.sentences))
+    methods += f" {FUNCTIONS}" if "functions" in tables else ""
+    methods += f" {RANDOM}" if random else ""
+    return Result(
+        study="rsa",
+        spec=spec.plain(),
+        headline=make_headline(statements, MEASURES[spec.measure].label),
+        statements=statements,
+        tables=tables,
+        notices=tuple(dict.fromkeys(notices)),
+        failures={
+            **_without_size(compared.refs, shares, sizes),
+            **ready.sentences,
+            **outputs.sentences,
+        },
+        provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
+        methods=f"{methods} {spec.settings()}",
+        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
+    )
+
+
+def _asked_for(
+    spec: RsaSpec, values: Mapping[Any, Any], models: Sequence[str], references: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    """Make the tables `references` and `grid`, where they were asked for."""
+    tables = {}
+    if spec.references:
+        scored = curve_rows({ref: values["reference", ref] for ref in references})
+        tables["references"] = with_calibrated(scored)
+    if spec.grid:
+        tables["grid"] = grid_rows(
+            {ref: values["grid", ref] for ref in models if ("grid", ref) in values}
+        )
+    return tables
+
+
+def _both_texts(spec: RsaSpec, here: pd.DataFrame, away: pd.DataFrame) -> pd.DataFrame:
+    """Put the curves of two texts into one table (corpus and CURVES)."""
+    import pandas as pd
+
+    assert spec.second_corpus is not None
+    named = (corpus_name(spec.corpus, spec.genres), corpus_name(*spec.second_corpus))
+    tables = [rows.assign(corpus=name) for rows, name in zip((here, away), named, strict=True)]
+    return pd.concat(tables, ignore_index=True)[["corpus", *CURVES]]
+
+
+def _notices(
+    spec: RsaSpec, ready: Outputs, values: Mapping[Any, Value], table: pd.DataFrame
+) -> list[str]:
+    """Tell what a reader of the numbers must see beside the headline."""
+    return [
+        *measure_notices(spec, values),
+        *start_notices(spec.base, changes_of(ready)),
+        *size_notices(spec, table),
+        *function_notices(spec),
+    ]
+
+
+def _copies(ready: Outputs) -> dict[str, str]:
+    """Find the compared models that are copies of others, which are no further runs."""
+    content = contents(ready)
+    refs = ready.values[COMPARED].refs
+    return find_copies({ref: content[ref] for ref in refs if ref in content})
+
+
+def _settings(spec: RsaSpec) -> Settings:
+    """Give the options of a comparison; influential words are named only where some are dropped."""
+    chosen: dict[str, Any] = {"standardise": spec.standardise, "drop_rogue": spec.drop_rogue}
+    if spec.measure == "rsa":
+        chosen |= {"kernel": spec.kernel, "comparison": spec.comparison}
+    if spec.drop_influential:
+        return Trimmed(spec.measure, drop_influential=spec.drop_influential, **chosen)
+    return Settings(spec.measure, **chosen)
+
+
+def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
+    """Choose the sentences that hold items and, for words, the positions of the sampled ones."""
+    text = corpus.words
+    if spec.items != "words":
+        return Items(text, (), spec.items)
+    used, kept = sample_words(
+        text, spec.words, np.random.default_rng(spec.seed), once=spec.one_per_word
+    )
+    return Items(tuple(text[number] for number in used), kept, spec.items)
+
+
+def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
+    """Give the relative size of each model's weight change; NaN where it has none."""
+    changes = changes_of(ready)
+    return {ref: changes[ref].size if ref in changes else np.nan for ref in refs}
+
+
+def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
+    """Give the share of its weight change that each model keeps; without a size it cannot be
+    matched.
+
+    Raises:
+        SpecError: If sizes are to be matched and no model has one.
+    """
+    sizes = _sizes(ready, ready.values[COMPARED].refs)
+    if not spec.matched_size:
+        return dict.fromkeys(sizes, 1.0)
+    measured = {ref: size for ref, size in sizes.items() if size > 0}
+    if not measured:
+        raise SpecError(NO_SIZE)
+    return {ref: min(measured.values()) / size for ref, size in measured.items()}
+
+
+def _without_size(
+    refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]
+) -> dict[str, str]:
+    return {ref: without_size(ref) for ref in refs if ref not in shares and not sizes[ref] > 0}
+
+
+STUDY = Study(
+    name="rsa",
+    title="RSA",
+    purpose=PURPOSE,
+    Spec=RsaSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=rsa_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
+    reason=REASON,
+    views=VIEWS,
+)

@@ -1,0 +1,89 @@
+"""The study's tables, from the outputs of its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
+from core.runs.store import Value
+from core.studies.rsa.layers.runs import pooled_band
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
+RATIOS = ("model", "layer", "random_similarity", "ratio", "low", "high", "runs")
+CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs", *CALIBRATED)
+
+
+def with_calibrated(table: pd.DataFrame) -> pd.DataFrame:
+    """Add the similarities calibrated by chance level (CALIBRATED) as the last columns."""
+    return table.assign(**calibrate(*(table[name].astype(float) for name in SCORED)))
+
+
+def curve_rows(values: Mapping[str, Value]) -> pd.DataFrame:
+    """Tabulate one row per model and layer."""
+    import pandas as pd
+
+    frames = [
+        pd.DataFrame(
+            {
+                "model": ref,
+                "layer": np.arange(len(value["similarity"])),
+                **{c: value[c] for c in COLUMNS[2:]},
+            }
+        )
+        for ref, value in values.items()
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))
+
+
+def grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
+    """Tabulate one row per model, layer of the base and layer of the model."""
+    import pandas as pd
+
+    frames = []
+    for ref, value in grids.items():
+        matrix = np.asarray(value["similarity"])
+        rows, columns = np.indices(matrix.shape)
+        cells = {"base_layer": rows.ravel(), "layer": columns.ravel(), "similarity": matrix.ravel()}
+        frames.append(pd.DataFrame({"model": ref, **cells}))
+    empty = pd.DataFrame(columns=["model", "base_layer", "layer", "similarity"])
+    return pd.concat(frames, ignore_index=True) if frames else empty
+
+
+def ratio_rows(values: Mapping[str, Value], groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Tabulate how far outputs moved compared with random changes, one row per model and layer:
+    RATIOS.
+
+    Args:
+        values: Outputs of `random_changes.compare_random`, by model.
+        groups: Runs that are pooled, by name: the geometric mean of their ratios.
+    """
+    import pandas as pd
+
+    frames = []
+    for name, runs in groups.items():
+        mine = [values[ref] for ref in runs if ref in values]
+        if not mine:
+            continue
+        ratio, low, high = (
+            np.log(np.stack([value[column] for value in mine])) for column in RATIOS[3:6]
+        )
+        if len(mine) > 1:
+            bands = [pooled_band(*layer) for layer in zip(ratio.T, low.T, high.T, strict=True)]
+            low, high = np.array(bands).T[:, None]
+        columns = {
+            "random_similarity": np.mean([value["random_similarity"] for value in mine], axis=0),
+            **{
+                at: np.exp(part.mean(0))
+                for at, part in zip(RATIOS[3:6], (ratio, low, high), strict=True)
+            },
+        }
+        layers = np.arange(ratio.shape[1])
+        frames.append(pd.DataFrame({"model": name, "layer": layers, **columns, "runs": len(mine)}))
+    empty = pd.DataFrame(columns=[*RATIOS])
+    return pd.concat(frames, ignore_index=True)[[*RATIOS]] if frames else empty

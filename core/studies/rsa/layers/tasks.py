@@ -1,0 +1,191 @@
+"""The study's tasks: two models on the same items, layer by layer or every layer against every
+layer.
+
+A task's arguments hold everything that its numbers depend on: references for loading, fingerprints
+for the key, the words themselves. Vectors come from `core.vectors.activations`, which stores them
+sentence by sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.maths.similarity.influence import without_influential
+from core.maths.similarity.preparing import prepare_pair
+from core.maths.similarity.registry import Options, compare, get_measure
+from core.maths.similarity.scoring import score
+from core.models.identity import as_identified
+from core.runs.runner import tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.vectors.pairs import Items, Paired, extract_pair
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How two layers are compared; plain values.
+
+    Attributes:
+        measure: One of `MEASURES`.
+        kernel: For RSA.
+        comparison: For RSA.
+        standardise: Whether dimensions are standardised.
+        drop_rogue: Rogue dimensions dropped.
+    """
+
+    measure: str
+    kernel: str = "cosine"
+    comparison: str = "pearson"
+    standardise: bool = False
+    drop_rogue: int = 0
+
+    @property
+    def options(self) -> Options:
+        """What is chosen within the measure."""
+        return Options(self.kernel, self.comparison)
+
+    def prepared(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Two layers (item, d_model), as the measure takes them."""
+        together = get_measure(self.measure).coordinates
+        return prepare_pair(x, y, self.standardise, self.drop_rogue, together=together)
+
+    def kept(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | slice:
+        """The items of two prepared layers that are compared, in order: all, without a copy."""
+        return slice(None)
+
+
+@dataclass(frozen=True)
+class Trimmed(Settings):
+    """Settings with which a layer loses its most influential items; kept apart, so that other
+    studies keep their keys.
+
+    Attributes:
+        drop_influential: Share of the items that are dropped, in per cent.
+    """
+
+    drop_influential: float = 1.0
+
+    def kept(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The items of two prepared layers without those that change RSA most, in order."""
+        return without_influential(x, y, self.drop_influential, self.kernel, self.comparison)
+
+
+@pure("rsa.compare", version=4, guard=as_identified)
+def compare_models(
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    items: Items,
+    how: Settings,
+    share: float,
+    seed: int,
+    sinks: str = "",
+) -> Value:
+    """Compute the similarity of two models by layer, with band and chance level.
+
+    Args:
+        base: Reference of the base model.
+        other: Reference of the other model.
+        base_identity: See `models.identity`; part of the key.
+        other_identity: The same for the other model.
+        items: Whose vectors are compared.
+        how: How.
+        share: Below 1, the other's weights lie at this share of the way from the base's to its own.
+        seed: Seed of the band's groups of sentences and of the chance level, which are the same for
+            every layer.
+        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
+
+    Returns:
+        `similarity`, `low`, `high`, `null_low`, `null_high`, each (layer,) float64; `items`,
+        `d_model`, `sentences`, `notices` and, where sinks were looked for, `sinks`.
+
+    Raises:
+        ModelError: If a model cannot be loaded.
+        ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
+    """
+    paired = extract_pair(base, other, items, share=share, sinks=sinks)
+    return _by_layer(paired, how, seed)
+
+
+@pure("rsa.functions", version=2, guard=as_identified)
+def compare_functions(
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    items: Items,
+    how: Settings,
+    share: float,
+    seed: int,
+    sinks: str = "",
+) -> Value:
+    """Compute how similar the functions of two models' layers are: outputs on the base's input.
+
+    What a layer inherits from the layers below is taken out of the comparison: each layer of the
+    other model reads the state that the same layer of the base reads. Arguments, output and errors
+    as for `compare_models`; a layer's final norm counts as part of it.
+
+    Raises:
+        ModelError: If the other's layers cannot read the base's states.
+    """
+    paired = extract_pair(base, other, items, share=share, functions=True, sinks=sinks)
+    return _by_layer(paired, how, seed)
+
+
+@pure("rsa.grid", version=3, guard=as_identified)
+def compare_layers(
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    items: Items,
+    how: Settings,
+    share: float,
+    sinks: str = "",
+) -> Value:
+    """Compute the similarity of every layer of one model to every layer of the other.
+
+    Arguments and errors as for `compare_models`.
+
+    Returns:
+        `similarity` (layer of the base, layer of the other), `items`, `notices` and `sinks`.
+    """
+    paired = extract_pair(base, other, items, False, share, sinks=sinks)
+    similarity = np.zeros((len(paired.base), len(paired.compared)))
+    for row, first in enumerate(paired.base):
+        tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
+        for column, second in enumerate(paired.compared):
+            x, y = how.prepared(first, second)
+            kept = how.kept(x, y)
+            similarity[row, column] = compare(x[kept], y[kept], how.measure, how.options)
+    return {
+        "similarity": similarity,
+        "items": int(paired.base.shape[1]),
+        **paired.said,
+    }
+
+
+def _by_layer(paired: Paired, how: Settings, seed: int) -> Value:
+    """Score every layer of a pair, with the same groups and shuffles."""
+    columns: dict[str, list[float]] = {
+        name: [] for name in ("similarity", "low", "high", "null_low", "null_high")
+    }
+    layers = len(paired.base)
+    for layer in range(layers):
+        tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
+        x, y = how.prepared(paired.base[layer], paired.compared[layer])
+        kept = how.kept(x, y)
+        rng = np.random.default_rng(seed)
+        result = score(x[kept], y[kept], paired.sentence[kept], rng, how.measure, how.options)
+        for name, values in columns.items():
+            values.append(getattr(result, name))
+    return {
+        **{name: np.array(values) for name, values in columns.items()},
+        "items": int(paired.base.shape[1]),
+        "d_model": int(max(paired.base.shape[2], paired.compared.shape[2])),
+        "sentences": len(np.unique(paired.sentence)),
+        **paired.said,
+    }

@@ -1,0 +1,339 @@
+"""Notices, methods, caveats and reading aids of the study: its sentences beside the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.maths.similarity.kernels import KERNELS
+from core.maths.similarity.rdm import COMPARISONS
+from core.maths.similarity.registry import MEASURES
+from core.maths.similarity.scoring import COVERAGE, JACKKNIFE_GROUPS, saturated
+from core.models.changes import shares_no_start
+from core.results.names import layers_in_words, short_name
+from core.results.notices import BANDS, sentence_notices
+from core.results.numbers import text_of
+from core.runs.store import Value
+from core.studies.rsa.layers.differences import THRESHOLD
+from core.studies.rsa.layers.runs import runs_of
+from core.studies.rsa.layers.spec import ITEMS, RsaSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HIGH_CHANCE = 0.5
+UNEQUAL = 1.5  # weight changes whose sizes differ by more are said to
+PER_CENT = text_of(THRESHOLD, "per cent")
+RULE = (
+    f"A layer is said to differ when its whole band lies more than {PER_CENT} of the way from 1 "
+    f"(identical) down to "
+    "chance level (sentences shuffled)."
+)
+
+
+def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
+    """Tell what a reader of the numbers must see: items left out, a high chance level, undefined
+    layers.
+
+    Args:
+        spec: The study.
+        values: Outputs of its tasks, by part and model.
+    """
+    notices = [notice for value in values.values() for notice in value["notices"]]
+    label = MEASURES[spec.measure].label
+    scored = {role: value for role, value in values.items() if "null_high" in value}
+    notices += saturation_notices(label, scored.values())
+    for value in scored.values():
+        items = int(value["items"])
+        chance = float(np.nanmax(np.append(value["null_high"], -1.0)))
+        if chance > HIGH_CHANCE and not saturated(chance):
+            notices.append(high_chance(label, chance))
+        if MEASURES[spec.measure].of_size:
+            notices.append(same_size(label, items))
+        notices += sentence_notices(int(value["sentences"]))
+    for (_, model), value in scored.items():
+        flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
+        if flat:
+            notices.append(flat_layers(model, flat))
+    return list(dict.fromkeys(notices))
+
+
+def saturation_notices(label: str, values: Iterable[Value]) -> list[str]:
+    """Say that numbers mean nothing where chance level reaches 1.
+
+    Args:
+        label: Of the measure.
+        values: Outputs of `tasks.compare_models`.
+    """
+    notices = [
+        too_few_items(label, int(value["items"]), int(value["d_model"]))
+        for value in values
+        if saturated(value["null_high"]).any()
+    ]
+    return list(dict.fromkeys(notices))
+
+
+def too_few_items(label: str, items: int, width: int) -> str:
+    """Say that a measure is near 1 whatever the spaces are."""
+    return (
+        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is 1 for "
+        f"any two spaces, so these numbers mean nothing. {_more_or_another(label)}"
+    )
+
+
+def high_chance(label: str, chance: float) -> str:
+    """Say that unrelated spaces score high too."""
+    return (
+        f"Chance level is high: {label} is up to {text_of(chance)} when sentences are shuffled. "
+        f"Compare each curve with the grey band. {_more_or_another(label)}"
+    )
+
+
+def _more_or_another(label: str) -> str:
+    """Advise more text, or another measure than this one."""
+    others = " or ".join(name for name in ("RSA", "debiased CKA") if name != label)
+    return f"Sample more words, from more sentences, or choose {others}."
+
+
+def same_size(label: str, items: int) -> str:
+    """Say that a band of a measure that depends on the sample's size covers its value at this
+    size."""
+    return (
+        f"The bands of {label} contain its value for samples of {items:,} items. The measure "
+        "depends on that number, so its value on all text may lie outside; compare only curves "
+        "with equally many items."
+    )
+
+
+def flat_layers(model: str, layers: Sequence[int]) -> str:
+    """Say at which layers there is no similarity."""
+    return (
+        f"{short_name(model)} has no similarity at {layers_in_words(layers)}, because the items' "
+        "vectors are all equal there."
+    )
+
+
+def moved_sizes(table: pd.DataFrame) -> pd.Series[float]:
+    """Give the sizes of the weight changes of the models that may have been trained from the
+    base."""
+    first = table.drop_duplicates("model")
+    sizes: pd.Series[float] = first.loc[
+        ~first["apart"].map(shares_no_start).astype(bool), "relative_change"
+    ].dropna()
+    return sizes
+
+
+def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
+    """Tell what the sizes of the weight changes leave open."""
+    if spec.matched_size:
+        return [INTERPOLATED]
+    sizes = moved_sizes(table)
+    if len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
+        return []
+    return [unequal_sizes(float(sizes.min()), float(sizes.max()))]
+
+
+def unequal_sizes(least: float, most: float) -> str:
+    """Say that a longer or faster training may explain a larger difference."""
+    return (
+        f"The weight changes differ in size ({text_of(least)} to {text_of(most)} of the base's "
+        f"weights), so a larger "
+        "difference may only mean longer or faster training. Turn on “Matched size” to compare "
+        "changes of equal size."
+    )
+
+
+def without_size(ref: str) -> str:
+    """Say why a model is missing where weight changes are matched in size."""
+    return (
+        f"{ref} was left out: its weight change cannot be scaled, because it is zero or cannot be "
+        f"measured. Turn off “Matched size”."
+    )
+
+
+NO_SIZE = (
+    "The weight changes cannot be matched, because none of the compared models has one: turn "
+    "off matched_size."
+)
+INTERPOLATED = (
+    "Weight changes were scaled to the smallest one. The models shown lie between the base and the "
+    "fine-tune in weight "
+    "space; no training passed through them."
+)
+
+
+def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        models: References of the models compared.
+        items: Items compared.
+        sentences: Sentences that were read.
+    """
+    measure = MEASURES[spec.measure]
+    how = (
+        f" ({KERNELS[spec.kernel]}; {COMPARISONS[spec.comparison]})"
+        if spec.measure == "rsa"
+        else ""
+    )
+    parts = [
+        f"We compared {spec.base} with {', '.join(models)} layer by layer (layer 0: embeddings) by "
+        f"{measure.label}{how}: {measure.formula}.",
+        items_in_words(spec, items, sentences),
+    ]
+    if spec.one_per_word:
+        parts.append(ONCE)
+    if spec.drop_rogue:
+        parts.append(
+            f"The {spec.drop_rogue} dimensions with the largest mean square were dropped from each "
+            f"space."
+        )
+    if spec.standardise:
+        parts.append(STANDARDISED)
+    if spec.drop_influential:
+        parts.append(influence_in_words(spec.drop_influential))
+    parts.append(jackknife_in_words(sentences))
+    if spec.measure == "rsa" and spec.comparison != "pearson":
+        parts.append(RANKS)
+    if measure.of_size:
+        parts.append(same_size(measure.label, items))
+    if spec.pool_runs and len(runs_of(spec.base, models)) < len(models):
+        parts.append(POOLED)
+    parts.append(SIZE)
+    if spec.matched_size:
+        parts.append(MATCHED)
+    parts += [NULL, RULE]
+    return " ".join(parts)
+
+
+def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
+    """Say what was compared: "Items were 1,000 words from 200 sentences of demo ..."."""
+    kind = ITEMS[spec.items].split(":")[0].split(",")[0]
+    return (
+        f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of "
+        f"a word is the mean "
+        "of its subwords' vectors."
+    )
+
+
+def influence_in_words(percent: float) -> str:
+    """Say which items were dropped from each layer."""
+    return (
+        f"From each layer, the {percent:g} % of the items were dropped without which RSA changes "
+        "most, upward or downward, one item left out at a time; bands and chance level are of the "
+        "items that are left, taken as given."
+    )
+
+
+def jackknife_in_words(sentences: int) -> str:
+    """Say how bands are made."""
+    return (
+        f"Bands are 95 % t-intervals from a jackknife that leaves out one of "
+        f"{min(JACKKNIFE_GROUPS, sentences)} groups of sentences at a time."
+    )
+
+
+ONCE = "Each word was drawn once, ignoring upper and lower case."
+STANDARDISED = "Dimensions were standardised over items."
+RANKS = "Ranks are those of the full sample."
+POOLED = (
+    "Runs of one task are pooled into one curve, their mean; its band adds the half-widths of "
+    "the 95 % intervals over runs (Student's t) and over sentences in squares."
+)
+SIZE = (
+    "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all "
+    "matrices of the layers."
+)
+MATCHED = (
+    "Weight changes were matched in size: each model's weights are W_base + c (W - W_base), with c "
+    "the smallest size "
+    "divided by the model's own. These are interpolated weights, not those of a shorter training."
+)
+NULL = (
+    "Chance level is the central 95 % of the measure when sentences are shuffled: each sentence of "
+    "one space is paired "
+    "with another sentence of about as many items in the other space, words kept in order. "
+    "Calibrated similarities are (s - t) / (1 - t), s the similarity and t the upper end of chance "
+    "level: 0 is chance, 1 equality."
+)
+REASON = (
+    "Run it to see which layers of a fine-tuned model differ from the base model, and by how much."
+)
+CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of the page
+HOW_TO_READ = {
+    CURVES: (
+        "States: 1 is the same geometry as the base's, grey is chance level. Only layer functions "
+        "show which layers changed."
+    ),
+    GRID: (
+        "Rows are layers of the base, columns layers of the other model; 1 if words relate to "
+        "each other alike in both layers, 0 if not at all."
+    ),
+    TEXTS: (
+        "Each panel is one text. Height is similarity to the base: 1 is the same geometry, 0 an "
+        "unrelated one; the grey band is chance level."
+    ),
+}
+CAVEATS = {
+    BANDS: (
+        f"{COVERAGE} Pooled bands of 2 or 3 runs cover 95 to 99 %. Ratios to random changes cover "
+        "97 % from 20 sentences. Differences of two texts hold together in 98 % from 100 sentences."
+    ),
+    "A few dimensions can dominate.": (
+        "If two of 768 dimensions are far larger than the others and shared by both models, RSA is "
+        ".998 although the other 766 are unrelated; after standardising it is .002. Compare the "
+        "curve with *Standardise dimensions* on, or drop the largest few dimensions."
+    ),
+    "A few words can dominate, too.": (
+        "RSA correlates all pairs of words, so a word with an unusual vector counts in many pairs. "
+        "*Influential words dropped* leaves out the words without which RSA changes most."
+    ),
+    "Biased CKA of unrelated spaces is far from 0.": (
+        "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA "
+        "scores .00 at both, and is the CKA that is recommended. "
+        "Compare each curve with its grey band."
+    ),
+    "Words are not independent.": (
+        "Words of one sentence are similar in every model that reads it, so chance level is "
+        "computed by shuffling "
+        "whole sentences; almost any two models exceed a chance level from shuffled words. "
+        "Repeated words are similar "
+        "too, above all in layer 0: *One occurrence per word* removes them."
+    ),
+    "CCA needs many more items than dimensions.": (
+        "With n ≤ d any two spaces correlate perfectly; at d = 768 the mean CCA of unrelated "
+        "spaces is still .83 at "
+        "1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased CKA."
+    ),
+    "A similarity of 1 does not mean equal vectors.": (
+        "The mean cosine compares vectors coordinate by coordinate; the other measures ignore a "
+        "rotation of the whole "
+        "space, and CCA ignores any invertible linear map. A high curve says that the geometry is "
+        "preserved."
+    ),
+    "Some layers move further than others after any change.": (
+        "A layer whose output differs most may only be the most sensitive one. The last panel "
+        "divides each output's distance from the base's by that after random changes with the same "
+        "singular values; of those layers, the highest changed most beyond its sensitivity."
+    ),
+    "The band covers sentences, not fine-tuning runs.": (
+        "Another run of the same fine-tuning may lie outside the band. The dashed lines show what "
+        "a different "
+        "pretraining seed and random weights score."
+    ),
+}
+FORMULAS = {
+    "RSA is the correlation of two models' similarities over the same pairs of items": (
+        r"\rho = \operatorname{corr}_{i<j}\bigl(k(x_i, x_j),\; k(y_i, y_j)\bigr),"
+        r"\qquad k(a, b) = \frac{a \cdot b}{\lVert a \rVert \lVert b \rVert}"
+    ),
+    "Linear CKA has centred columns; debiased CKA replaces each HSIC by its unbiased estimate": (
+        r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert "
+        r"Y^\top Y \rVert_F}"
+    ),
+    "Mean CCA averages the canonical correlations; PWCCA weights them, SVCCA first keeps 99 % of "
+    "the variance": (r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"),
+}

@@ -1,0 +1,290 @@
+"""Headlines of the study and of its views: where models differ from the base, made from the
+tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.results.names import first_of, layers_in_words, listed, short_name
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.studies.rsa.layers.differences import (
+    AT_CHANCE,
+    COMPARED,
+    DIFFERS,
+    MAY_DIFFER,
+    NOT_FROM_BASE,
+    OTHER_LAYER,
+    REFERENCE,
+    RUNS,
+    SAME_LAYER,
+    SATURATED,
+    SCALED,
+    SECOND_RUN,
+    TEXTS_ALIKE,
+    UNMEASURED,
+    WEIGHT_CHANGE,
+    grid_statements,
+    measured,
+    place_in_words,
+    statements_of,
+    text_differences,
+    text_statement,
+)
+from core.studies.rsa.layers.function_text import (
+    MOST_NAMED,
+    Facts,
+    facts_of,
+    functions_sentence,
+    levels_of,
+    names_of,
+)
+from core.studies.rsa.layers.text import RULE, UNEQUAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+NOTHING = "No model could be compared, for the reasons given."
+NAMED = 3  # models that the grid's sentence names
+
+
+def curves_sentence(result: Result) -> str:
+    """Say where the models differ from the base; "" where there are none."""
+    if result.table.empty:
+        return ""
+    references = result.tables.get("references", result.table.iloc[:0])
+    return summarise(statements_of(result.table, references, str(result.spec["base"])))
+
+
+def grid_sentence(result: Result) -> str:
+    """Say whether each layer is most similar to the same layer of the base; "" without a grid."""
+    grid = result.tables.get("grid")
+    if grid is None or grid.empty:
+        return ""
+    # A grid has no chance levels of its own; those of the layers themselves stand for it.
+    without = set(result.table["model"]) - set(measured(result.table)["model"])
+    grid = grid[~grid["model"].isin(without)]
+    statements = grid_statements(grid, str(result.spec["base"]))
+    same = [short_name(each.subject) for each in statements if each.verdict == SAME_LAYER]
+    moved = [each for each in statements if each.verdict == OTHER_LAYER]
+    parts = [_moved(statement, grid) for statement in moved[:1]]
+    if len(moved) > 1:
+        count = len(moved) - 1
+        parts.append(
+            f"{count} more model{'s' if count > 1 else ''} also {'have' if count > 1 else 'has'} "
+            f"such layers."
+        )
+    if same:
+        shown = same if len(same) <= NAMED else [*same[:NAMED], f"{len(same) - NAMED} more"]
+        alone = f"Every layer of {listed(shown)} is most similar to the same layer of the base."
+        verb = "has" if len(same) == 1 else "have"
+        parts.append(f"{listed(shown)} {verb} no such layer." if moved else alone)
+    return " ".join(parts)
+
+
+def _moved(statement: Statement, grid: pd.DataFrame) -> str:
+    """Say how many layers of a model are most similar to another layer of the base, with the top
+    one's numbers."""
+    rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == statement.layers[-1])]
+    best, layer = rows.loc[rows["similarity"].idxmax()], statement.layers[-1]
+    stays = rows[rows["base_layer"] == layer]["similarity"]
+    against = f", to layer {layer}: {text_of(float(stays.iloc[0]))}" if len(stays) else ""
+    layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()][
+        "layer"
+    ].nunique()
+    return (
+        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most "
+        f"similar to a different layer of the base (layer {layer} to layer "
+        f"{int(best['base_layer'])}: {statement.number.value_text}{against})."
+    )
+
+
+def texts_sentence(result: Result) -> str:
+    """Say whether the two texts differ, by the largest difference of any model at any layer.
+
+    The band of a difference is put together from the two curves' own bands (MOVER: Zou & Donner
+    2008, Statistics in Medicine 27), which takes the texts' sentences as drawn independently. It is
+    widened for the number of layers and models looked at (Bonferroni, with the quantiles of a
+    normal distribution), since the largest of many is reported.
+    """
+    table = result.tables.get("domains")
+    if table is None or table["corpus"].nunique() < 2:
+        return ""
+    largest = text_statement(table)
+    if largest is None or largest.estimate is None:
+        return "It cannot be said whether the texts differ: the similarities have no bands."
+    where = f"{short_name(largest.subject)} at layer {largest.layers[0]}"
+    if largest.verdict == TEXTS_ALIKE:
+        alike = "Similarity to the base does not differ detectably between the two texts"
+        return f"{alike}; the largest difference is {largest.estimate.text}, {where}."
+    first, second = dict.fromkeys(table["corpus"])
+    pairs = text_differences(table).dropna(subset=["low"])
+    apart = int(((pairs["low"] > 0) | (pairs["high"] < 0)).sum())
+    return (
+        f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its "
+        f"similarity is "
+        f"{largest.estimate.direction('higher', 'lower')} on {second} than on {first}."
+    )
+
+
+def summarise(statements: Sequence[Statement]) -> str:
+    """Say where the models differ from the base and which one most, in two lines above a figure.
+
+    Args:
+        statements: Of `differences.statements_of`.
+    """
+    facts = facts_of(statements)
+    if not facts.get(COMPARED):
+        return _unmeasured(facts) or NOTHING
+    return _finding(facts) + _comparison(facts) + _unequal(facts)
+
+
+def make_headline(statements: Sequence[Statement], label: str) -> str:
+    """Say where the models differ, then the same of each model with its numbers, the rule, and
+    which layers changed.
+
+    Args:
+        statements: Of `differences.statements_of` and `differences.function_statements`.
+        label: Of the measure.
+    """
+    facts = facts_of(statements)
+    compared = list(facts.get(COMPARED, ()))
+    if not compared:
+        return summarise(statements)
+    names = names_of(facts)
+    named = len(first_of(compared, MOST_NAMED))
+    clauses = [_clause(facts, model, names[model], label) for model in compared[:named]]
+    if len(compared) > named:
+        rest = compared[named:]
+        count = sum(model in facts.get(DIFFERS, ()) for model in rest)
+        verb = "differs" if count == 1 else "differ"
+        clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
+    details = f"By model: {'; '.join(clauses)}."
+    changed = functions_sentence(statements)
+    parts = (
+        *(summarise(statements), _second_run(facts)),
+        *(details, _unmeasured(facts), RULE, changed),
+    )
+    return " ".join(filter(None, parts))
+
+
+def _unmeasured(facts: Facts) -> str:
+    """Name the models of which no layer could be measured; "" without any."""
+    names, parts = names_of(facts), []
+    for verdict, reason in (
+        (UNMEASURED, ""),
+        (SATURATED, " by this measure, because unrelated spaces score 1, too"),
+    ):
+        shown = [names[model] for model in facts.get(verdict, ())]
+        if shown:
+            verb = "has" if len(shown) == 1 else "have"
+            parts.append(
+                f"{listed(shown)} {verb} no layer that can be compared with the base{reason}."
+            )
+    return " ".join(parts)
+
+
+def _finding(facts: Facts) -> str:
+    """Say where the models differ from the base, and what the least similar one scores."""
+    compared, names, kind = list(facts[COMPARED]), names_of(facts), _kind(facts)
+    levels = levels_of(facts)
+    least = min(compared, key=lambda model: levels[model].number.value)
+    score, at = levels[least].number, f"layer {levels[least].layers[0]}"
+    level = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
+    places = {model: _place(facts, model) for model in compared if model in facts.get(DIFFERS, ())}
+    if not places:
+        lowest = f"the lowest similarity is {score.text} ({names[least]}, {at}){level}"
+        if len(compared) == 1:
+            lowest = f"its lowest similarity is {score.text}, at {at}{level}"
+            return (
+                f"{names[least]} does not detectably differ from the base in any layer: {lowest}."
+            )
+        return f"The {kind} do not detectably differ from the base in any layer: {lowest}."
+    if len(compared) == 1:
+        return (
+            f"{names[least]} differs from the base {places[least]}: similarity {score.text} at "
+            f"{at}{level}."
+        )
+    same = len(places) == len(compared) and len(set(places.values())) == 1
+    others = [levels[model].number for model in compared if model != least]
+    apart = least in places and score.high < min(estimate.low for estimate in others)
+    if same:
+        text = f"The {kind} differ from the base {places[least]}"
+    else:
+        text = f"{_counted(len(places), len(compared), kind)} from the base"
+    if not apart:
+        some = "" if same else " in some layer"
+        return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
+    layers = layers_in_words(facts[DIFFERS][least].layers).replace(
+        " to ", "–"
+    )  # two lines have no room for more
+    place = "" if same else f" ({layers})"
+    return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
+
+
+def _counted(count: int, total: int, kind: str) -> str:
+    """Say how many of the models differ, with the verb: "Both fine-tunes differ"."""
+    if count == total:
+        return f"{'Both' if total == 2 else f'All {total}'} {kind} differ"
+    return f"{count} of {total} {kind} {'differs' if count == 1 else 'differ'}"
+
+
+def _kind(facts: Facts) -> str:
+    """Call them fine-tunes unless one of them may not have been trained from the base."""
+    tuned = all(model in facts.get(WEIGHT_CHANGE, ()) for model in facts[COMPARED])
+    return "models" if facts.get(NOT_FROM_BASE) or not tuned else "fine-tunes"
+
+
+def _place(facts: Facts, model: str) -> str:
+    """Say where one model differs."""
+    layers = facts[COMPARED][model].layers
+    return place_in_words(
+        facts[DIFFERS][model].layers, layers, only=model not in facts.get(MAY_DIFFER, ())
+    )
+
+
+def _clause(facts: Facts, model: str, name: str, label: str) -> str:
+    """Say where one model differs, with its lowest similarity, its runs and its weight change."""
+    lowest, uncertain = levels_of(facts)[model], facts.get(MAY_DIFFER, {}).get(model)
+    place, also = "does not detectably differ", ""
+    if model in facts.get(DIFFERS, ()):
+        place, also = f"differs {_place(facts, model)}", "also "
+    more = f", but may {also}differ in {layers_in_words(uncertain.layers)}" if uncertain else ""
+    at, score = lowest.layers[0], lowest.number
+    parts = [f"lowest {label} {score.text} at layer {at}"]
+    if model in facts.get(AT_CHANCE, ()):
+        parts.append("not detectably above chance")
+    if model in facts.get(RUNS, ()):
+        parts.append(f"mean of {facts[RUNS][model].number.text} runs")
+    if model in facts.get(WEIGHT_CHANGE, ()):
+        scaled = facts.get(SCALED, {}).get(model)
+        size = facts[WEIGHT_CHANGE][model].number.text
+        parts.append(f"weight change {size}{f', scaled to {scaled.number.text}' if scaled else ''}")
+    stranger = " (not trained from the base)" if model in facts.get(NOT_FROM_BASE, ()) else ""
+    return f"{name}{stranger} {place}{more} ({'; '.join(parts)})"
+
+
+def _comparison(facts: Facts) -> str:
+    """Say what another pretraining seed scores at the layer where the models differ most."""
+    scores = [statement.number.value_text for statement in facts.get(REFERENCE, {}).values()]
+    return f" For comparison, two pretraining seeds score {scores[0]}." if scores else ""
+
+
+def _second_run(facts: Facts) -> str:
+    """Say what a second run of the base scores there."""
+    scores = [statement.number.value_text for statement in facts.get(SECOND_RUN, {}).values()]
+    return f"Two runs of one seed score {scores[0]}." if scores else ""
+
+
+def _unequal(facts: Facts) -> str:
+    """Say that the weights moved unequally far, a rival explanation of every difference between
+    models."""
+    strangers = facts.get(NOT_FROM_BASE, {})
+    changes = [s for model, s in facts.get(WEIGHT_CHANGE, {}).items() if model not in strangers]
+    sizes = sorted(statement.number.value for statement in changes)
+    if facts.get(SCALED) or len(sizes) < 2 or sizes[-1] < UNEQUAL * sizes[0]:
+        return ""
+    return f" Weight changes range from {text_of(sizes[0])} to {text_of(sizes[-1])}."

@@ -1,0 +1,91 @@
+"""The views of the study: similarity by layer, layer against layer, two texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.panels import Panels
+from core.studies.rsa import LAYERS
+from core.studies.rsa.layers.charts import (
+    FUNCTIONS,
+    RATIOS,
+    across_of,
+    domains_chart,
+    grid_chart,
+    parts_of,
+    similarity_chart,
+)
+from core.studies.rsa.layers.text import CURVES, GRID, HOW_TO_READ, TEXTS
+from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
+from core.study import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+
+def draw_curves(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw states, and functions where they were compared."""
+    charts = [similarity_chart(result, part, context=context) for part in parts_of(result)]
+    return Panels(charts, across=across_of(len(charts)))
+
+
+def draw_grid(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw a heatmap for each model."""
+    models = _each(result, "grid", "model")
+    charts = [grid_chart(result, model, context=context) for model in models]
+    return Panels(charts, across=across_of(len(models)))
+
+
+def draw_texts(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw the curves of each text."""
+    corpora = _each(result, "domains", "corpus")
+    return Panels([domains_chart(result, corpus, context=context) for corpus in corpora])
+
+
+def _each(result: Result, table: str, column: str) -> list[str]:
+    """List the values of a table's column, each once; none without the table."""
+    rows = result.tables.get(table)
+    return [] if rows is None else list(dict.fromkeys(rows[column]))
+
+
+def curve_tables(result: Result) -> dict[str, pd.DataFrame]:
+    """Take the tables of all panels."""
+    return {
+        name: table
+        for name, table in result.tables.items()
+        if name in ("similarity", FUNCTIONS, RATIOS)
+    }
+
+
+VIEWS = (
+    View(
+        CURVES,
+        "similarity to the base by layer",
+        draw=draw_curves,
+        headline=curves_sentence,
+        tables=curve_tables,
+        how_to_read=HOW_TO_READ[CURVES],
+        group=LAYERS,
+    ),
+    View(
+        GRID,
+        "similarity of every layer of the base to every layer of the other models",
+        draw=draw_grid,
+        headline=grid_sentence,
+        table="grid",
+        how_to_read=HOW_TO_READ[GRID],
+        group=LAYERS,
+    ),
+    View(
+        TEXTS,
+        "similarity to the base by layer, on two texts",
+        draw=draw_texts,
+        headline=texts_sentence,
+        table="domains",
+        how_to_read=HOW_TO_READ[TEXTS],
+        group=LAYERS,
+    ),
+)

@@ -1,0 +1,160 @@
+"""Charts of the layer swap: the task's score by layer, compared with the unmodified fine-tune and
+the baselines.
+
+Swaps with the base are drawn in colour, those with random weights in grey, each with a band of the
+same kind.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.results.drawing.axes import Plane, layer_plane, rule
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.panels import beside
+from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES
+from core.results.drawing.vega import Chart, layered
+from core.results.names import short_names
+from core.results.numbers import Tip, told
+from core.studies.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
+from core.vectors.examples import METRICS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT = 286  # the toggle stands above it, and the figure ends on the first screen
+UNMODIFIED, CHANCE = "unmodified", "majority baseline"
+LOOKS = {  # colour, dash
+    "below": (BLUE, [1, 0]),
+    "above": (GREEN, [1, 0]),
+    "truncated": (PINK, [6, 3]),
+    "noise below": (ORANGE, [2, 3]),
+    "random below": (GREY, [6, 4]),
+    "layer": (BLUE, [1, 0]),
+    "only": (BROWN, [6, 3]),
+    "removed": (PINK, [6, 3]),
+    "noise layer": (ORANGE, [2, 3]),
+    "random layer": (GREY, [6, 4]),
+}
+KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
+FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # drawn at first
+TITLES = {"cut": "layers 0 to l reverted", "single": "one layer reverted"}
+
+
+def swap_chart(
+    result: Result,
+    kind: str,
+    model: str | None = None,
+    *,
+    every: bool = False,
+    context: Context = PAGE,
+) -> Chart:
+    """Draw the task's score by layer.
+
+    Args:
+        result: Of the swap study.
+        kind: "cut" for layers up to l, "single" for one layer at a time.
+        model: One model's reference, for a chart that stretches; all beside each other without it.
+        every: All kinds of swap, and the majority baseline; without it the base's layers, random
+            weights and the unmodified score, three lines that are easy to distinguish.
+    """
+    models = list(dict.fromkeys(result.table["model"]))
+    if model is not None:
+        return _panel(result, kind, model, every, context=context)
+    return beside(
+        [_panel(result, kind, name, every, context=context) for name in models], context=context
+    )
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    if result.table.empty:
+        return {}
+    names = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}
+    charts = {name: swap_chart(result, kind, context=context) for name, kind in names.items()}
+    return charts | {
+        f"{name}-all": swap_chart(result, kind, every=True, context=context)
+        for name, kind in names.items()
+    }
+
+
+def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) -> list[Chart]:
+    """Draw two panels for each fine-tune: one layer reverted, and all up to a layer.
+
+    Args:
+        result: Of the swap study.
+        every: As for `swap_chart`.
+    """
+    return [
+        swap_chart(result, kind, model, every=every, context=context)
+        for model in dict.fromkeys(result.table["model"])
+        for kind in ("single", "cut")
+    ]
+
+
+def _panel(result: Result, kind: str, model: str, every: bool, *, context: Context) -> Chart:
+    import pandas as pd
+
+    table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
+    rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
+    ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]
+    rows = rows[rows["way"].isin(ways)]
+    rows = rows.assign(name=rows["way"].map(WAYS))
+    metric = METRICS[str(unmodified["task"])]
+    title = metric[0].upper() + metric[1:]
+    low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
+    low = min(low, float(unmodified["chance"])) if every else low
+    plane = layer_plane(
+        rows,
+        "score",
+        title,
+        (max(0.0, low - 0.03), min(1.0, high + 0.03)),
+        x_title="Layer l (0 = embeddings)",
+        height=HEIGHT,
+        context=context,
+    )
+    looks = {
+        WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1])
+        for n, way in enumerate(ways)
+    }
+    rules = ((UNMODIFIED, unmodified["score"], (4, 4)), (CHANCE, unmodified["chance"], (1, 3)))
+    for name, value, dash in rules if every else rules[:1]:
+        looks[name] = Look(GREY, dash=dash, point=False, width=1.5)
+        rows = pd.concat([rows, rule(plane, name, float(value))], ignore_index=True)
+    tips = (
+        *(Tip("name", "Swap"), Tip("layer", "Layer l", "whole"), Tip("score", title, "share")),
+        *(
+            Tip("low", "Band, 95 %", "share"),
+            Tip("loss", "Loss", "measure"),
+            Tip("excess", "Loss beyond a random change", "measure"),
+        ),
+    )
+    frozen = result.tables.get("frozen")
+    mine = frozen[frozen["of"] == model] if frozen is not None else None
+    below, over = "bands: 95 %, over sentences", []
+    if kind == "cut" and mine is not None and len(mine):
+        over = [partial(_frozen, mine, plane)]
+        below += "; diamonds: fine-tuned with layers 0 to l frozen"
+    chart = curves(rows, plane, looks, tips, opacity=0.14, over=over)
+    what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
+    return finished(chart, rows, plane, what, below, list(looks), x_title="Layer")
+
+
+def _frozen(rows: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
+    """Draw the scores of fine-tunes with frozen lower layers, at the highest frozen layer."""
+    tips = (
+        *(Tip("model", "Model"), Tip("layer", "Highest frozen layer", "whole")),
+        *(Tip("score", plane.y_title, "share"), Tip("low", "Band, 95 %", "share")),
+    )
+    told_rows, tooltip = told(rows, tips)
+    base = Chart(told_rows).encode(x=x)
+    return layered(
+        base.mark_rule(color=BLUE, strokeWidth=1.5).encode(y=plane.y_of("low"), y2="high:Q"),
+        base.mark_point(shape="diamond", filled=True, size=140, color=BLUE, opacity=1).encode(
+            y=plane.y_of(), tooltip=tooltip
+        ),
+    )

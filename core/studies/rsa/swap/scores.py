@@ -1,0 +1,148 @@
+"""From right answers per sentence to scores, losses and their bands.
+
+A score is the share of right answers; sentences are resampled with all their answers. A loss is the
+unmodified fine-tune's score minus the swapped model's under the same draws, so answers that both
+get wrong do not widen its band. The excess is the loss minus the mean loss under a random change of
+equal size, with two sources of error: sentences, and draws of the random change.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.maths.statistics import bootstrap_interval, sentence_counts, t_interval
+from core.runs.store import Value
+from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+COLUMNS = (
+    *("model", "way", "layer", "score", "low", "high", "loss", "loss_low", "loss_high"),
+    *("excess", "excess_low", "excess_high", "kept"),
+)
+
+
+def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
+    """Score an unmodified model: model, score, low, high, sentences, items."""
+    counts, total = _counts(value, draws, seed)
+    score, drawn = _scores(value["own"][None], total, counts)
+    low, high = bootstrap_interval(score, drawn)
+    return {
+        "model": ref,
+        "score": float(score[0]),
+        "low": float(low[0]),
+        "high": float(high[0]),
+        "sentences": len(total),
+        "items": int(total.sum()),
+    }
+
+
+def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) -> pd.DataFrame:
+    """Tabulate one row per way and layer: COLUMNS.
+
+    Args:
+        ref: The fine-tune.
+        value: From `tasks.swap_layers`.
+        chance: Score of the majority baseline.
+        draws: Bootstrap draws over sentences.
+        seed: Of the draws.
+
+    Returns:
+        `kept` is the share of the way from the majority baseline to the fine-tune's own score; NaN
+        where that is no higher than the baseline. `excess` is NaN except for the base's single and
+        lower layers.
+    """
+    import pandas as pd
+
+    counts, total = _counts(value, draws, seed)
+    unmodified, own_drawn = _scores(value["own"][None], total, counts)
+    frames = []
+    noise = {
+        way: _noise(value[f"noise/{way}"], total, counts)
+        for way in DONOR_WAYS
+        if f"noise/{way}" in value
+    }
+    for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
+        score, drawn = _scores(value[way.replace(" ", "/")], total, counts)
+        loss = unmodified - score
+        band = bootstrap_interval(score, drawn)
+        loss_band = bootstrap_interval(loss, own_drawn - drawn)
+        frame = _frame(ref, way, score, band, loss, loss_band)
+        if way in noise:
+            mean, mean_drawn, variance, degrees = noise[way]
+            edges = t_interval(
+                mean - score, [(mean_drawn - drawn).var(0), variance], [len(total) - 1, degrees]
+            )
+            frame = frame.assign(excess=mean - score, excess_low=edges[0], excess_high=edges[1])
+        frames.append(frame[frame["layer"] > 0] if way == "removed" else frame)
+    for way, (mean, mean_drawn, variance, degrees) in noise.items():
+        freedom = [len(total) - 1, degrees]
+        band = t_interval(mean, [mean_drawn.var(0), variance], freedom)
+        loss = unmodified - mean
+        loss_band = t_interval(loss, [(own_drawn - mean_drawn).var(0), variance], freedom)
+        frames.append(_frame(ref, f"noise {way}", mean, band, loss, loss_band))
+    table = pd.concat(frames, ignore_index=True)
+    above = float(unmodified[0]) - chance
+    table["kept"] = (table["score"] - chance) / above if above > 0 else np.nan
+    return table.reindex(columns=list(COLUMNS))
+
+
+def _frame(
+    ref: str,
+    way: str,
+    score: FloatArray,
+    band: tuple[FloatArray, FloatArray],
+    loss: FloatArray,
+    loss_band: tuple[FloatArray, FloatArray],
+) -> pd.DataFrame:
+    """Scores and losses of one way, a row per layer."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "model": ref,
+            "way": way,
+            "layer": np.arange(len(score)),
+            "score": score,
+            "low": band[0],
+            "high": band[1],
+            "loss": loss,
+            "loss_low": loss_band[0],
+            "loss_high": loss_band[1],
+        }
+    )
+
+
+def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    total = np.asarray(value["total"])
+    return sentence_counts(len(total), draws, np.random.default_rng(seed)), total
+
+
+def _scores(
+    correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Score each row of `correct` (layer, sentence): (layer,), and under every draw (draw,
+    layer)."""
+    right = np.asarray(correct, dtype=np.float64)
+    return right.sum(1) / total.sum(), (counts @ right.T) / (counts @ total)[:, None]
+
+
+def _noise(
+    correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Average the score over random changes (layer,), also under every draw of sentences, with its
+    variance.
+
+    The variance is that over random changes, (layer,), with its degrees of freedom.
+    """
+    each = [_scores(draw, total, counts) for draw in np.asarray(correct)]
+    scores = np.stack([score for score, _ in each])
+    mean_drawn = np.mean([drawn for _, drawn in each], axis=0)
+    return scores.mean(0), mean_drawn, scores.var(0, ddof=1) / len(scores), float(len(scores) - 1)

@@ -1,0 +1,278 @@
+"""Layer swap: layers of a fine-tune are replaced by its base's, and the task is scored again.
+
+Similarity says which layers differ; this study says which of the differences the task's score
+needs. Base and fine-tune share a space, so no map between them is needed. Every swap is compared
+with baselines that may explain its loss: a random change of equal size, random weights, a removed
+layer, the majority baseline.
+
+Reference:
+    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
+    (freezing, truncation).
+Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the
+included ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import CorpusError, TaskError
+from core.models import zoo_models
+from core.models.identity import contents, identity_tasks
+from core.results.export import Result, provenance
+from core.results.notices import base_left_out, nothing_but_base, sentence_notices
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.runs.store import Value
+from core.runs.tasks import given_task
+from core.studies.rsa.layers.runs import COMPARED, find_compared
+from core.studies.rsa.prices import swap_price
+from core.studies.rsa.swap import PURPOSE
+from core.studies.rsa.swap.charts import draw_swaps, figures
+from core.studies.rsa.swap.scores import exchange_rows, own_row
+from core.studies.rsa.swap.spec import SwapSpec
+from core.studies.rsa.swap.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    NOTHING,
+    REASON,
+    make_headline,
+    make_methods,
+    make_notices,
+    statements_of,
+)
+from core.study import EXPERIMENTS, Study, View
+from core.text.reading import Text
+from core.vectors.examples import METRICS, Examples, chance, read_examples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CITATIONS = ("merchant2020", "lenc2015")
+ONE_EXAMPLE = "{} has only one sentence, and intervals resample sentences: use more text."
+
+
+def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: identify the models, read what they are scored on.
+
+    Raises:
+        SpecError: If a pattern matches nothing, or there is no model but the base.
+    """
+    compared = find_compared(spec.base, spec.compare)
+    refs = tuple(ref for ref in compared.refs if ref != spec.base)
+    if not refs:
+        raise nothing_but_base(spec.base)
+    if spec.base in compared.refs:
+        notices = (*compared.notices, base_left_out(spec.base))
+        compared = replace(compared, refs=refs, notices=notices)
+    siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
+    reading = Task.of(
+        "read examples",
+        read_examples,
+        role="examples",
+        fleeting=True,
+        refs=refs,
+        labelled=spec.labelled,
+        corpus=spec.corpus,
+        genres=spec.genres,
+        limit=spec.sentences,
+        given=(texts or {}).get(spec.corpus),
+    )
+    return [
+        reading,
+        given_task(COMPARED, compared),
+        *identity_tasks((spec.base, *refs, *sorted(siblings))),
+    ]
+
+
+def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
+    """Make two tasks for each fine-tune that can be scored, with layers of its base and with random
+    changes, and one for each of its frozen siblings.
+
+    Raises:
+        ModelError: If the base model could not be found.
+        CorpusError: If a text could not be read, or has one sentence only, which cannot be
+            resampled.
+    """
+    from core.studies.rsa.swap.tasks import score_task, swap_changes, swap_layers
+
+    examples: Examples = ready.need("examples")
+    base = ready.need(("identity", spec.base)).content
+    content = contents(ready)
+    tasks: dict[Any, Task] = {}
+    for ref, head in examples.heads.items():
+        if ref not in content:
+            continue
+        pairs = examples.pairs[head.kind]
+        if len(pairs) < 2:
+            raise CorpusError(ONE_EXAMPLE.format(examples.corpus.ref))
+        common: dict[str, Any] = {
+            "base": spec.base,
+            "model": ref,
+            "base_identity": base,
+            "model_identity": content[ref],
+            "pairs": pairs,
+        }
+        random = spec.random and not spec.base.startswith("random:")
+        tasks["swap", ref] = Task.of(
+            ref, swap_layers, role=("swap", ref), group=spec.base, **common, random=random
+        )
+        tasks["changes", ref] = Task.of(
+            f"{ref}: random changes",
+            swap_changes,
+            role=("changes", ref),
+            group=spec.base,
+            **common,
+            noises=spec.noises,
+            seed=spec.seed,
+        )
+        for sibling in frozen_siblings(spec, ref):
+            if sibling in content:
+                tasks["frozen", sibling] = Task.of(
+                    sibling,
+                    score_task,
+                    role=("frozen", sibling),
+                    group=sibling,
+                    model=sibling,
+                    model_identity=content[sibling],
+                    pairs=pairs,
+                )
+    return list(tasks.values())
+
+
+def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
+    """Find included fine-tunes of the same task and base with frozen lower layers, and how many are
+    frozen."""
+    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    mine = entries.get(ref)
+    if not spec.frozen or mine is None or mine.get("frozen") or mine.get("base") != spec.base:
+        return {}
+    return {
+        name: int(entry["frozen"])
+        for name, entry in entries.items()
+        if entry.get("frozen")
+        and all(entry.get(key) == mine.get(key) for key in ("base", "task", "dose"))
+    }
+
+
+def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods.
+
+    Returns:
+        A result with the tables `swap` (model, way, layer, score, its band, loss compared with the
+        unmodified fine-tune and its band, excess over a random change of equal size and its band,
+        kept), `own` (the unmodified score of each model, its baseline, the checks), `sizes` (model,
+        layer, relative_change, unchanged, random_scale) and `frozen` (where there are some).
+
+    Raises:
+        TaskError: If no model could be scored; the sentence says why for each.
+    """
+    examples: Examples = ready.values["examples"]
+    swapped = {
+        role[1]: value | outputs.values["changes", role[1]]
+        for role, value in outputs.values.items()
+        if role[0] == "swap" and ("changes", role[1]) in outputs.values
+    }
+    if not swapped:
+        reasons = (
+            *examples.refused.values(),
+            *ready.sentences.values(),
+            *outputs.sentences.values(),
+        )
+        raise TaskError(" ".join([NOTHING, *reasons]))
+    tables = _tables(spec, examples, swapped, outputs)
+    statements = statements_of(tables)
+    metrics = {ref: METRICS[examples.heads[ref].kind] for ref in swapped}
+    kinds: set[str] = {examples.heads[ref].kind for ref in swapped}
+    counts = {kind: len(examples.pairs[kind]) for kind in kinds}
+    frozen = tables["frozen"]["model"] if "frozen" in tables else ()
+    used = (spec.base, *swapped, *frozen)
+    return Result(
+        study="swap",
+        spec=spec.plain(),
+        headline=make_headline(statements, metrics),
+        statements=statements,
+        tables=tables,
+        notices=(
+            *ready.values[COMPARED].notices,
+            *examples.corpus.notices,
+            *examples.refused.values(),
+            *(notice for count in counts.values() for notice in sentence_notices(count)),
+            *make_notices(tables, spec.base),
+        ),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus),
+        methods=f"{make_methods(spec, tuple(swapped), counts, examples.truth)} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+_SCORE = ("score", "low", "high", "sentences")
+_CHECKS = ("self_difference", "whole_difference", "frozen_difference")
+
+
+def _tables(
+    spec: SwapSpec, examples: Examples, swapped: Mapping[str, Value], outputs: Outputs
+) -> dict[str, pd.DataFrame]:
+    """The tables of `collect`, from the outputs of the fine-tunes that could be swapped."""
+    import pandas as pd
+
+    rows, unmodified, sizes, frozen = [], [], [], []
+    for ref, value in swapped.items():
+        kind = examples.heads[ref].kind
+        answer, guess = chance(kind, examples.pairs[kind])
+        unmodified.append(
+            own_row(ref, value, spec.draws, spec.seed)
+            | {"task": kind, "answers": examples.truth[kind], "chance": guess, "commonest": answer}
+            | {name: float(value[name]) for name in _CHECKS}
+        )
+        rows.append(exchange_rows(ref, value, guess, spec.draws, spec.seed))
+        sizes.append(
+            pd.DataFrame(
+                {
+                    "model": ref,
+                    "layer": np.arange(len(value["sizes"])),
+                    "relative_change": value["sizes"],
+                    "unchanged": value["unchanged"],
+                    "random_scale": value["noise_scale"],
+                }
+            )
+        )
+        frozen += _frozen_rows(spec, ref, outputs)
+    tables = {
+        "swap": pd.concat(rows, ignore_index=True),
+        "own": pd.DataFrame(unmodified),
+        "sizes": pd.concat(sizes, ignore_index=True),
+    }
+    return tables | ({"frozen": pd.DataFrame(frozen)} if frozen else {})
+
+
+def _frozen_rows(spec: SwapSpec, ref: str, outputs: Outputs) -> list[dict[str, Any]]:
+    """Unmodified scores of a fine-tune's frozen siblings."""
+    rows = []
+    for sibling, count in frozen_siblings(spec, ref).items():
+        if ("frozen", sibling) in outputs.values:
+            scored = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
+            scores = {name: scored[name] for name in _SCORE}
+            rows.append({"model": sibling, "of": ref, "layer": count, **scores})
+    return rows
+
+
+STUDY = Study(
+    name="swap",
+    title="Layer swap",
+    purpose=PURPOSE,
+    Spec=SwapSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=swap_price,
+    caveats=CAVEATS,
+    reason=REASON,
+    views=(View(draw=draw_swaps, how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+)

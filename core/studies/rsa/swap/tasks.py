@@ -1,0 +1,227 @@
+"""Layer swaps between two models that share a space: how the swapped model runs, its self-tests,
+its score.
+
+A donor (the base, the base with random weights, the fine-tune with a random change; see
+`layer_changes`) gives layers to the fine-tune; the head is always the fine-tune's. Layer 0 is the
+embeddings, layer l the l-th block; the state at layer l is the output of layer l. The kinds of swap
+are described in `replacement`.
+
+Before any score is returned, three self-tests run on the longest sentences: a copy of the fine-tune
+as donor must not change the output, the whole base as donor must give the base's own top state, and
+swapping layers that fine-tuning did not change must not change the output.
+
+Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is
+retrained on the truncated model, ours is not.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.errors import ModelError
+from core.models import load_model, locate
+from core.models.files import checkpoints
+from core.models.identity import as_identified, check_tokenizers
+from core.models.loading.layers import body_of, layer_list, run_model
+from core.models.loading.task_models import load_task
+from core.runs.store import Value
+from core.runs.tasks import pure, span, tick
+from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
+from core.studies.rsa.swap.layer_changes import Pair, compare, noise_donor, output_changes
+from core.studies.rsa.swap.replacement import SAME, Work, built, states_of, untouched
+from core.vectors.examples import Pairs, batches, encode, hits
+
+# of the largest logit, or of 1 where all are smaller (a head adds up terms that are larger than
+# their sum): what another order of additions may change, and no self-test may exceed
+ROUNDING = 1e-4
+MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
+
+
+@pure("rsa.swap", version=4, guard=as_identified)
+def swap_layers(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    pairs: Pairs,
+    random: bool,
+) -> Value:
+    """Count a fine-tune's right answers under every layer swap with its base.
+
+    Args:
+        base, model: References; the model has a head that labels sentences or words.
+        base_identity, model_identity: For the key.
+        pairs: What it is scored on, of its head's kind.
+        random: Whether the base with random weights is a donor too.
+
+    Returns:
+        `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for
+        removed at layer 0), `random/{way}` (layer, sentence) for `DONOR_WAYS`; `sizes` and
+        `unchanged` (layer,); `self_difference`, `whole_difference` and `frozen_difference`: the
+        largest difference of a logit or state in each of the three self-tests, 0 where it is the
+        same bit for bit.
+
+    Raises:
+        ModelError: If a model cannot be loaded, the two differ in shape or vocabulary, or a
+            self-test fails.
+    """
+    work, origin = _opened(base, model, pairs)
+    pair = work.pair
+    value: Value = {"total": work.encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
+    value["self_difference"] = _into_itself(work)
+    share = len(BASE_WAYS) / (len(BASE_WAYS) + random * len(DONOR_WAYS))
+    with span(0.0, share):
+        value |= _with_base(work, origin)
+    del origin
+    if random:
+        drawn = load_model(f"random:{base}", device="cpu").model
+        with span(share, 1.0):
+            value |= {
+                f"random/{way}": correct for way, correct in work.run(drawn, DONOR_WAYS).items()
+            }
+    return value
+
+
+@pure("rsa.swap_changes", guard=as_identified)
+def swap_changes(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    pairs: Pairs,
+    noises: int,
+    seed: int,
+) -> Value:
+    """Count a fine-tune's right answers under random changes of the size of its own.
+
+    Args:
+        base, model, base_identity, model_identity, pairs: As of `swap_layers`.
+        noises: Draws of the random change, at least 1.
+        seed: Of the draws.
+
+    Returns:
+        `noise/{way}` (draw, layer, sentence) for `DONOR_WAYS`, and `noise_scale` (layer,), by which
+        random changes were scaled to move outputs as far as the real one.
+
+    Raises:
+        ModelError: As `swap_layers`, and if a copy of the fine-tune as donor changes its output.
+    """
+    work, origin = _opened(base, model, pairs)
+    _into_itself(work)
+    measured = work.batches[:: -(-len(work.batches) // MEASURED)]
+    changes = output_changes(work.pair, origin, measured)
+    del origin
+    noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
+    scales = []
+    for number in range(noises):
+        with span(number / noises, (number + 1) / noises):
+            donor, scale = noise_donor(work.pair, seed + number, changes, measured)
+            scales.append(scale)
+            for way, correct in work.run(donor, DONOR_WAYS).items():
+                noisy[way].append(correct)
+            del donor
+    value = {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items()}
+    return value | {"noise_scale": np.mean(scales, axis=0)}
+
+
+def _opened(base: str, model: str, pairs: Pairs) -> tuple[Work, nn.Module]:
+    """What a fine-tune is scored on, with its difference from the base, and the base."""
+    check_tokenizers(base, model, "no layer can be swapped")
+    task = load_task(model)
+    origin = load_model(base, device="cpu").model
+    encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
+    parts = list(batches(encoded))
+    return Work(compare(base, origin, task, parts[0]), parts, encoded), origin
+
+
+@pure("rsa.task_score", guard=as_identified)
+def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
+    """Count the right answers of an unmodified model: `own` (sentence,) and `total` (sentence,).
+
+    Raises:
+        ModelError: If it cannot be loaded or has no such head.
+    """
+    task = load_task(model)
+    encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
+    correct = np.zeros(len(encoded.total), dtype=np.int64)
+    for batch in batches(encoded):
+        tick(0.5, f"sentences through {model}")
+        correct[batch.sentences] = hits(encoded, batch, run_model(task.model, batch))
+    return {"own": correct, "total": encoded.total}
+
+
+def _longest(ref: str) -> int:
+    return checkpoints.longest_input(checkpoints.read_config(locate(ref)))
+
+
+def _with_base(work: Work, origin: nn.Module) -> Value:
+    """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests that
+    need the base."""
+    pair, frozen = work.pair, [0.0]
+
+    def look(number: int, way: str, layer: int, output: Any) -> None:
+        if untouched(way, layer, pair.unchanged):
+            what = f"swapping unchanged layers ({way} {layer})"
+            frozen.append(_differ(pair, what, output, work.own(number)[1]))
+
+    theirs, first = list(layer_list(origin)), work.batches[0]
+    base = states_of(origin, first)
+    whole = _differ(
+        pair, "the whole base as donor", pair.run(first, base[0], theirs),
+        pair.run(first, base[-1], [None] * len(theirs)),
+    )  # fmt: skip
+    scored = work.run(origin, BASE_WAYS, look)
+    mine = np.zeros(len(work.encoded.total), dtype=np.int64)
+    for number, batch in enumerate(work.batches):
+        mine[batch.sentences] = hits(work.encoded, batch, work.own(number)[1])
+    return {**scored, "own": mine, "whole_difference": whole, "frozen_difference": max(frozen)}
+
+
+def _into_itself(work: Work) -> float:
+    """Measure the largest difference with a copy of the fine-tune as donor."""
+    pair, batch = work.pair, work.batches[0]
+    twin = copy.deepcopy(body_of(pair.task.model))
+    blocks, theirs = pair.layers, list(layer_list(twin))
+    (ours, plain), twin_states = work.own(0), states_of(twin, batch)
+    what = "a copy of the model as donor"
+    return max(
+        _differ(
+            pair,
+            what,
+            pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)),
+            plain,
+        )
+        for way in ("below", "above", "layer", "only")
+        for layer in range(len(blocks) + 1)
+        if (way, layer) not in SAME
+    )
+
+
+def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
+    """Measure the largest difference of two outputs' logits.
+
+    Raises:
+        ModelError: If it is more than rounding, or an answer differs, so that no score of this pair
+            can be trusted.
+    """
+    left, right = (
+        output if isinstance(output, Tensor) else output.logits for output in (given, expected)
+    )
+    if torch.equal(left, right):
+        return 0.0
+    difference = float((left - right).abs().max())
+    largest = float(right[right > torch.finfo(right.dtype).min].abs().max())
+    rounding = ROUNDING * max(1.0, largest)
+    if difference > rounding or not torch.equal(left.argmax(-1), right.argmax(-1)):
+        raise ModelError(
+            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) should "
+            f"not change its output "
+            f"but changes a logit by {difference:.2g}. Choose a BERT-like model."
+        )
+    return difference

@@ -1,0 +1,310 @@
+"""The study in sentences: headline, notices, methods and caveats, made from its statements.
+
+A layer is needed when the whole band of the loss from reverting it lies above zero, and needed for
+what fine-tuning wrote into it when the loss is also larger than that of a random change of equal
+size, by the whole band of the excess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.models.changes import Change
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import first_of, layers_in_words, short_names
+from core.results.notices import BANDS, start_notices
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.vectors.examples import PARSE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.rsa.swap.spec import SwapSpec
+
+NOTHING = "No layer could be swapped."
+MOST_NAMED = 3  # models with a sentence of their own
+SCORES = "unmodified score"
+GUESSES = "majority baseline"
+LOSES = "largest loss from reverting one layer"
+NO_LOSS = "no measurable loss from reverting one layer"
+NEEDED = "reverting one layer lowers the score"
+BEYOND_RANDOM = "loses more than under a random change of equal size"
+LOWER_FREE = "no measurable loss from reverting all layers up to this one"
+REMOVABLE = "no measurable loss from removing one layer"
+BASE, RANDOM = "the base's layer", "a random change of equal size"
+
+
+def statements_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
+    """State what each model scores, and which of its layers it needs.
+
+    Args:
+        tables: `swap` and `own` of the study.
+    """
+    statements: list[Statement] = []
+    for _, scores in tables["own"].iterrows():
+        rows = tables["swap"][tables["swap"]["model"] == scores["model"]]
+        statements += _of_model(scores, rows)
+    return tuple(statements)
+
+
+def _of_model(scores: pd.Series[float], rows: pd.DataFrame) -> list[Statement]:
+    """State one model's score and its layers."""
+    model = str(scores["model"])
+    statements = [
+        Statement(model, SCORES, estimate_of(scores, "score"), baseline=GUESSES),
+        Statement(model, GUESSES, Estimate(float(scores["chance"]))),
+    ]
+    single = rows[rows["way"] == "layer"]
+    lower = single[single["loss_low"] > 0]
+    needed = _layers(lower)
+    costly = lower if needed else single
+    worst = costly.loc[costly["loss"].idxmax()]
+    verdict = LOSES if needed else NO_LOSS
+    place = (int(worst["layer"]),)
+    statements.append(Statement(model, verdict, estimate_of(worst, "loss"), place, BASE))
+    if needed:
+        statements.append(Statement(model, NEEDED, layers=needed, baseline=BASE))
+    beyond = _layers(lower[lower["excess_low"] > 0])
+    if beyond:
+        statements.append(Statement(model, BEYOND_RANDOM, layers=beyond, baseline=RANDOM))
+    below = rows[rows["way"] == "below"].sort_values("layer")
+    free = _layers(below[below["loss_low"] <= 0])
+    depth = next((layer for layer in range(len(below)) if layer not in free), len(below)) - 1
+    if depth >= 0:
+        loss = estimate_of(below[below["layer"] == depth].iloc[0], "loss")
+        statements.append(Statement(model, LOWER_FREE, loss, tuple(range(depth + 1)), BASE))
+    gone = rows[rows["way"] == "removed"]
+    removable = _layers(gone[gone["loss_low"] <= 0])
+    if removable:
+        statements.append(Statement(model, REMOVABLE, layers=removable))
+    return statements
+
+
+def _layers(rows: pd.DataFrame) -> tuple[int, ...]:
+    return tuple(sorted(int(layer) for layer in rows["layer"]))
+
+
+def make_headline(statements: Sequence[Statement], metrics: Mapping[str, str]) -> str:
+    """Say how much one reverted layer costs, then what each model needs.
+
+    Args:
+        statements: Of `statements_of`.
+        metrics: What each model is scored by, such as "UAS".
+    """
+    models = list(metrics)
+    names = short_names(tuple(models))
+    facts = {(statement.subject, statement.verdict): statement for statement in statements}
+    shown = first_of(models, MOST_NAMED)
+    clauses = [_about(facts, model, names[model], metrics[model]) for model in shown]
+    rest = len(models) - len(shown)
+    more = [f"{rest} more models are in the table."] if rest else []
+    return " ".join([_lead(facts, {ref: names[ref] for ref in shown}, metrics), *clauses, *more])
+
+
+Facts = Mapping[tuple[str, str], Statement]
+
+
+def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) -> str:
+    """Say what the most costly single layer costs each model."""
+    lowered, kept = [], []
+    for model, name in names.items():
+        scored = f"{name}'s {metrics[model]} ({facts[model, SCORES].number.value_text})"
+        worst = facts.get((model, LOSES))
+        if worst is None:
+            kept.append(scored)
+        else:
+            lowered.append(f"{scored} by up to {worst.number.value_text}")
+    lost = f"Reverting one layer to the base lowers {_listed(lowered)}." if lowered else ""
+    intact = "Reverting any one layer to the base does not measurably lower"
+    return " ".join(filter(None, (lost, f"{intact} {_listed(kept, 'or')}." if kept else "")))
+
+
+def _about(facts: Facts, model: str, name: str, metric: str) -> str:
+    """Describe one model: its score, the layers it needs, those that can be reverted or removed."""
+    guess = facts[model, GUESSES].number.text
+    parts = [
+        f"{name} scores {facts[model, SCORES].number.text} ({metric}; majority baseline {guess})."
+    ]
+    needed = facts.get((model, NEEDED))
+    if needed is not None:
+        worst = facts[model, LOSES]
+        loss = f"by {worst.number.text}"
+        if len(needed.layers) > 1:
+            loss = f"by up to {worst.number.text} (layer {worst.layers[0]})"
+        beyond = facts[model, BEYOND_RANDOM].layers if (model, BEYOND_RANDOM) in facts else ()
+        parts.append(
+            f"Reverting {_any(needed.layers)} to the base lowers this "
+            f"{loss}{_beyond(beyond, needed.layers)}."
+        )
+    depth = facts.get((model, LOWER_FREE))
+    if depth is not None:
+        together = (
+            "the embeddings"
+            if len(depth.layers) == 1
+            else f"layers 0 to {depth.layers[-1]} together"
+        )
+        parts.append(f"Reverting {together} costs nothing measurable.")
+    removable = facts.get((model, REMOVABLE))
+    if removable is not None:
+        parts.append(f"Removing {_any(removable.layers)} costs nothing measurable.")
+    return " ".join(parts)
+
+
+def _any(layers: Sequence[int]) -> str:
+    return f"any of {layers_in_words(layers)} alone" if len(layers) > 1 else layers_in_words(layers)
+
+
+def _beyond(beyond: Sequence[int], needed: Sequence[int]) -> str:
+    """Say whether a random change of equal size costs as much."""
+    if tuple(beyond) == tuple(needed):
+        return ", more than a random change of equal size does"
+    if not beyond:
+        return ", not measurably more than a random change of equal size does"
+    return f"; in {layers_in_words(beyond)}, this is more than a random change of equal size costs"
+
+
+def _listed(names: Sequence[str], word: str = "and") -> str:
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def make_notices(tables: Mapping[str, pd.DataFrame], base: str) -> list[str]:
+    """Tell whose answers the scores rest on, which are near the baseline, which models are
+    unrelated to the base."""
+    unmodified = tables["own"]
+    parsed = [str(name) for name in unmodified.loc[unmodified["answers"] == PARSE, "model"]]
+    notices = [parsed_answers(parsed)] if parsed else []
+    for _, row in unmodified.iterrows():
+        if row["low"] <= row["chance"]:
+            scores = text_of(row["score"]), text_of(row["chance"])
+            notices.append(
+                near_baseline(str(row["model"]), scores[0], str(row["commonest"]), scores[1])
+            )
+    blocks = tables["sizes"][tables["sizes"]["layer"] > 0]
+    sizes = (
+        blocks.groupby("model", sort=False)["relative_change"].median().to_dict()
+        if len(blocks)
+        else {}
+    )
+    # Unrelated weights of one norm lie sqrt(2) times that norm apart.
+    return notices + start_notices(
+        base, {ref: Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()}
+    )
+
+
+def parsed_answers(models: Sequence[str]) -> str:
+    """Say that the right answers come from a parser."""
+    return (
+        f"{_listed(models)}: the score is agreement with a parser, not with gold annotation. A "
+        f"parser and a tagger "
+        "trained on one treebank make the same mistakes; choose the text demo-gold for "
+        "hand-checked answers."
+    )
+
+
+def near_baseline(model: str, score: str, answer: str, chance: str) -> str:
+    """Say that a model has nothing to lose."""
+    return (
+        f"{model} scores {score}, not significantly above the majority baseline ({answer}: "
+        f"{chance}), so no layer can "
+        "lower its score by much."
+    )
+
+
+def make_methods(
+    spec: SwapSpec, models: Sequence[str], counts: Mapping[str, int], truth: Mapping[str, str]
+) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        models: References of the fine-tunes.
+        counts: Examples by kind of head.
+        truth: Where right answers come from, by kind of head.
+    """
+    parts = [
+        f"Layers of {', '.join(models)} were replaced by those of {spec.base}: layers 0 "
+        f"(embeddings) to l, layers "
+        "above l, single layers, and all layers but one. The head was always the fine-tune's, and "
+        "nothing was trained. "
+        "In the truncated model the head reads the fine-tune's own state at layer l."
+    ]
+    if "sentence" in counts:
+        parts.append(
+            f"Sentences are scored by accuracy over {counts['sentence']:,} labelled sentences."
+        )
+    for kind, what in (
+        ("words", "Tags are scored by tag accuracy"),
+        ("arcs", "Heads are scored by UAS"),
+    ):
+        if kind in counts:
+            whose = (
+                "the included parser's parse, not gold"
+                if truth[kind] == PARSE
+                else "the text's own annotation"
+            )
+            parts.append(
+                f"{what} against {whose}, over {counts[kind]:,} sentences, punctuation included."
+            )
+    parts.append(
+        "The majority baseline always gives the most frequent answer of these examples (for heads, "
+        "their most frequent "
+        "position relative to the word). A random change of equal size adds to the fine-tune's "
+        "weights their own change, rotated at random, which keeps the proportions of its singular "
+        "values, and scaled so that each layer's output on the fine-tune's own input moves as far "
+        f"as when the layer is reverted ({spec.noises} draws); random "
+        f"layers have newly "
+        "initialised weights of the base's configuration. Bands are 95 % bootstrap intervals over "
+        "sentences "
+        f"({spec.draws:,} draws); those of a loss use the same draws for both scores. Where random "
+        f"changes are part of "
+        "a number, its band is a t-interval over draws of the change and over sentences. Before "
+        "scoring, three checks "
+        "ran: a copy of the model as donor, the whole base as donor, and layers that fine-tuning "
+        "did not change."
+    )
+    return " ".join(parts)
+
+
+REASON = (
+    "Run it to see whether a task needs a layer, rather than whether the layer looks different."
+)
+HOW_TO_READ = (
+    "Height is the score with the base's layer l, or its layers 0 to l: 1 is perfect. The "
+    "dashed line is the unmodified model; bands are 95 %."
+)
+CAVEATS = {
+    BANDS: (
+        "In simulations, bands of the score and loss of 10 random changes cover 97 %, so that they "
+        "are wider than need be."
+    ),
+    "A layer without loss may still do work.": (
+        "The base's layer may do the same work already. The scores with the layer removed, or with "
+        "random weights, "
+        "show whether the task needs any layer at that place."
+    ),
+    "A loss need not come from the task.": (
+        "The layers of one model are fitted to each other. A random change of equal size, whose "
+        "output moves as far, shows what a change of this size and rank costs in any direction."
+    ),
+    "Larger changes cost more.": (
+        "Compare the losses of two models together with the sizes of their weight changes (table "
+        "`sizes`)."
+    ),
+    "A truncated model is not retrained.": (
+        "The head was trained on the top layer's vectors; retrained on a lower layer it would "
+        "score higher than the "
+        "curve shows. Diamonds are models that were fine-tuned with their lower layers frozen."
+    ),
+    "A parse is not gold.": (
+        "Tags and heads of the demo come from a parser that was trained on the same treebank as "
+        "the models."
+    ),
+    "Attention sinks are not left out.": (
+        "A swap scores the answers of a whole model, which reads every word. Nothing is averaged "
+        "over states that a massive activation could dominate."
+    ),
+}

@@ -1,0 +1,227 @@
+"""The token map: words as points, coloured by role, named where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.description import points_in_words
+from core.results.drawing.maps import (
+    Ends,
+    count_matches,
+    matches,
+    name_layer,
+    opacity,
+    placed,
+    zoomed,
+)
+from core.results.drawing.panels import Panels, beside, share_of_variance
+from core.results.drawing.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    columns_for,
+    heading,
+    legend,
+)
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.export import check_chosen
+from core.results.names import short_names
+from core.results.numbers import label_expr, text_of
+from core.studies.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+MAP = 258  # height: words need room, and the map must fit on a screen
+ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the map of every layer, by file name; the top layer first."""
+    layers = sorted(set(result.tables["tokens"]["layer"]), reverse=True)
+    return {
+        f"tokens-layer-{layer}": token_chart(result, int(layer), context=context)
+        for layer in layers
+    }
+
+
+def draw_maps(
+    result: Result,
+    layer: int | None = None,
+    wanted: str = "",
+    *models: str,
+    context: Context = PAGE,
+) -> Panels:
+    """Draw a map for each model at one layer.
+
+    Args:
+        result: Of `tokens.run_tokens`.
+        layer: Which layer; None for the top one.
+        wanted: Parts of words to mark, separated by commas.
+        models: References; all models where there are none.
+    """
+    layer = int(result.table["layer"].max()) if layer is None else layer
+    drawn = models or tuple(dict.fromkeys(result.table["model"]))
+    charts = [token_chart(result, layer, model, wanted, context=context) for model in drawn]
+    return Panels(charts, inline=True)
+
+
+def span_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
+    """Take the table of answers, if a question was asked."""
+    return {name: table for name, table in result.tables.items() if name == "spans"}
+
+
+def token_chart(
+    result: Result,
+    layer: int,
+    model: str | None = None,
+    wanted: str = "",
+    *,
+    context: Context = PAGE,
+) -> Chart:
+    """Draw the words of the passage at one layer, coloured by role; every layer and model has the
+    same axes.
+
+    Args:
+        result: Of `tokens.run_tokens`.
+        layer: Which layer.
+        model: One model's reference, for a chart that stretches; without it, all in one chart.
+        wanted: Parts of words to mark, separated by commas.
+
+    Raises:
+        SpecError: If there is no such layer or model.
+    """
+    table = result.need("tokens", "a passage (--passage)")
+    if layer not in set(table["layer"]):
+        raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
+    models = tuple(dict.fromkeys(table["model"]))
+    if model is not None:
+        check_chosen(model, models)
+        return token_map(result, table, layer, model, wanted, context=context)
+    maps = [token_map(result, table, layer, name, wanted, context=context) for name in models]
+    return beside(maps, context=context)
+
+
+def token_map(
+    result: Result,
+    table: pd.DataFrame,
+    layer: int,
+    model: str,
+    wanted: str = "",
+    *,
+    context: Context = PAGE,
+) -> Chart:
+    """Draw the words of one model at one layer; every layer and model of the table has the same
+    axes.
+
+    Args:
+        result: Of `tokens.run_tokens`.
+        table: Its words.
+        layer: Which layer.
+        model: The model's reference.
+        wanted: Parts of words to mark, separated by commas.
+    """
+    rows = table[(table["model"] == model) & (table["layer"] == layer)]
+    name = short_names(tuple(dict.fromkeys(table["model"])))[model]
+    shares = result.tables["axes"]["explained"].tolist()
+    reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
+    height, ends = context.height(MAP), ([-reach, reach], [-reach, reach])
+    rows = rows.assign(marked=matches({"word": rows["word"]}, wanted))
+    rows = rows.sort_values(["marked", "highlighted"], ascending=False, kind="stable")
+    bold = rows["highlighted"]
+    rows = placed(rows, rows["word"], ends, height, 4.0, bold=bold, leading=1.05, context=context)
+    scale = {"domain": [-reach, reach], "nice": False}
+    axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
+    x = channel("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
+    y = channel("y:Q", scale=scale, title=share_of_variance("PC 2", shares[1]), axis=axis)
+    kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
+    colour = channel(
+        "role:N",
+        title=None,
+        scale={"domain": kinds, "range": [ROLE_COLOURS[kind] for kind in kinds]},
+        legend=legend(columns_for(kinds, context=context)) if table["highlighted"].any() else None,
+    )
+    tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
+    tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
+    rows = rows.assign(
+        who=rows["position"].astype(str) + " " + rows["word"]
+    )  # in the map of every model
+    marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
+    layers = _words(marks, colour, ends, faded=bool(rows["marked"].any()), context=context)
+    notes = [count_matches(rows["marked"], wanted, "word")]
+    if rows["predicted"].any():  # a ring round each word of the model's own answer
+        ring = (
+            Chart(rows)
+            .filtered("datum.predicted")
+            .mark_point(size=260, strokeWidth=2, color=PURPLE)
+        )
+        layers.append(ring.encode(x=x, y=y))
+    if table.loc[table["model"] == model, "predicted"].any():
+        notes.append("purple rings: the model's answer at this layer")
+    missing = int((~rows["named"]).sum())
+    if missing and not notes[0]:
+        how = "zoom in or point" if context.zooms else "point"
+        notes.append(f"{missing} words have no label: {how} at them to read them")
+    what = f"{name}, layer {layer}"
+    chart = layered(*zoomed(layers, context=context)).properties(
+        width="container",
+        height=height,
+        title=heading(what, "; ".join(filter(None, notes))),
+        description=_in_words(rows, what, shares),
+    )
+    return chart
+
+
+def _words(
+    marks: Chart, colour: dict[str, Any], ends: Ends, *, faded: bool, context: Context
+) -> list[Chart]:
+    """Points and their names, the highlighted ones last, larger and bold."""
+    layers: list[Chart] = []
+    for test, size, letter, weight in (
+        ("!datum.highlighted", 25, context.small, "normal"),
+        ("datum.highlighted", 90, context.letter + 1, "bold"),
+    ):
+        words = marks.filtered(test)
+        points = words.mark_point(filled=True, size=size)
+        layers.append(points.encode(color=colour, opacity=opacity(0.85, faded=faded)))
+        letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
+        names = name_layer(words, ends, faded=faded, context=context, **letters)
+        layers.append(names.encode(text="word:N"))
+    return layers
+
+
+def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
+    """Describe the map: words by role, highlighted ones by name, and the distances between the
+    roles' centres."""
+    axes = " and ".join(
+        share_of_variance(f"PC {number}", share) for number, share in enumerate(shares[:2], start=1)
+    )
+    chosen = rows["highlighted"].any()
+    words = points_in_words(
+        rows,
+        f"Token map of {what}: {axes}",
+        name="word",
+        group="role" if chosen else "",
+        point="word",
+    )
+    named = rows[rows["highlighted"]].groupby("role", sort=False)["word"].agg(", ".join)
+    centres = rows.groupby("role", sort=False)[["x", "y"]].mean()
+    apart = [
+        f"{first} and {second} "
+        f"{text_of(float(np.hypot(*(centres.loc[first] - centres.loc[second]))), 'measure')}"
+        for first, second in combinations(centres.index, 2)
+    ]
+    said = [f"{role}: {listed}." for role, listed in named.items()]
+    if chosen and apart:
+        said.append(f"Distances between their centres: {'; '.join(apart)}.")
+    return " ".join([words, *said])

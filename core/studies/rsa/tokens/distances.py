@@ -1,0 +1,213 @@
+"""What a token map shows, as statements: answers by layer, and which words are close to each
+other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from core.maths.statistics import corrected
+from core.results.estimates import Estimate
+from core.results.statements import Statement
+from core.studies.rsa.tokens.questions import ANSWER, QUESTION, SUPPORTING
+from core.studies.rsa.tokens.text import (
+    ANSWERS,
+    BY_CHANCE,
+    CLOSER,
+    EXPLAINED,
+    GATHERED,
+    OVERLAP,
+    REST,
+    SAME_SPAN,
+    SPANS,
+    TOO_FEW,
+    UNDECIDED,
+    WORDS,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLEAR = 0.05  # p-value up to which the question counts as closer to its answer
+
+
+def nearness(
+    vectors: Float[np.ndarray, "layer word d_model"], given: Sequence[str], words: Sequence[str]
+) -> tuple[Float[np.ndarray, " layer"], float, int]:
+    """Compare the question's distance to its answer with that to other words, by layer, and test
+    it.
+
+    Args:
+        vectors: Of question and passage, as in `read_question`.
+        given: The role of each word, from `roles`.
+        words: The words. Those of the passage that the question has too are left out, since equal
+            words are close.
+
+    Returns:
+        Mean distance from the question's words to those of the answer, divided by that to the other
+        words of the passage, (layer,): below 1 where the question is closer to its answer. The
+        p-value: the share of equally long spans of the passage (all shifts that stay in it, itself
+        counted) that are as close at some layer, each layer in units of its spans' standard
+        deviation. And the number of spans. Without words of the answer the supporting sentence
+        counts in their place. NaN where there are no such words.
+    """
+    asked = {word.casefold() for word, role in zip(words, given, strict=True) if role == QUESTION}
+    kinds = np.array(given)
+    question = kinds == QUESTION
+    counted = ~question & np.array([word.casefold() not in asked for word in words])
+    near = kinds[counted] == counted_role(given)
+    if not question.any() or not near.any() or near.all():
+        return np.full(len(vectors), np.nan), float("nan"), 0
+    gaps = np.linalg.norm(vectors[:, question, None] - vectors[:, None, counted], axis=-1).mean(
+        axis=1
+    )
+    ratios = span_ratios(gaps, near)
+    return ratios[0], lowest_p(ratios), len(ratios)
+
+
+def counted_role(given: Sequence[str]) -> str:
+    """The words that the test is about: the answer's, or without them the supporting sentence's."""
+    return ANSWER if ANSWER in given else SUPPORTING
+
+
+def span_ratios(
+    gaps: Float[np.ndarray, "layer word"], near: Bool[np.ndarray, " word"]
+) -> Float[np.ndarray, "span layer"]:
+    """Compute the mean gap of each shift of a set of words over that of the other words; the set
+    itself first.
+
+    Shifts stay in the passage: a span of its end and its beginning is none that an answer could be,
+    and its words are less alike.
+    """
+    places = np.flatnonzero(near)
+    shifts = range(-places[0], len(near) - places[-1])
+    shifted = [np.roll(near, shift) for shift in sorted(shifts, key=bool)]
+    return np.stack(
+        [
+            gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12)
+            for run in shifted
+        ]
+    )
+
+
+def lowest_p(ratios: Float[np.ndarray, "span layer"], standardise: bool = True) -> float:
+    """Compute the share of spans whose lowest ratio over the layers is as low as the first's.
+
+    Args:
+        ratios: Of `span_ratios`.
+        standardise: Whether each layer counts in units of its spans' standard deviation, so that no
+            layer with a wide spread decides alone.
+
+    Example:
+        >>> lowest_p(np.array([[0.5, 1.0], [1.1, 0.9], [1.0, 1.1], [1.2, 1.0]]))
+        0.25
+    """
+    if standardise:
+        spread = ratios.std(axis=0)
+        ratios = (ratios - ratios.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    lowest = ratios.min(axis=1)
+    return float((lowest <= lowest[0] + 1e-12).mean())
+
+
+def nearness_statements(
+    arrays: Mapping[str, np.ndarray], given: Sequence[str], words: Sequence[str]
+) -> tuple[Statement, ...]:
+    """State at which layer of each model the question is closest to its answer, and how likely that
+    is by chance, corrected for the models (Bonferroni).
+
+    Args:
+        arrays: Vectors by model, (layer, word, d_model).
+        given: The role of each word.
+        words: The words, the question's first.
+    """
+    statements: list[Statement] = []
+    for ref, vectors in arrays.items():
+        ratios, p_value, spans = nearness(vectors, given, words)
+        if not np.isfinite(p_value):
+            return ()
+        layer = int(ratios.argmin())
+        p_value, fewest = (corrected(each, len(arrays)) for each in (p_value, 1 / spans))
+        verdict = CLOSER if ratios[layer] < 1 and p_value <= CLEAR else UNDECIDED
+        verdict = TOO_FEW if fewest > CLEAR else verdict
+        than = f"{spans} {SPANS}"
+        statements.append(Statement(ref, verdict, Estimate(float(ratios[layer])), (layer,), REST))
+        statements.append(Statement(ref, BY_CHANCE, Estimate(p_value, kind="p"), baseline=than))
+    return tuple(statements)
+
+
+def nearness_tables(statements: Sequence[Statement]) -> dict[str, pd.DataFrame]:
+    """Make the table of what `nearness_statements` stated, by its name; none without them."""
+    import pandas as pd
+
+    chances = {each.subject: each for each in statements if each.verdict == BY_CHANCE}
+    rows = [
+        {
+            "model": near.subject,
+            "layer": near.layers[0],
+            "ratio": near.estimate.value,
+            "corrected_p": chance.estimate.value,
+            "equal_spans": int(chances[near.subject].baseline.split()[0]),
+        }
+        for near in statements
+        if near.verdict in (CLOSER, UNDECIDED, TOO_FEW)
+        and near.estimate is not None
+        and (chance := chances[near.subject]).estimate is not None
+    ]
+    return {"nearness": pd.DataFrame(rows)} if rows else {}
+
+
+def answer_statements(spans: pd.DataFrame) -> tuple[Statement, ...]:
+    """State how sure each model is of its answer, and from which layer upward it gives it.
+
+    Args:
+        spans: The answers by layer, of `questions.answer_table`.
+    """
+    statements: list[Statement] = []
+    for ref, rows in spans.groupby("model", sort=False):
+        top = rows.iloc[-1]
+        elsewhere = rows[(rows["first"] != top["first"]) | (rows["last"] != top["last"])]
+        since = int(rows["layer"].iloc[0]) if elsewhere.empty else int(elsewhere["layer"].max()) + 1
+        layer = int(top["layer"])
+        sure = Estimate(float(top["chance"]), kind="probability")
+        statements.append(Statement(str(ref), ANSWERS, sure, (layer,)))
+        if len(rows) > 1:
+            statements.append(Statement(str(ref), SAME_SPAN, layers=tuple(range(since, layer + 1))))
+        if np.isfinite(top["f1"]):
+            statements.append(Statement(str(ref), OVERLAP, Estimate(float(top["f1"])), (layer,)))
+    return tuple(statements)
+
+
+def gathering_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State at which layer of each model the highlighted words are closest together; none with
+    fewer than two.
+
+    Args:
+        table: `tokens` of the study.
+    """
+    closest: dict[str, tuple[float, int]] = {}
+    for (model, layer), rows in table.groupby(["model", "layer"], sort=False):
+        chosen = rows[rows["highlighted"]]
+        if len(chosen) < 2:
+            return ()
+        spread = _mean_distance(rows)
+        value = (_mean_distance(chosen) / spread if spread > 0 else np.inf, int(layer))
+        closest[str(model)] = min(closest.get(str(model), value), value)
+    return tuple(
+        Statement(model, GATHERED, Estimate(ratio), (layer,), WORDS)
+        for model, (ratio, layer) in closest.items()
+    )
+
+
+def _mean_distance(rows: pd.DataFrame) -> float:
+    """Average the distances between all pairs of points on the map."""
+    points = rows[["x", "y"]].to_numpy()
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    return float(distances[np.triu_indices(len(points), 1)].mean())
+
+
+def explained_statement(models: Sequence[str], explained: float) -> Statement:
+    """State how much of the variance the map shows."""
+    return Statement(", ".join(models), EXPLAINED, Estimate(explained, kind="per cent"))

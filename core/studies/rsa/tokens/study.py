@@ -1,0 +1,338 @@
+"""Token map: the words of one passage through the layers, in two dimensions, for one model or
+several.
+
+All vectors (models, layers, words) share one pair of axes: each layer of each model is centred and
+scaled to unit root mean square, and one PCA is fitted to all of them. With the same axes
+everywhere, a word can be followed from layer to layer and from model to model.
+
+Reference:
+    van Aken et al. 2019, CIKM, How Does BERT Answer Questions? (token maps by layer, PCA).
+Deviations: one PCA for all layers and models instead of one per layer; words instead of subwords;
+centring and scaling by layer, without which the first axis only separates layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import CorpusError, ShapeError, SpecError
+from core.maths.similarity.preparing import centred
+from core.models.changes import change_tasks, changes_of
+from core.models.identity import as_identified, identities, identity_tasks
+from core.models.zoo import READING, read_adapters
+from core.results.export import Result, provenance
+from core.results.notices import start_notices
+from core.results.papers.citing import cite
+from core.results.statements import Statement
+from core.runs.runner import Outputs, Task
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.studies.rsa import LAYERS
+from core.studies.rsa.prices import tokens_price
+from core.studies.rsa.tokens import PURPOSE
+from core.studies.rsa.tokens.charts import draw_maps, figures, span_rows
+from core.studies.rsa.tokens.distances import (
+    answer_statements,
+    explained_statement,
+    gathering_statements,
+    nearness_statements,
+    nearness_tables,
+)
+from core.studies.rsa.tokens.questions import (
+    HIGHLIGHTED,
+    OTHER,
+    Passage,
+    answer_table,
+    left_out,
+    read_question,
+    roles,
+)
+from core.studies.rsa.tokens.spec import TokenMapSpec
+from core.studies.rsa.tokens.tables import drawn_words, layer_rows
+from core.studies.rsa.tokens.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    missing_words,
+    no_span_head,
+    these_answer,
+    top_answer_only,
+)
+from core.study import Study, View
+from core.vectors.sinks import due, find_sinks, sink_argument
+
+if TYPE_CHECKING:
+    from core.text.reading import Text
+
+
+MOST_WORDS = 200
+LEAST_WORDS = 3
+CITATIONS = ("vanaken2019",)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Joint PCA: `points` (model, layer, word, 2); `explained` (2,), shares of the variance of all
+    vectors."""
+
+    points: NDArray[np.float64]
+    explained: NDArray[np.float64]
+
+
+def project(vectors: NDArray[np.floating]) -> Projection:
+    """Fit two axes to all layers and models.
+
+    Args:
+        vectors: Shape (model, layer, word, d_model).
+
+    Raises:
+        ShapeError: If the array has another number of dimensions, or fewer than 3 words.
+    """
+    if vectors.ndim != 4 or vectors.shape[2] < LEAST_WORDS:
+        raise ShapeError(
+            f"A token map needs vectors of shape (model, layer, word, d_model) with {LEAST_WORDS} "
+            f"words or more, "
+            f"got {vectors.shape}."
+        )
+    models, layers, words, width = vectors.shape
+    stacked = np.empty((models * layers, words, width))
+    for number, layer in enumerate(vectors.reshape(models * layers, words, width)):
+        points = centred(layer)
+        size = np.sqrt(np.mean(np.sum(points**2, axis=1)))
+        stacked[number] = points / size if size > 0 else points
+    flat = stacked.reshape(-1, width)
+    variances, axes = np.linalg.eigh(flat.T @ flat)
+    first = axes[:, ::-1][:, :2]
+    # An axis's sign is arbitrary: make the largest loading positive, so that the picture is the
+    # same on every machine.
+    first = first * np.sign(first[np.abs(first).argmax(axis=0), [0, 1]])
+    shares = variances[::-1][:2] / max(float(variances.sum()), np.finfo(np.float64).tiny)
+    return Projection((flat @ first).reshape(models, layers, words, 2), shares)
+
+
+@pure("rsa.tokens", guard=as_identified)
+def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks: str = "") -> Value:
+    """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model)
+    float32, and `sinks` as `questions.left_out` where they were looked for.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        words: The passage, as one sequence.
+        sinks: Whether attention sinks are looked for: "auto", in decoders, or "drop".
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        CorpusError: If the passage is longer than the model reads.
+    """
+    from core.vectors.activations import extract
+
+    activations = extract(model, [words], items="words")
+    if activations.vectors.shape[1] < len(words):
+        raise CorpusError(
+            f"{model} cannot read the whole passage. {' '.join(activations.notices)} Use a shorter "
+            f"passage."
+        )
+    value: Value = {"vectors": activations.vectors}
+    if due(model, sinks):
+        value |= left_out(find_sinks(model, [words]), len(words))
+    return value
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A token map's words: question and passage, answer and supporting sentence."""
+
+    passage: Passage
+    answer: tuple[str, ...]
+    supporting: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """Join question and passage to one sequence."""
+        return (self.passage.together,)
+
+
+@pure("rsa.passage")
+def read_passage(passage: str, question: str, answer: str, supporting: str) -> Asked:
+    """Cut the passage, the question and its answer into words.
+
+    Raises:
+        CorpusError: If there are too few or too many.
+    """
+    from core.text.parsing import tokenize_lines
+
+    lines = [line for line in passage.splitlines() if line.strip()]
+    sentences = [words for line in tokenize_lines(lines) for words in line]
+    asked, replied, held = (
+        tuple(
+            word for line in tokenize_lines([text], split=False) for words in line for word in words
+        )
+        for text in (question, answer, supporting)
+    )
+    words = tuple(word for sentence in sentences for word in sentence)
+    number = tuple(place for place, sentence in enumerate(sentences) for _ in sentence)
+    short = len(words) < LEAST_WORDS
+    if short or len(words) > MOST_WORDS - len(asked):
+        raise CorpusError(
+            f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, but the passage has "
+            f"{len(words)}"
+            f"{f' and the question {len(asked)}' if asked else ''}: {'add' if short else 'remove'} "
+            f"words."
+        )
+    return Asked(Passage(asked, words, number), replied, held)
+
+
+def prepare(spec: TokenMapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: cut the passage into words, identify the models."""
+    passage = Task.of(
+        "passage",
+        read_passage,
+        fleeting=True,
+        passage=spec.passage,
+        question=spec.question,
+        answer=spec.answer,
+        supporting=spec.supporting,
+    )
+    return [passage, *identity_tasks(spec.models), *change_tasks(spec.models[0], spec.models[1:])]
+
+
+def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
+    """Make one task for each model that was found.
+
+    Raises:
+        CorpusError: If the passage has too few or too many words.
+    """
+    passage = ready.need("passage").passage
+    tasks = []
+    for ref, identity in identities(ready).items():
+        arguments = {"model": ref, "model_identity": identity.content, "words": passage.words}
+        arguments |= sink_argument(spec.sinks, ready, ref)
+        if passage.question:
+            tasks.append(
+                Task.of(
+                    ref, read_question, role=ref, group=ref, question=passage.question, **arguments
+                )
+            )
+        else:
+            tasks.append(Task.of(ref, word_vectors, role=ref, group=ref, **arguments))
+    return tasks
+
+
+def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods.
+
+    Returns:
+        A result with the tables `tokens` (model, layer, word, position, role, highlighted,
+        predicted, x, y), `axes` (axis, explained) and, where a question was asked, `spans` (SPANS
+        of `questions`).
+
+    Raises:
+        SpecError: If the models differ in d_model or depth.
+    """
+    import pandas as pd
+
+    asked: Asked = ready.values["passage"]
+    values = {ref: outputs.values[ref] for ref in spec.models if ref in outputs.values}
+    models = list(values)
+    drawn = drawn_words(values.values(), len(asked.passage.together))
+    words = tuple(asked.passage.together[place] for place in drawn)
+    arrays = {ref: np.asarray(values[ref]["vectors"])[:, drawn] for ref in models}
+    if len({array.shape for array in arrays.values()}) > 1:
+        sizes = ", ".join(
+            f"{ref} has {array.shape[0] - 1} layers of {array.shape[2]}"
+            for ref, array in arrays.items()
+        )
+        raise SpecError(
+            f"The models of one token map need the same number of layers and the same d_model, but "
+            f"{sizes}: choose others."
+        )
+    every, notices = _roles(spec, asked)
+    given = [every[place] for place in drawn]
+    spans = answer_table(values, asked.passage, asked.answer)
+    frames, explained = [], np.zeros(2)
+    if models:
+        projection = project(np.stack([arrays[ref] for ref in models]))
+        explained = projection.explained
+        for ref, layers in zip(models, projection.points, strict=True):
+            for layer, points in enumerate(layers):
+                frame = layer_rows(ref, layer, words, drawn, points, given)
+                answered = spans[(spans["model"] == ref) & (spans["layer"] == layer)]
+                for first, last in zip(answered["first"], answered["last"], strict=True):
+                    shift = len(asked.passage.question)
+                    frame["predicted"] |= frame["position"].between(first + shift, last + shift)
+                frames.append(frame)
+    table = (
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else layer_rows("", 0, (), drawn[:0], np.zeros((0, 2)), ())
+    )
+    statements: tuple[Statement, ...] = ()
+    if models:
+        shown = explained_statement(models, float(explained.sum()))
+        statements = (*answer_statements(spans), shown)
+        if asked.passage.question:
+            statements += nearness_statements(arrays, given, words)
+        else:
+            statements += gathering_statements(table)
+    return Result(
+        study="tokens",
+        spec=spec.plain(),
+        headline=make_headline(statements, spans, models, len(words)),
+        statements=statements,
+        tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
+        | ({"spans": spans} if asked.passage.question else {})
+        | nearness_tables(statements),
+        notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(tuple(models)),
+        methods=f"{make_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
+        citations=cite(CITATIONS),
+    )
+
+
+def _unanswered(values: Mapping[str, Value]) -> list[str]:
+    """Say which models give no answer, or none below the top layer, and which ones would."""
+    said = [
+        top_answer_only(ref) if "spans" in value else no_span_head(ref)
+        for ref, value in values.items()
+        if value.get("why")
+    ]
+    readers = [str(entry["ref"]) for entry in read_adapters() if entry.get("task") == READING]
+    unread = said and not any("spans" in value for value in values.values())
+    return [*said, these_answer(readers)] if unread and readers else said
+
+
+def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
+    """Give each word its role, and say which words of the question or of the highlight are
+    missing."""
+    if asked.passage.question:
+        return roles(asked.passage, asked.answer, asked.supporting)
+    wanted = {word.casefold() for word in spec.highlight}
+    words = [word.casefold() for word in asked.passage.words]
+    missing = sorted(wanted - set(words))
+    notices = [missing_words(missing)] if missing else []
+    return [HIGHLIGHTED if word in wanted else OTHER for word in words], notices
+
+
+STUDY = Study(
+    name="tokens",
+    title="Token map",
+    purpose=PURPOSE,
+    Spec=TokenMapSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=tokens_price,
+    caveats=CAVEATS,
+    reason=REASON,
+    views=(View(draw=draw_maps, tables=span_rows, how_to_read=HOW_TO_READ, group=LAYERS),),
+)

@@ -1,0 +1,61 @@
+"""The words of a token map as rows, without those that are attention sinks of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.runs.store import Value
+from core.studies.rsa.tokens.questions import OTHER
+from core.vectors.sinks import POSITIONS, TABLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+def drawn_words(values: Iterable[Value], words: int) -> NDArray[np.int64]:
+    """List the positions of the words that are no attention sink of any model.
+
+    Args:
+        values: Outputs of the tasks of all models.
+        words: Words of question and passage.
+    """
+    sinks = {word for value in values for word in value.get(TABLE, {}).get(POSITIONS, ())}
+    return np.array([word for word in range(words) if word not in sinks], dtype=np.int64)
+
+
+def layer_rows(
+    ref: str,
+    layer: int,
+    words: Sequence[str],
+    positions: NDArray[np.int64],
+    points: NDArray[np.float64],
+    given: Sequence[str],
+) -> pd.DataFrame:
+    """Make one row for each word of a model's layer.
+
+    Args:
+        ref, layer: The model and its layer.
+        words: The words drawn.
+        positions: Their places in question and passage.
+        points: On the map, (word, 2).
+        given: The role of each word.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "model": ref,
+            "layer": layer,
+            "word": list(words),
+            "position": positions,
+            "role": list(given),
+            "highlighted": [role != OTHER for role in given],
+            "predicted": np.zeros(len(words), dtype=bool),
+            "x": points[:, 0],
+            "y": points[:, 1],
+        }
+    )

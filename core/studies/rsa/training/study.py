@@ -1,0 +1,235 @@
+"""Through training: checkpoints of one pretraining run compared with its final model, by layer and
+by tokens seen.
+
+Final models of other runs are compared with the same final model, which shows how similar any
+trained model would be. The held-out loss is shown with it: what a checkpoint can do, and where its
+layers are.
+
+Reference:
+    Saphra & Lopez 2019, NAACL, Understanding Learning Dynamics Of Language Models with SVCCA.
+    Sellam et al. 2022, ICLR, The MultiBERTs (steps of several seeds).
+Deviations: any of nine measures, with bands; the loss is the one that the model's card has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.maths.similarity.registry import MEASURES
+from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
+from core.models.identity import contents, identity_tasks
+from core.models.steps import notices_of_steps
+from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
+from core.results.drawing.training import loss_table, progress_notices, with_progress
+from core.results.export import Result, provenance
+from core.results.notices import sentence_notices
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.runs.store import Value
+from core.studies.rsa import TRAINING
+from core.studies.rsa.layers.differences import measured
+from core.studies.rsa.layers.tables import with_calibrated
+from core.studies.rsa.layers.tasks import Settings, compare_models
+from core.studies.rsa.layers.text import saturation_notices
+from core.studies.rsa.prices import training_price
+from core.studies.rsa.training import PURPOSE
+from core.studies.rsa.training.charts import figures
+from core.studies.rsa.training.spec import TrainingSpec
+from core.studies.rsa.training.tasks import shuffle_layers
+from core.studies.rsa.training.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
+from core.study import Study, View
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Items, sample_words
+from core.vectors.sinks import sink_argument
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "model",
+    "steps",
+    "tokens",
+    "layer",
+    "similarity",
+    "low",
+    "high",
+    "null_low",
+    "null_high",
+)
+PEAK = COLUMNS[:7]  # of the table of peaks
+NULL = "null"  # part of a task's role: chance level of the most similar layer
+CITATIONS = ("saphra2019", "sellam2022", "groger2026")
+
+
+def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: read the text, identify the models."""
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks((spec.end, *spec.checkpoints, *spec.others)),
+        *look_tasks((*spec.checkpoints, spec.end)),
+    ]
+
+
+def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
+    """Make a task for each checkpoint and each other run, the same as the main study's.
+
+    Raises:
+        ModelError: If the final model could not be found.
+        CorpusError: If the text could not be read.
+    """
+    content = contents(ready)
+    end = ready.need(("identity", spec.end)).content
+    text = ready.need("text").words
+    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
+    items = Items(tuple(text[number] for number in used), kept, "words")
+    unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
+
+    def task(part: str, ref: str, name: str, function: Callable[..., Value], **more: Any) -> Task:
+        return Task.of(
+            name,
+            function,
+            role=(part, ref),
+            group=spec.end,
+            base=spec.end,
+            other=ref,
+            base_identity=end,
+            other_identity=content[ref],
+            items=items,
+            seed=spec.seed,
+            **sink_argument(spec.sinks, ready, spec.end, ref),
+            **more,
+        )
+
+    how = {"how": Settings(spec.measure), "share": 1.0}
+    steps = [ref for ref in spec.checkpoints if ref in content and ref not in unusable]
+    others = [ref for ref in spec.others if ref in content]
+    return [
+        *(task("step", ref, ref, compare_models, **how) for ref in steps),
+        *(task("other", ref, ref, compare_models, **how) for ref in others),
+        *(
+            task(NULL, ref, f"chance level of {ref}", shuffle_layers, measure=spec.measure)
+            for ref in steps
+        ),
+    ]
+
+
+def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods.
+
+    Returns:
+        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs),
+        `peaks` (the layer most similar to the final model, by checkpoint), `loss` (model, steps,
+        tokens, loss) and `others` (other runs).
+    """
+    import pandas as pd
+
+    there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
+    frames = []
+    for part, refs in (
+        ("step", there),
+        ("other", [ref for ref in spec.others if ("other", ref) in outputs.values]),
+    ):
+        for ref in refs:
+            value = outputs.values[part, ref]
+            columns = {
+                name: value[name] for name in ("similarity", "low", "high", "null_low", "null_high")
+            }
+            layers = np.arange(len(value["similarity"]))
+            frames.append(pd.DataFrame({"model": ref, "layer": layers, **columns, "part": part}))
+    empty = pd.DataFrame(columns=["model", *COLUMNS[3:], "part"])
+    table = with_progress(pd.concat(frames, ignore_index=True) if frames else empty)
+    columns_of = [*COLUMNS, *CALIBRATED]
+    table = with_calibrated(table)
+    training = table.loc[table["part"] == "step", columns_of].reset_index(drop=True)
+    if (table["part"] == "other").any():
+        first = table[
+            table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]
+        ].set_index("layer")
+        training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
+    tables = {
+        "training": training,
+        "peaks": calibrate_peaks(find_peaks(training), outputs),
+        "loss": loss_table((*there, spec.end)),
+    }
+    if spec.others:
+        tables["others"] = table.loc[table["part"] == "other", columns_of].reset_index(drop=True)
+    corpus: Corpus = ready.values["text"]
+    used = tuple(dict.fromkeys(role[1] for role in outputs.values if role[0] != NULL))
+    statements = statements_of(tables, spec.end)
+    return Result(
+        study="training",
+        spec=spec.plain(),
+        headline=make_headline(statements, MEASURES[spec.measure].label, len(tables["peaks"])),
+        statements=statements,
+        tables=tables,
+        notices=(
+            *corpus.notices,
+            *sentence_notices(len(corpus.sentences)),
+            *describe_steps(find_unusable_steps(ready, spec.checkpoints, spec.end)),
+            *notices_of_steps(spec.steps, spec.end, spec.at_most),
+            *progress_notices(training),
+            *saturation_notices(
+                MEASURES[spec.measure].label,
+                [value for role, value in outputs.values.items() if role[0] != NULL],
+            ),
+        ),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance((spec.end, *used), corpus),
+        methods=f"{make_methods(spec)} {spec.settings()}",
+        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
+    )
+
+
+def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
+    """Find the layer most similar to the final model at every checkpoint, and whether significantly
+    so.
+
+    Returns:
+        model, steps, tokens, layer, similarity, low, high, and `clear`: whether its band lies above
+        every other layer's. This is conservative: bands of layers share their sentences, so layers
+        whose bands overlap may still differ significantly.
+    """
+    import pandas as pd
+
+    rows = []
+    for _, mine in measured(training).groupby("model", sort=False):
+        best = mine.loc[mine["similarity"].idxmax()]
+        rest = mine[mine["layer"] != best["layer"]]
+        clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
+        rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
+    peaks = pd.DataFrame(rows, columns=[*PEAK, "clear"])
+    return peaks.astype(training.dtypes[list(PEAK)].to_dict())
+
+
+def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:
+    """Add the chance level of the most similar of all layers, and similarities calibrated by it."""
+    most = [outputs.values.get((NULL, ref), {}).get("null_most", np.nan) for ref in peaks["model"]]
+    similarity, low, high = (peaks[name].astype(float) for name in SCORED[:3])
+    return peaks.assign(null_most=most, **calibrate(similarity, low, high, most))
+
+
+STUDY = Study(
+    name="training",
+    title="Through training",
+    purpose=PURPOSE,
+    Spec=TrainingSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=training_price,
+    caveats=CAVEATS,
+    reason=REASON,
+    views=(View(how_to_read=HOW_TO_READ, group=TRAINING),),
+)

@@ -1,0 +1,52 @@
+"""The study's own task: chance level of the best layer of a checkpoint."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.maths.similarity.nulls import pair_sentences
+from core.maths.similarity.registry import Options, get_measure
+from core.maths.similarity.scoring import null_draws
+from core.maths.statistics import interval
+from core.models.identity import as_identified
+from core.runs.store import Value
+from core.runs.tasks import pure, tick
+from core.vectors.pairs import Items, extract_pair
+
+
+@pure("rsa.training.null", version=2, guard=as_identified)
+def shuffle_layers(
+    base: str, other: str, base_identity: str, other_identity: str, items: Items, measure: str,
+    seed: int, sinks: str = "",
+) -> Value:  # fmt: skip
+    """Compute the chance level of the most similar layer: of the largest of as many similarities.
+
+    Every layer is shuffled in the same way, so that what layers have in common stays, and the
+    maximum over layers is taken of each draw.
+
+    Args:
+        base, other: References of two models.
+        base_identity, other_identity: For the key.
+        items: Whose vectors are compared.
+        measure: One of `MEASURES`.
+        seed: Of the shuffles.
+        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
+
+    Returns:
+        `null_most`: the 97.5 % point of the maximum over layers.
+
+    Raises:
+        ModelError: If a model cannot be loaded.
+        ShapeError: If the measure refuses the shapes.
+    """
+    paired = extract_pair(base, other, items, sinks=sinks)
+    chosen = get_measure(measure)
+    layers, count, width = paired.base.shape
+    draws = null_draws(chosen, count, width, Options())
+    kept, orders = pair_sentences(paired.sentence, draws, np.random.default_rng(seed))
+    nulls = []
+    for layer, (x, y) in enumerate(zip(paired.base, paired.compared, strict=True)):
+        tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
+        nulls.append(chosen.null_of(x[kept], y[kept], orders))
+    most = np.nanmax(np.array(nulls), axis=0)
+    return {"null_most": float(interval(most)[1])}

@@ -1,0 +1,189 @@
+"""The study in sentences: headline, methods and caveats, made from its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.similarity.registry import MEASURES
+from core.maths.similarity.scoring import COVERAGE
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import layers_in_words, short_names
+from core.results.notices import BANDS
+from core.results.statements import Statement
+from core.studies.rsa.layers.differences import measured
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.rsa.training.spec import TrainingSpec
+
+NOTHING = "No checkpoint could be compared, for the reasons given."
+FIRST = "similarity of the first checkpoint's top layer to the final model"
+LAST = "similarity of the last checkpoint's top layer to the final model"
+OTHER_RUN = "similarity of another run's top layer to the final model"
+SPECIFIC = "layer where the last checkpoint exceeds another run most"
+LOSS_FIRST, LOSS_LAST = "loss of the first checkpoint", "loss of the last checkpoint"
+NEAREST = "significantly the layer most similar to the final model"  # at so many checkpoints
+NO_NEAREST = "no layer is significantly the most similar to the final model"
+
+
+def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Statement, ...]:
+    """State how similar the first and the last checkpoint are to the final model, and which layer
+    is nearest.
+
+    Args:
+        tables: `training`, `peaks`, `loss` and, with other runs, `others`.
+        end: Reference of the final model.
+    """
+    table = tables["training"]
+    top = table[table["layer"] == table["layer"].max()]
+    if measured(top).empty:
+        return ()
+    models = list(dict.fromkeys(table["model"]))
+    top = int(table["layer"].max())
+    statements = [
+        _at(table, model, verdict, top, end)
+        for model, verdict in ((models[0], FIRST), (models[-1], LAST))
+    ]
+    runs = tables.get("others")
+    if runs is not None and len(runs):
+        run = str(runs["model"].iloc[0])
+        statements.append(_at(runs, run, OTHER_RUN, top, end))
+        beyond = table[table["model"] == models[-1]].set_index("layer")["beyond"]
+        most = Estimate(float(beyond.max()), kind="change")
+        statements.append(Statement(models[-1], SPECIFIC, most, (int(beyond.idxmax()),), run))
+    losses = tables["loss"][tables["loss"]["model"].isin(models)]
+    if len(losses) > 1:
+        for place, verdict in ((0, LOSS_FIRST), (-1, LOSS_LAST)):
+            loss = Estimate(float(losses["loss"].iloc[place]), kind="amount")
+            statements.append(Statement(str(losses["model"].iloc[place]), verdict, loss))
+    clear = tables["peaks"][tables["peaks"]["clear"]]
+    for layer, rows in clear.groupby("layer"):
+        count = Estimate(float(len(rows)), kind="whole")
+        statements.append(Statement(end, NEAREST, count, (int(layer),), "every other layer"))
+    if clear.empty:
+        statements.append(Statement(end, NO_NEAREST, baseline="every other layer"))
+    return tuple(statements)
+
+
+def _at(table: pd.DataFrame, model: str, verdict: str, layer: int, end: str) -> Statement:
+    """State a model's similarity at a layer."""
+    row = table[(table["model"] == model) & (table["layer"] == layer)].iloc[0]
+    return Statement(model, verdict, estimate_of(row, "similarity"), (layer,), end)
+
+
+def make_headline(statements: Sequence[Statement], label: str, steps: int) -> str:
+    """Say how the top layer approaches the final model, compared with another run; then loss and
+    layers.
+
+    Args:
+        statements: Of `statements_of`.
+        label: Of the measure.
+        steps: How many checkpoints were compared.
+    """
+    facts = {statement.verdict: statement for statement in statements}
+    if FIRST not in facts:
+        return NOTHING
+    first, last = facts[FIRST], facts[LAST]
+    names = short_names(
+        dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST))
+    )
+    start, end = first.number, last.number
+    change = _direction(start, end)
+    text = f"Over training, the top layer's {label} with the final model {change}"
+    run = facts.get(OTHER_RUN)
+    if run is not None:
+        text += f"; another run's final model ({names[run.subject]}) scores {run.number.text}"
+    parts = [f"{text}."]
+    between = f"From {names[first.subject]} to {names[last.subject]}"
+    if LOSS_FIRST in facts:
+        before, after = (facts[verdict].number for verdict in (LOSS_FIRST, LOSS_LAST))
+        verb = "falls" if after.value < before.value else "rises"
+        parts.append(f"{between}, the held-out loss {verb} from {before.text} to {after.text}.")
+    if SPECIFIC in facts and run is not None:
+        most = facts[SPECIFIC]
+        score = most.number.direction("higher", "lower")
+        parts.append(
+            f"Compared with {names[run.subject]}, {names[last.subject]} is most similar to the "
+            f"final model at layer {most.layers[0]} ({score})."
+        )
+    return " ".join([*parts, _nearest(statements, steps)])
+
+
+def _direction(start: Estimate, end: Estimate) -> str:
+    """Say whether the similarity rises, falls, or does neither by more than the bands."""
+    if end.low > start.high:
+        return f"rises from {start.text} to {end.text}"
+    if end.high < start.low:
+        return f"falls from {start.text} to {end.text}"
+    return f"does not change detectably ({start.text} and {end.text})"
+
+
+def _nearest(statements: Sequence[Statement], steps: int) -> str:
+    """Say which layer is most similar to the final model, and at how many checkpoints."""
+    nearest = [statement for statement in statements if statement.verdict == NEAREST]
+    if not nearest:
+        return (
+            "At no checkpoint is one layer significantly more similar to the final model than "
+            "every other layer."
+        )
+    clauses = [
+        f"at {statement.number.text} of {steps} checkpoints {layers_in_words(statement.layers)}"
+        for statement in nearest
+    ]
+    text = ", ".join(clauses)
+    return (
+        f"{text[0].upper()}{text[1:]} is significantly more similar to the final model than every "
+        "other layer."
+    )
+
+
+def make_methods(spec: TrainingSpec) -> str:
+    """Write a methods paragraph, ready to paste."""
+    measure = MEASURES[spec.measure]
+    return (
+        f"Checkpoints of one training run were compared with its final model, {spec.end}, layer by "
+        f"layer by "
+        f"{measure.label}: {measure.formula}. Items were {spec.words:,} words from "
+        f"{spec.sentences:,} sentences of "
+        f"{spec.corpus}; the vector of a word is the mean of its subwords' vectors. Bands are 95 % "
+        f"intervals over "
+        "sentences; chance level is the measure when whole sentences are shuffled. A layer is "
+        "significantly the most "
+        "similar one where its band lies above the bands of all other layers. Tokens and losses "
+        "are those of the model "
+        "cards. The included checkpoints come from a second run of seed 0's recipe, so the last "
+        "one is close to "
+        "zoo:seed-0 but not equal to it."
+    )
+
+
+REASON = (
+    "Run it to see when during training each layer reaches the geometry that it has in the "
+    "final model."
+)
+HOW_TO_READ = (
+    "Height is a layer's similarity to the final model's: 1 is the same geometry, 0 an "
+    "unrelated one. Dashed lines are other runs."
+)
+CAVEATS = {
+    BANDS: COVERAGE,
+    "Late checkpoints are similar because they are late.": (
+        "Ask which layers become similar first, and how similar the final model of another run "
+        "(dashed) is, which "
+        "shares no training step."
+    ),
+    "Layer 0 holds word embeddings.": (
+        "It has no layer below it whose changes it must follow, so it can settle earlier than the "
+        "others."
+    ),
+    "An untrained model does not score 0.": (
+        "Equal words give similar vectors even with random weights; compare step 0 with the chance "
+        "level in the "
+        "tooltip."
+    ),
+    "These are five checkpoints of one run.": (
+        "Bands cover sentences, not runs. The layers of another run may settle in another order."
+    ),
+}

@@ -1,0 +1,270 @@
+"""Similarities of layers that are known to have changed or not: frozen fine-tunes and planted
+models.
+
+Unchanged layers give the same vectors bit for bit, so every measure is 1 for them, which tests no
+measure. Therefore the other model is rounded, up or down at random, in steps in proportion to its
+weight change: then unchanged layers differ a little too, and a measure must distinguish them from
+changed ones. Steps of a fixed number of bits would drown a small weight change, and hardly touch a
+large one.
+
+In a frozen fine-tune the states change from some layer upward, so that depth alone separates them.
+In a planted model any layer may be the fine-tune's: its own weights changed or not, whatever its
+state inherits from below. Both its state and, to isolate the layer's own function, its output on
+the base's input are compared.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.maths.similarity.canonical import canonical_forms
+from core.maths.similarity.registry import MEASURES, Options, compare
+from core.models import load_model, load_tokenizer
+from core.models.identity import as_identified
+from core.models.loading.layers import apply_layers, layer_list, run_model, state_list
+from core.models.loading.task_models import Head
+from core.runs.store import Value
+from core.runs.tasks import pure, tick
+from core.studies.rsa.swap.layer_changes import numbering
+from core.vectors.examples import Encoded, batches, encode
+from core.vectors.pairs import Words
+from core.vectors.sinks import TABLE, words_without_sinks
+
+LONGEST = 256  # subwords of a sentence
+States = list[NDArray[np.float64]]
+
+
+@pure("rsa.truth.frozen", version=4, guard=as_identified)
+def compare_frozen(
+    base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
+    measures: tuple[str, ...], roundings: tuple[float, ...], share: float, seed: int,
+    sinks: str = "",
+) -> Value:  # fmt: skip
+    """Compute the similarity of a base's states to those of a rounded fine-tune.
+
+    Args:
+        base, model: References of two models of the same shape.
+        base_identity, model_identity: For the key.
+        sentences: Words of each sentence.
+        items: Words sampled, each by its first subword.
+        measures: Names of measures.
+        roundings: Root mean square of the rounding, over that of the weight change in the layers
+            that changed; 0 for none.
+        share: Of its weight change that the fine-tune keeps.
+        seed: Of the sample.
+        sinks: Which models' attention sinks are not sampled, see `extract_pair`; "" for none.
+
+    Returns:
+        `similarity` (rounding, measure, layer), `size` (rounding, layer): relative size of the
+        weight change with the rounding in it; `changed` (layer,): whether a weight of this layer or
+        of one below differs before rounding; `sinks`, where they were looked for.
+
+    Raises:
+        ModelError: If a model cannot be loaded or the two differ in shape.
+    """
+    keep, left_out = _kept_words(sentences, sinks, base, model)
+    origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
+    reader = _Reader(base, sentences, items, seed, keep)
+    expected = reader.states(origin)
+    similarity, sizes = [], []
+    moved = _sizes(origin, tuned)
+    changed = np.maximum.accumulate(moved > 0)
+    for number, rounding in enumerate(roundings):
+        tick(number / len(roundings), "rounded" if rounding else "unrounded")
+        variant = _rounded(
+            _mixed(origin, tuned, None, share),
+            rounding * share * _update(moved),
+            crc32(f"{model} {number} {seed}".encode()),
+        )
+        similarity.append(_similarities(expected, reader.states(variant), measures))
+        sizes.append(_sizes(origin, variant))
+    value = {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
+    return value | left_out
+
+
+@pure("rsa.truth.planted", version=5, guard=as_identified)
+def compare_planted(
+    base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
+    measures: tuple[str, ...], rounding: float, share: float, plants: int, seed: int,
+    sinks: str = "",
+) -> Value:  # fmt: skip
+    """Compute the similarity of a base to rounded models in which some layers are a fine-tune's.
+
+    Arguments and errors as for `compare_frozen`, and
+        rounding: Of every planted model, as in `compare_frozen`.
+        plants: How many such models, see `masks`; each fine-tune has masks of its own.
+
+    Returns:
+        `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input,
+        `size` and `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
+    """
+    keep, left_out = _kept_words(sentences, sinks, base, model)
+    origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
+    reader = _Reader(base, sentences, items, seed, keep)
+    expected = reader.states(origin)
+    drawn = np.random.default_rng((seed, crc32(model.encode())))
+    truth = masks(plants, len(layer_list(origin)) + 1, drawn)
+    noise = rounding * share * _update(_sizes(origin, tuned))
+    similarity: list[Any] = []
+    sizes: list[Any] = []
+    for number, chosen in enumerate(truth):
+        tick(number / plants, f"model {number + 1} of {plants}")
+        changed = _rounded(
+            _mixed(origin, tuned, chosen, share), noise, crc32(f"{model} {number} {seed}".encode())
+        )
+        readings = (reader.states(changed), reader.answers(origin, changed))
+        similarity.append([_similarities(expected, states, measures) for states in readings])
+        sizes.append(_sizes(origin, changed))
+    value = {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": truth}
+    return value | left_out
+
+
+def masks(plants: int, layers: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose the layers that planted models take from the fine-tune, (plant, layer).
+
+    Each layer is chosen with probability one half, never all or none. Every second choice is the
+    complement of the one before it, so that depth says nothing about which layers changed, and AUCs
+    vary much less than with independent choices.
+    """
+    chosen: list[NDArray[np.bool_]] = []
+    while len(chosen) < plants:
+        mask = rng.random(layers) < 0.5
+        if mask.any() and not mask.all():
+            chosen += [mask, ~mask]
+    return np.stack(chosen[:plants])
+
+
+def _kept_words(
+    sentences: Words, sinks: str, *models: str
+) -> tuple[Sequence[Collection[int]], Value]:
+    """The words of each sentence that may be sampled, and the record of the attention sinks."""
+    if not sinks:
+        return [range(len(words)) for words in sentences], {}
+    keep, left_out = words_without_sinks(sentences, None, sinks, *((ref, {}) for ref in models))
+    return keep, {TABLE: left_out}
+
+
+class _Reader:
+    """Reads the same sampled words, by their first subwords, with any body."""
+
+    def __init__(
+        self, ref: str, sentences: Words, items: int, seed: int, keep: Sequence[Collection[int]]
+    ) -> None:
+        pairs = tuple((words, (0,) * len(words)) for words in sentences)
+        encoded: Encoded = encode(load_tokenizer(ref), Head("arcs", ()), pairs, LONGEST)
+        self.batches = [replace(batch, starts=None) for batch in batches(encoded)]
+        self.places = []
+        for batch in self.batches:
+            at = [
+                (row, start)
+                for row, n in enumerate(batch.sentences)
+                for word, start in enumerate(encoded.starts[n])
+                if start >= 0 and word in keep[n]
+            ]
+            self.places.append(np.array(at))
+        total = sum(map(len, self.places))
+        self.chosen = np.sort(
+            np.random.default_rng(seed).choice(total, size=min(items, total), replace=False)
+        )
+
+    def states(self, body: nn.Module) -> States:
+        """Compute every layer's vectors, (item, d_model) each."""
+        states = [
+            self._taken(number, state_list(body, batch))
+            for number, batch in enumerate(self.batches)
+        ]
+        return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
+
+    def answers(self, origin: nn.Module, changed: nn.Module) -> States:
+        """Compute the output of each layer of `changed` on the base's input to it; layer 0 is its
+        embeddings."""
+        states = []
+        for number, batch in enumerate(self.batches):
+            made = apply_layers(origin, changed, partial(run_model, batch=batch))
+            states.append(self._taken(number, made))
+        return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
+
+    def _taken(self, number: int, states: Sequence[Tensor]) -> list[NDArray[np.float64]]:
+        rows, columns = self.places[number].T
+        return [state[rows, columns].double().numpy() for state in states]
+
+
+def _mixed(
+    origin: nn.Module, tuned: nn.Module, chosen: NDArray[np.bool_] | None, share: float
+) -> nn.Module:
+    """Copy the base with `share` of the fine-tune's change in the chosen layers; in all of them if
+    None."""
+    mixed = copy.deepcopy(origin)
+    number_of, theirs = numbering(origin), dict(tuned.named_parameters())
+    with torch.no_grad():
+        for name, weight in mixed.named_parameters():
+            layer = number_of(name)
+            if name in theirs and layer is not None and (chosen is None or chosen[layer]):
+                weight.copy_(
+                    theirs[name] if share == 1.0 else torch.lerp(weight, theirs[name], share)
+                )
+    return mixed
+
+
+def _update(sizes: NDArray[np.float64]) -> float:
+    """Give the root mean square of the weight changes of the layers that changed; 0 of none."""
+    moved = sizes[sizes > 0]
+    return float(np.sqrt(np.square(moved).mean())) if len(moved) else 0.0
+
+
+def _rounded(model: nn.Module, noise: float, seed: int) -> nn.Module:
+    """Round every matrix in steps that change it by `noise` times its norm; 0 rounds nothing.
+
+    Rounding is stochastic: with deterministic rounding, the base's layers would have the same
+    similarity in all models, and finding them would again only test equality. The error of a weight
+    somewhere between two steps has a sixth of the squared step as its mean square.
+    """
+    drawn = torch.Generator().manual_seed(seed)
+    if noise:
+        with torch.no_grad():
+            for weight in model.parameters():
+                if weight.dim() == 2:
+                    step = 6**0.5 * noise * weight.square().mean().sqrt()
+                    weight.copy_(
+                        (weight / step + torch.rand(weight.shape, generator=drawn)).floor() * step
+                        if step > 0
+                        else weight
+                    )
+    return model
+
+
+def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
+    """Compute the relative size of each layer's weight change over its matrices, (layer,)."""
+    number_of, theirs = numbering(origin), dict(changed.named_parameters())
+    moved, size = np.zeros((2, len(layer_list(origin)) + 1))
+    for name, weight in origin.named_parameters():
+        layer = number_of(name)
+        if layer is not None and weight.dim() == 2 and name in theirs:
+            moved[layer] += float((theirs[name] - weight).double().norm()) ** 2
+            size[layer] += float(weight.double().norm()) ** 2
+    return np.asarray(np.sqrt(moved / np.where(size > 0, size, 1.0)))
+
+
+def _similarities(base: States, changed: States, measures: Sequence[str]) -> NDArray[np.float64]:
+    """Compare two models' states: (measure, layer)."""
+    options: Any = Options("cosine", "pearson")
+    forms = [name for name in measures if MEASURES[name].canonical]
+    rows: dict[str, list[float]] = {name: [] for name in measures}
+    for x, y in zip(base, changed, strict=True):
+        correlations = canonical_forms(x, y, forms) if forms else {}
+        for name in measures:
+            shared = correlations.get(name)
+            rows[name].append(compare(x, y, name, options) if shared is None else shared)
+    return np.array([rows[name] for name in measures])

@@ -1,0 +1,201 @@
+"""The chart of distances: a heatmap of all pairs of models, and the tree of their clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from core.errors import SpecError
+from core.maths.spectra.clustering import build_dendrogram
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import MOST_NUMBERED
+from core.results.drawing.style import GREY, gradient, heading
+from core.results.drawing.vega import Chart, channel, either, layered
+from core.results.numbers import Tip, label_expr, text_of, told
+from core.studies.weights.activations import STATE_VECTORS
+from core.studies.weights.clusters.charts.marks import (
+    group_names,
+    legend,
+    model_names,
+    ordered,
+    palette,
+    vector_name,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+TREE = 0.25  # width of the tree, in widths of the heatmap
+# distance of two models that have nothing in common
+ENDS = {
+    "projector": 1.0,
+    **dict.fromkeys(("delta", "factors", "original", *STATE_VECTORS), 2**0.5),
+}
+STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
+GAP = 0.006  # between heatmap, strip and tree
+ROOM = 304  # height with which headline, chart and legend fit 720 pixels
+LEAST, MOST = 1.03, 24  # height of a row: at least this times the letters', at most in pixels
+
+
+def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw all distances as a heatmap, models in the order of the tree on its right.
+
+    Raises:
+        SpecError: If there are fewer than two models.
+    """
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    count = len(distances)
+    if count < 2:
+        raise SpecError("Distances need at least two models.")
+    tree = build_dendrogram(distances)
+    names = model_names(result)[tree.order]
+    groups = group_names(result.table["label"], "label")[tree.order]
+    right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
+    x_scale, y_scale = (
+        {"domain": domain, "nice": False} for domain in ([-0.5, right], [count - 0.5, -0.5])
+    )
+    x = channel("x:Q", title=None, scale=x_scale, axis=None)
+    y = channel("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
+    cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
+    ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
+    if count <= MOST_NUMBERED:  # with many models, readers look at the pattern
+        ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
+    heat = _heat(cells, x, y, ends, count <= MOST_NUMBERED, context=context)
+    shown = ordered(groups)
+    fill = channel(
+        "group:N", title=None, scale=palette(shown), legend=legend(shown, context=context)
+    )
+    strip = Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
+    lines = (
+        Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
+        .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
+        .encode(x=x, y=y, detail="join:N", order="step:O")
+    )
+    what = f"Distances between {vector_name(result)}"
+    words = cells_in_words(
+        cells, what, row="model", column="other", value="distance", value_title="distance"
+    )
+    chart: Chart = (
+        layered(*heat, strip, lines)
+        .scales(color="independent", fill="independent")
+        .properties(
+            width="container",
+            height=max(context.height(min(MOST * count, ROOM)), LEAST * context.letter * count),
+            title=heading(
+                what, "ordered by the tree (average linkage); the coloured strip shows labels"
+            ),
+            description=words,
+        )
+    )
+    return chart
+
+
+def _heat(
+    cells: pd.DataFrame,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    ends: Sequence[float],
+    numbered: bool,
+    *,
+    context: Context,
+) -> list[Any]:
+    """The cells in colours between the ends, with their numbers if wanted."""
+    tips = (
+        *(Tip("model", "Model"), Tip("other", "Other model")),
+        Tip("distance", "Distance", "share"),
+    )
+    rows, tooltip = told(cells, tips)
+    rows = rows.assign(
+        written=[text_of(value) if value == value else "" for value in cells["distance"]],
+        who=cells["model"] + "\n" + cells["other"],
+        light=cells["distance"] < ends[0] + 0.4 * (ends[1] - ends[0]),
+    )
+    colour = channel(
+        "distance:Q",
+        title="Distance",
+        scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
+        legend=gradient("Distance", labelExpr=str(label_expr("share")), context=context),
+    )
+    base = Chart(rows)
+    heat: list[Any] = [
+        base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)
+    ]
+    if numbered:
+        middles = base.calculated(mx="datum.x + 0.5", my="datum.y + 0.5")
+        heat.append(
+            middles.mark_text(baseline="middle").encode(
+                x=channel("mx:Q", scale=x["scale"], axis=None),
+                y=channel("my:Q", title=None, scale=y["scale"]),
+                text="written:N",
+                color=either("datum.light", "black", "white"),
+            )
+        )
+    return heat
+
+
+def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
+    """Cells of the heatmap; the diagonal is left blank."""
+    import pandas as pd
+
+    row, column = (axis.ravel() for axis in np.indices(distances.shape))
+    return pd.DataFrame(
+        {
+            "x": column - 0.5,
+            "x2": column + 0.5,
+            "y": row - 0.5,
+            "y2": row + 0.5,
+            "distance": np.where(row == column, np.nan, distances.ravel()),
+            "model": np.asarray(names, dtype=object)[row],
+            "other": np.asarray(names, dtype=object)[column],
+        }
+    )
+
+
+def _strip(groups: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    place, count = np.arange(len(groups)), len(groups)
+    left = (1 + GAP) * count - 0.5
+    return pd.DataFrame(
+        {
+            "x": left,
+            "x2": left + STRIP * count,
+            "y": place - 0.5,
+            "y2": place + 0.5,
+            "group": groups,
+        }
+    )
+
+
+def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
+    """The tree's joins as brackets of four points, scaled to the width beside the heatmap."""
+    import pandas as pd
+
+    highest = float(joins[:, 4].max()) or 1.0
+    rows = []
+    for number, (first, first_foot, second, second_foot, height) in enumerate(joins):
+        for step, (y, level) in enumerate(
+            ((first, first_foot), (first, height), (second, height), (second, second_foot))
+        ):
+            rows.append((number, step, left + (right - left) * 0.95 * level / highest, y))
+    return pd.DataFrame(rows, columns=["join", "step", "x", "y"])
+
+
+def _names_axis(names: Sequence[str]) -> Any:
+    """An axis of whole numbers, labelled with names."""
+    quoted = ", ".join("'" + str(name).replace("\\", "").replace("'", "") + "'" for name in names)
+    return {
+        "values": list(range(len(names))),
+        "labelExpr": f"[{quoted}][datum.value]",
+        "labelLimit": 110,
+        "labelOverlap": False,
+        "grid": False,
+        "ticks": False,
+        "domain": False,
+    }

@@ -1,0 +1,264 @@
+"""Charts of the weights study: the map, neighbours compared with chance, and all figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from core.errors import SpecError
+from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
+from core.results.drawing.axes import Plane
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished, grey_band
+from core.results.drawing.description import points_in_words
+from core.results.drawing.maps import (
+    OFFSET,
+    Ends,
+    count_matches,
+    matches,
+    name_layer,
+    opacity,
+    placed,
+    zoomed,
+)
+from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.numbers import Tip, label_expr, text_of, told
+from core.studies.weights.activations import every_vector
+from core.studies.weights.clusters.charts import ranks as rank_charts
+from core.studies.weights.clusters.charts.distances import distances_chart
+from core.studies.weights.clusters.charts.marks import (
+    group_names,
+    legend,
+    model_names,
+    ordered,
+    palette,
+    vector_name,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT = 292
+CHANCE, ATTAINABLE = "chance", "attainable maximum"
+CHOSEN = "chosen"  # name of the selection on the map
+RINGED = {"param": CHOSEN, "empty": False}
+PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # axes that a map shows
+PAIR_TITLES = {"1-2": "1 and 2", "1-3": "1 and 3", "2-3": "2 and 3"}
+
+
+def map_chart(
+    result: Result,
+    by: str = "label",
+    chosen: str = "",
+    axes: str = "1-2",
+    wanted: str = "",
+    *,
+    context: Context = PAGE,
+) -> Chart:
+    """Draw every fine-tune as a point, coloured by a column of the table.
+
+    Args:
+        result: Of the weights study; its last map is drawn.
+        by: Column of the main table: "label", "task", "data", "base" or "cluster".
+        chosen: A model to ring; a click on a page rings another.
+        axes: One of `axes_of(result)`.
+        wanted: Parts of names, labels or data sets to mark, separated by commas.
+
+    Raises:
+        SpecError: If there is no such column, or the map has no such axes.
+    """
+    if by not in result.table.columns:
+        raise SpecError(
+            f"The map cannot be coloured by {by!r}; choose label, task, data, base or cluster."
+        )
+    if axes not in axes_of(result):
+        raise SpecError(f"This map has the axes {', '.join(axes_of(result))}, not {axes!r}.")
+    drawing = result.spec["map"]
+    titles = [
+        f"{axis} ({text_of(share, 'per cent')} of squared distance)" if np.isfinite(share) else axis
+        for axis, share in zip(_axes(drawing, axes), shares_of(result, axes), strict=True)
+    ]
+    table, ends, height = _points(result, by, axes, wanted, context=context)
+    groups, faded = ordered(table["group"]), bool(table["marked"].any())
+    x_ends, y_ends = ends
+    axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
+    tips = (
+        *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data")),
+        *(Tip("nearest", "Nearest model"), Tip("distance", "Distance to it", "share")),
+        Tip("relative_delta", "Relative update", "share"),
+    )
+    rows, tooltip = told(table.assign(who=table["name"]), tips)
+    base = Chart(rows).encode(
+        x=channel("x:Q", title=titles[0], scale={"domain": x_ends, "nice": False}, axis=axis),
+        y=channel("y:Q", title=titles[1], scale={"domain": y_ends, "nice": False}, axis=axis),
+    )
+    dots = base.mark_point(filled=True, size=150).encode(
+        **_group_channels(groups, context=context),
+        tooltip=tooltip,
+        opacity=opacity(0.9, faded=faded),
+    )
+    names = name_layer(
+        base, ends, faded=faded, without=RINGED, fontSize=context.small, context=context
+    )
+    layers = [dots.with_param(_pick(chosen)), names.encode(text="name:N")]
+    if chosen:
+        ringed = base.filtered(RINGED)
+        layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=GREY))
+        letters: dict[str, Any] = {"fontSize": context.letter, "fontWeight": "bold"}
+        layers.append(ringed.mark_text(**letters, **OFFSET).encode(text="name:N"))
+    what = f"{METHODS[drawing]} of {vector_name(result)}"
+    below = _subtitle(result), count_matches(table["marked"], wanted, "model")
+    return layered(*zoomed(layers, context=context)).properties(
+        width="container",
+        height=height,
+        title=heading(what, "; ".join(filter(None, below))),
+        description=points_in_words(
+            table, f"{what}: {' and '.join(titles)}", name="name", group="group", point="model"
+        ),
+    )
+
+
+def axes_of(result: Result) -> list[str]:
+    """Pairs of axes of the result's map: three of classical MDS, one of t-SNE and UMAP."""
+    third = "z" in result.table and bool(result.table["z"].notna().all())
+    return list(PAIRS) if third else list(PAIRS)[:1]
+
+
+def shares_of(result: Result, axes: str) -> tuple[float, float]:
+    """Shares of the squared distances on a pair of axes; NaN for t-SNE and UMAP."""
+    first, second = PAIRS[axes]
+    return float(result.arrays["explained"][first]), float(result.arrays["explained"][second])
+
+
+def _pick(chosen: str) -> dict[str, Any]:
+    """The selection of a clicked point, which stays until another is clicked."""
+    select = {"type": "point", "fields": ["model"], "on": "symbol:click"}
+    begin = {"value": [{"model": chosen}]} if chosen else {}
+    return {"name": CHOSEN, "select": {**select, "toggle": False, "clear": False}, **begin}
+
+
+def _points(
+    result: Result, by: str, axes: str, wanted: str, *, context: Context
+) -> tuple[pd.DataFrame, Ends, float]:
+    """The models as points with placed names, marked ones first; ends of the axes; height."""
+    models, height = result.table, context.height(HEIGHT)
+    shown = ["x", "y", "z"][: 2 if len(axes_of(result)) == 1 else MOST_AXES]
+    coordinates = models[shown].to_numpy(float)
+    names = model_names(result)
+    searched = {"name": names, "label": models["label"], "data": models["data"]}
+    place = list(PAIRS[axes])
+    table = models.assign(
+        name=names,
+        group=group_names(models[by], by),
+        marked=matches({**searched, "model": models["model"]}, wanted),
+        x=coordinates[:, place[0]],
+        y=coordinates[:, place[1]],
+    ).sort_values("marked", ascending=False, kind="stable")
+    ends = _padded(coordinates, place)
+    radius = 8.0 * context.thin
+    bold = [False] * len(table)
+    table = placed(table, table["name"], ends, height, radius, bold=bold, context=context)
+    return table, ends, height
+
+
+def _group_channels(groups: Sequence[str], *, context: Context) -> dict[str, Any]:
+    """Colour and shape of a point by its group, in one legend."""
+    shared: dict[str, Any] = {"title": None, "legend": legend(groups, context=context)}
+    return {
+        "color": channel("group:N", scale=palette(groups), **shared),
+        "shape": channel("group:N", scale=palette(groups, SHAPES), **shared),
+    }
+
+
+def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the share of same-label neighbours by k, a line per vector, with the attainable maximum,
+    chance and its band.
+
+    Raises:
+        SpecError: If nothing could be scored.
+    """
+    import pandas as pd
+
+    table = result.tables["vectors"]
+    if table.empty:
+        raise SpecError("No neighbours were scored: at least three models need labels.")
+    names = {name: every_vector()[name].title for name in dict.fromkeys(table["vector"])}
+    rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
+    chosen = rows[rows["vector"] == result.spec["vector"]]
+    ends = [
+        chosen.assign(name=name, share=chosen[column])
+        for name, column in ((CHANCE, "chance"), (ATTAINABLE, "attainable"))
+    ]
+    title = "Neighbours with the same label"
+    most = max(int(rows["k"].max()), 2)
+    plane = Plane(
+        "k",
+        "share",
+        "Nearest neighbours, k",
+        title,
+        0.0,
+        1.0,
+        (1.0, float(most)),
+        kind="per cent",
+        height=320,
+        context=context,
+    )
+    looks = {
+        shown: Look(COLOURS[place], SHAPES[place], width=4 if name == result.spec["vector"] else 2)
+        for place, (name, shown) in enumerate(names.items())
+    }
+    looks[CHANCE] = Look(GREY, dash=(6, 4), point=False, width=1.5)
+    looks[ATTAINABLE] = Look(GREY, dash=(2, 3), point=False, width=1.5)
+    tips = (
+        *(Tip("name", "Vector"), Tip("k", "k", "whole"), Tip("share", "Share", "per cent")),
+        *(Tip("chance", "Chance", "per cent"), Tip("p_value", "p", "measure")),
+    )
+    under = [grey_band(chosen, plane, "null_low", "null_high", "Shuffled labels, 95 %")]
+    drawn = pd.concat([rows, *ends], ignore_index=True)
+    what = "Do neighbours share a label?"
+    below = "grey band: shuffled labels, 95 %; dashed: chance; dotted: attainable maximum"
+    chart = curves(drawn, plane, looks, tips, under=under)
+    return finished(chart, drawn, plane, what, below, list(looks), x_title="number of neighbours")
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has numbers for, by file name; the map first."""
+    charts: dict[str, Chart] = {"map": map_chart(result, context=context)}
+    if len(result.tables["vectors"]):
+        charts["neighbours"] = neighbours_chart(result, context=context)
+    if len(result.table) > 1:
+        charts["distances"] = distances_chart(result, context=context)
+    return charts | rank_charts.figures(result, context)
+
+
+def _subtitle(result: Result) -> str:
+    """What the map loses: the stress of two and of three dimensions, or what gaps do not mean."""
+    if result.spec["map"] != "pca":
+        return "gaps and sizes of groups have no meaning"
+    if len(axes_of(result)) == 1 or len(result.table) <= MOST_AXES:
+        return ""
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    points = result.table[["x", "y", "z"]].to_numpy(float)
+    flat, solid = calc_stress(distances, points[:, :2]), calc_stress(distances, points)
+    return f"stress {text_of(flat)} in 2 dimensions, {text_of(solid)} in 3"
+
+
+def _axes(drawing: str, axes: str) -> tuple[str, str]:
+    name = "PC" if drawing == "pca" else METHODS[drawing]
+    first, second = PAIRS[axes]
+    return f"{name} {first + 1}", f"{name} {second + 1}"
+
+
+def _padded(coordinates: ndarray, places: Sequence[int]) -> Ends:
+    """Ends of both axes with the same unit and length for every pair, so that distances can be
+    compared, and a margin."""
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    reach = float((high - low).max()) * 0.58 or 1.0
+    x, y = ((low[place] + high[place]) / 2 for place in places)
+    return [float(x - reach), float(x + reach)], [float(y - reach), float(y + reach)]

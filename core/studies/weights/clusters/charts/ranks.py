@@ -1,0 +1,313 @@
+"""Charts of spectra: rank by depth with its null and trend, and singular values on log axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.maths.spectra.nulls import null_spectrum
+from core.maths.spectra.ranks import Spectra, rank_at
+from core.maths.spectra.trends import fit_trend
+from core.models.weights.families import family_label
+from core.results.drawing.axes import Plane, layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished, graded
+from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
+from core.results.drawing.style import BLUE, GREY, ORANGE
+from core.results.drawing.vega import Chart, layered
+from core.results.names import short_name, short_names
+from core.results.numbers import Tip, text_of, told
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+COLOUR, OTHER = BLUE, ORANGE
+ACROSS = 3  # panels per row
+SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian matrix", "trend"
+LOOKS = {
+    SINGLE: Look("#A6C9DF", point=False, width=1.0),
+    MEAN: Look(COLOUR, point=False, width=2.5),
+    NULL: Look(GREY, dash=(6, 4), point=False, width=2.0),
+    TREND: Look(OTHER, dash=(2, 3), point=False, width=2.5),
+}
+MEASURES = {
+    "rank": ("Rank at the threshold", "null_rank"),
+    "stable_rank": ("Stable rank", "null_stable_rank"),
+    "entropy_rank": ("Entropy rank", "null_entropy_rank"),
+    "relative_norm": ("Relative size of the update", ""),
+}
+LEVEL_FITS = "no trend by AICc"
+POINTS = 60  # per curve on a logarithmic axis
+SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
+
+
+def spectra_of(result: Result) -> Spectra:
+    """The singular values of a result, with their table."""
+    return Spectra(result.tables["matrices"], result.arrays["spectra"])
+
+
+def families_of(result: Result, of: str = "delta") -> list[str]:
+    """Families with measured matrices that changed in some model, in the order of a layer."""
+    table = result.tables["matrices"]
+    if not len(table):
+        return []
+    shown = (table["of"] == of) & ((of == "weights") | (table["relative_norm"] > 0))
+    return list(dict.fromkeys(table.loc[shown, "family"]))
+
+
+def depth_chart(
+    result: Result,
+    family: str,
+    of: str = "delta",
+    threshold: float | None = None,
+    measure: str = "rank",
+    place: Place | None = None,
+    *,
+    context: Context = PAGE,
+) -> Chart:
+    """Draw one family by layer: models as thin lines, their mean, its trend, a Gaussian matrix.
+
+    The trend is drawn where it is significant, corrected for the families that can be tested. The
+    rank of an unchanged matrix is left out; its norm of 0 is shown. `depth_legend` names the
+    lines.
+
+    Args:
+        result: Of the weights study.
+        family: One of `families_of(result)`.
+        of: "delta" or "weights".
+        threshold: Share of the energy that ranks hold; the study's if None.
+        measure: One of `MEASURES`.
+        place: Position of the panel among the others.
+
+    Raises:
+        SpecError: If the result has no such family or measure.
+    """
+    place = place or Place()
+    if measure not in MEASURES:
+        raise SpecError(f"The measure must be one of {', '.join(MEASURES)}, not {measure!r}.")
+    threshold = result.spec["threshold"] if threshold is None else threshold
+    ranks = rank_at(spectra_of(result), threshold)
+    ranks = ranks[ranks["of"] == of]
+    table = ranks[ranks["family"] == family]
+    if table.empty:
+        raise SpecError(
+            f"This result has no {of} of {family!r}; choose from "
+            f"{', '.join(map(family_label, families_of(result, of)))}."
+        )
+    if measure != "relative_norm":
+        ranks, table = ranks[ranks["rank"] > 0], table[table["rank"] > 0]
+    title, null = MEASURES[measure]
+    title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
+    rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
+    lines, subtitle = _summary(table, measure, null)
+    ends = span_of(rows[measure], lines[measure], zero=True)
+    plane = layer_plane(
+        table,
+        measure,
+        title,
+        ends,
+        x_title="Layer" * place.lowest,
+        kind="measure",
+        height=place.height,
+        context=replace(context, unnamed=True),
+    )
+    tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
+    models = _models(rows, plane, (*tips, *([Tip(null, NULL, "measure")] if null else [])))
+    looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
+    chart = curves(lines, plane, looks, tips, under=[models])
+    what = family_label(family).capitalize()
+    said = f"{what}: {rows['model'].nunique()} models"
+    return finished(chart, lines, plane, what, subtitle, said=said, x_title="Layer")
+
+
+def _models(rows: pd.DataFrame, plane: Plane, tips: Sequence[Tip]) -> Any:
+    """A thin line and small points for each model, for `under`."""
+    single, tooltip = told(rows.assign(who=rows["name"]), tips)
+
+    def make(x: dict[str, Any]) -> Any:
+        chart = Chart(single).encode(x=x, y=plane.y_of())
+        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(
+            detail="model:N", tooltip=tooltip[:1]
+        )
+        dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
+        return layered(thin, dots.encode(tooltip=tooltip))
+
+    return make
+
+
+def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
+    """Mean, null and trend by layer as named lines, and the trend's equation; "" with too few
+    layers for one."""
+    import pandas as pd
+
+    mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
+    parts = [mean.assign(name=MEAN)]
+    if null:
+        parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
+    trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
+    if trend is None or trend.kind == "constant":
+        return pd.concat(parts, ignore_index=True), LEVEL_FITS if trend else ""
+    depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
+    parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
+    short = trend.equation.partition(", R²")[0]  # of a panel's heading; the table has all of it
+    return pd.concat(parts, ignore_index=True), short
+
+
+def depth_legend(*, context: Context = PAGE) -> Chart:
+    """Draw the legend of the panels by depth."""
+    return legend_strip(LOOKS, context=context)
+
+
+def spectrum_chart(
+    result: Result,
+    model: str,
+    family: str,
+    of: str = "delta",
+    layer: int = 0,
+    *,
+    context: Context = PAGE,
+) -> Chart:
+    """Draw the singular values of one family on log axes, a line per layer, with the null.
+
+    `spectra_legend` names the layers.
+
+    Args:
+        result: Of the weights study.
+        model: Its reference.
+        family: One of `families_of(result)`.
+        of: "delta" or "weights".
+        layer: Layer to highlight; 0 for none.
+
+    Raises:
+        SpecError: If the result has no such model or family.
+    """
+    import pandas as pd
+
+    spectra = spectra_of(result)
+    table = spectra.matrices
+    rows = table[(table["model"] == model) & (table["family"] == family) & (table["of"] == of)]
+    if rows.empty:
+        raise SpecError(f"This result has no {of} of {family!r} for {model}; choose another model.")
+    shape = (int(rows["rows"].iloc[0]), int(rows["columns"].iloc[0]))
+    short = min(shape)
+    places = np.unique(np.geomspace(1, short, POINTS).round().astype(int))
+    frames = _layer_spectra(spectra, rows, short, places)
+    looks = _layer_looks(result, layer)
+    null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], name=NULL)
+    lines = pd.concat([*frames, null], ignore_index=True)
+    lines = lines[lines["value"] > SMALLEST / 2]
+    plane = Plane(
+        "direction",
+        "value",
+        "Direction",
+        "Singular value / norm",
+        SMALLEST,
+        1.0,
+        (1.0, float(short)),
+        kind="measure",
+        height=ALONE,
+        x_axis={"tickCount": 3, "format": "d"},
+        x_log=True,
+        y_log=True,
+        context=replace(context, unnamed=True),
+    )
+    tips = (
+        Tip("name", "Layer"),
+        Tip("direction", "Direction", "whole"),
+        Tip("value", "Singular value", "measure"),
+    )
+    chart = curves(lines, plane, looks, tips)
+    still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
+    what = family_label(family).capitalize()
+    below = f"unchanged in layer {still}" if still else ""
+    said = f"{what}, singular values of {short_name(model)}"
+    return finished(chart, lines, plane, what, below, said=said, y_title="singular value over norm")
+
+
+def _layer_spectra(
+    spectra: Spectra, rows: pd.DataFrame, short: int, places: np.ndarray
+) -> list[pd.DataFrame]:
+    """Singular values over their norm at some places, for each row whose matrix changed."""
+    frames = []
+    for index, row in rows.iterrows():
+        values = spectra.values[spectra.matrices.index.get_loc(index)][:short]
+        size = np.linalg.norm(values)
+        if size > 0:
+            name = f"layer {row['layer']}"
+            frames.append(_frame(direction=places, value=values[places - 1] / size, name=name))
+    return frames
+
+
+def spectra_legend(result: Result, layer: int = 0, *, context: Context = PAGE) -> Chart:
+    """Draw the legend of the panels of spectra: a line per layer."""
+    return legend_strip(_layer_looks(result, layer), context=context)
+
+
+def layers_of(result: Result) -> list[int]:
+    """Layers of the study; 1 is the first above the embeddings."""
+    return sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
+
+
+def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
+    """Colour layers from blue to orange and the Gaussian matrix grey; highlight a chosen layer."""
+    layers = layers_of(result)
+    looks = graded([f"layer {layer}" for layer in layers], point=False, width=1.8)
+    if chosen in layers:
+        looks = {
+            name: replace(look, colour=COLOUR, width=3.5)
+            if name == f"layer {chosen}"
+            else replace(look, colour=GREY, width=0.8)
+            for name, look in looks.items()
+        }
+    return looks | {NULL: LOOKS[NULL]}
+
+
+def depth_panels(
+    result: Result,
+    of: str,
+    threshold: float | None = None,
+    measure: str = "rank",
+    *,
+    context: Context = PAGE,
+) -> Panels:
+    """Draw every family by depth under one legend."""
+    families = families_of(result, of)
+    places = [Place(number, len(families), ACROSS) for number in range(len(families))]
+    drawn = [
+        depth_chart(result, family, of, threshold, measure, place, context=context)
+        for family, place in zip(families, places, strict=True)
+    ]
+    return Panels(drawn, across=ACROSS, strip=depth_legend(context=context), inline=True)
+
+
+def spectrum_panels(
+    result: Result, model: str, of: str, layer: int = 0, *, context: Context = PAGE
+) -> Panels:
+    """Draw the spectra of every family of one model under one legend."""
+    drawn = [
+        spectrum_chart(result, model, family, of, layer, context=context)
+        for family in families_of(result, of)
+    ]
+    return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer, context=context))
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw rank by depth for every family of the chosen matrices."""
+    kinds = ("delta", "weights") if result.spec["of"] == "both" else (result.spec["of"],)
+    return {
+        f"ranks-{of}": depth_panels(result, of, context=context).figure(context)
+        for of in kinds
+        if families_of(result, of)
+    }
+
+
+def _frame(**columns: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(columns)

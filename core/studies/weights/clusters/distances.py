@@ -1,0 +1,135 @@
+"""Distances between models, and each model's spectra and norms, stored apart from the rest.
+
+Singular vectors and sketches take megabytes per model and serve only to compute distances. A study
+whose distances are stored or precomputed does not need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from core.maths.spectra.registry import VECTORS, Features, calc_distances
+from core.runs.runner import Outputs, Progress, run
+from core.runs.store import Store, Value, current_store
+from core.runs.tasks import Task, key_for, pure
+from core.studies.weights.clusters.tasks import HEAVY, unpack_features
+
+DISTANCES = "distances"  # role of the distances between all models of a study
+
+
+@pure("weights.light")
+def lighten(value: Value) -> Value:
+    """Drop singular vectors and sketches, which are not needed once the distances are known."""
+    return {name: part for name, part in value.items() if name not in HEAVY}
+
+
+@pure("weights.distances")
+def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
+    """Measure the distances, in every vector, between models with the same matrices as the first.
+
+    Args:
+        values: What `measure_delta` returned, by model.
+        rank: See `calc_distances`.
+
+    Returns:
+        "models", their references in order; for each vector its distances, shape (model, model).
+    """
+    features = comparable({ref: unpack_features(value) for ref, value in values.items()})
+    rows = list(features.values())
+    distances = {
+        vector: calc_distances(rows, vector, rank) if len(rows) > 1 else np.zeros((1, 1))
+        for vector in VECTORS
+    }
+    return {"models": list(features), **distances}
+
+
+def select_distances(measured: Value, refs: Sequence[str]) -> dict[str, ndarray]:
+    """Select the distances between some of the models that `measure_distances` compared.
+
+    Args:
+        measured: What it returned.
+        refs: The models, in the order wanted.
+    """
+    places = [measured["models"].index(ref) for ref in refs]
+    rows = np.ix_(places, places)
+    return {vector: np.asarray(measured[vector])[rows] for vector in VECTORS}
+
+
+def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
+    """Keep the models whose matrices have the places and shapes of the first one's."""
+    first = next(iter(features.values()), None)
+    return {
+        ref: model
+        for ref, model in features.items()
+        if first is not None
+        and (model.families, model.layers, model.shapes)
+        == (first.families, first.layers, first.shapes)
+    }
+
+
+def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
+    """Reduce a study's outputs to what it reads, with the distances under the role DISTANCES."""
+    deltas = {role[1]: value for role, value in outputs.values.items() if role[0] == "delta"}
+    light = {
+        role: lighten(value) if role[0] == "delta" else value
+        for role, value in outputs.values.items()
+    }
+    return {**light, DISTANCES: measure_distances(deltas, rank)} if light else light
+
+
+def run_condensed(
+    tasks: Sequence[Task],
+    rank: int,
+    *,
+    store: Store | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> Outputs:
+    """Run a study's tasks and store what it reads of them; run none if that is stored already.
+
+    Args:
+        tasks: With roles ("delta", model), ("weights", model) and ("states", model).
+        rank: See `calc_distances`.
+        store, progress, options: As for `core.runs.runner.run`.
+    """
+    kept = store or current_store()
+    keys = condensed_keys(tasks, rank)
+    stored, shipped = kept.find(keys.values())
+    if len(stored) == len(set(keys.values())):
+        if progress is not None:
+            count = len(keys)
+            progress(
+                Progress(
+                    count,
+                    count,
+                    count,
+                    1.0,
+                    "",
+                    0.0,
+                    0.0,
+                    sum(key in shipped for key in keys.values()),
+                )
+            )
+        return Outputs({role: stored[key] for role, key in keys.items()}, {}, len(keys), 0.0)
+    outputs = run(tasks, store=kept, progress=progress, **options)
+    values = condense(outputs, rank)
+    if not outputs.failures:
+        made = {key: values[role] for role, key in keys.items() if role[0] == "delta"}
+        kept.put_many({**made, keys[DISTANCES]: values[DISTANCES]})
+    return replace(outputs, values=values)
+
+
+def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
+    """Keys of what a study reads of its tasks, by role."""
+    deltas = [task for task in tasks if task.role[0] == "delta"]  # type: ignore[index]
+    keys: dict[Any, str] = {
+        task.role: key_for(lighten, value=task.key) if task in deltas else task.key
+        for task in tasks
+    }
+    together = [[task.role[1], task.key] for task in deltas]  # type: ignore[index]
+    return {**keys, DISTANCES: key_for(measure_distances, values=together, rank=rank)}

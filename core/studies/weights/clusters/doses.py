@@ -1,0 +1,86 @@
+"""Are models with another learning rate nearest to their task, or to updates of their own size?
+
+Such a model is compared with two groups of equal number: the runs of its own task (same task, other
+dose), and the models of other tasks whose relative weight change is most similar to its own (other
+task, same dose). It is assigned to a group if every member of that group is nearer than every
+member of the other. With three models in each group, this happens by chance in one case out of ten.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from core.studies.weights.clusters.members import Member
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ["model", "task", "dose", "vector", "to_task", "to_dose", "lies_with", "same_dose"]
+
+
+def find_same_dose(
+    sizes: Float[ndarray, " model"], model: int, candidates: Sequence[int], count: int
+) -> Int[ndarray, " other"]:
+    """Find the candidates whose weight change is most similar in size, as a ratio; nearest first.
+
+    Args:
+        sizes: Relative size of each model's weight change.
+        model: Place of the model that they are compared with.
+        candidates: Places of the models to choose from.
+        count: How many at most.
+    """
+    places = np.asarray(candidates, dtype=int)
+    ratios = np.abs(np.log(np.maximum(sizes[places], 1e-300) / max(float(sizes[model]), 1e-300)))
+    return places[np.argsort(ratios, kind="stable")[:count]]
+
+
+def lies_with(to_task: Float[ndarray, " other"], to_dose: Float[ndarray, " other"]) -> str:
+    """Choose the group whose every member is nearer: "task" or "dose"; else "neither"."""
+    if to_task.max() < to_dose.min():
+        return "task"
+    return "dose" if to_dose.max() < to_task.min() else "neither"
+
+
+def compare_doses(
+    members: Sequence[Member],
+    sizes: Float[ndarray, " model"],
+    distances: Mapping[str, Float[ndarray, "model model"]],
+) -> pd.DataFrame:
+    """Compare each model of another learning rate with its task and with its dose, by each vector.
+
+    Args:
+        members: The study's models; those with a dose other than 1 are compared, the rest are
+            groups.
+        sizes: Relative size of each model's weight change.
+        distances: By vector.
+
+    Returns:
+        A row per model and vector; empty if no model has another dose, or a group has fewer than
+        two.
+    """
+    import pandas as pd
+
+    alike = [place for place, member in enumerate(members) if not member.variant]
+    rows = []
+    for place, member in enumerate(members):
+        if member.dose == 1.0 or member.frozen:
+            continue
+        task = [peer for peer in alike if members[peer].task == member.task]
+        rest = [peer for peer in alike if members[peer].task != member.task]
+        dose = find_same_dose(sizes, place, rest, len(task))
+        if min(len(task), len(dose)) < 2:
+            continue
+        names = ", ".join(members[peer].ref for peer in dose)
+        for vector, matrix in distances.items():
+            near, far = matrix[place, task], matrix[place, dose]
+            where = lies_with(near, far)
+            numbers = (float(near.mean()), float(far.mean()))
+            rows.append((member.ref, member.task, member.dose, vector, *numbers, where, names))
+    return pd.DataFrame(rows, columns=COLUMNS)

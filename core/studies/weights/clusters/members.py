@@ -1,0 +1,330 @@
+"""Which models a study compares, and what is known of each: base, task, data set, label.
+
+`zoo:*-*` stands for every included fine-tune of the base that was trained with the common settings.
+A model of another base is left out with a notice, or compared with its own base if asked, because
+another base has other directions. A model trained with other settings (learning rate, frozen
+layers)
+is left out too, unless it is named or a pattern matches only such models: it serves as a comparison
+and is not scored.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError, SpecError
+from core.models import parse_ref, zoo_models
+from core.models.hub import listing as hub_listing
+from core.models.hub.presets import PRESETS
+from core.models.patterns import matching_refs
+from core.models.references import is_pattern
+from core.models.steps import in_order_of_training, run_of
+from core.models.zoo import read_adapters
+from core.runs.runner import tick
+from core.studies.weights.clusters.notice_text import (
+    describe_named_data,
+    describe_strangers,
+    describe_variants,
+)
+
+EVERY = "zoo:*-*"  # every included fine-tune
+MOST_MODELS = 200
+LISTED = 100  # fine-tunes of a base that are requested from the Hub at least
+PER_MODEL = 10  # requested per model wanted: many are gated, or have pickled weights only
+MODEL_COLUMNS = ("model", "ref", "name")
+MOST_ROWS = 10_000
+PRETRAINING = "masked-lm"
+NUMBERED = re.compile(r"[-_]\d+$")
+STEP_NAME = re.compile(r"(?:global[-_]?)?(?:checkpoint|ckpt|steps?|epoch)[-_]?\d*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One fine-tune of a study.
+
+    Attributes:
+        ref: Its reference.
+        base: Reference of the model that it started from.
+        task: What it was fine-tuned for; "" if unknown.
+        data: Data set; "" if unknown.
+        data_from: Source of the data set's name for models that are not included: "card" or "name".
+        dose: Learning rate relative to that of the other included runs; 1 if unknown.
+        frozen: How many of the lowest layers were frozen, with the embeddings.
+        recipe: Learning rate and steps, in words; "" if unknown.
+    """
+
+    ref: str
+    base: str
+    task: str = ""
+    data: str = ""
+    dose: float = 1.0
+    frozen: int = 0
+    recipe: str = ""
+    data_from: str = ""
+
+    @property
+    def variant(self) -> bool:
+        """Whether it was trained with other settings than the included runs of its task."""
+        return self.dose != 1.0 or self.frozen > 0
+
+    def label(self, by: str, table: Mapping[str, str]) -> str:
+        """Its label by "task", "data", "base" or a column of a table; "" if it has none."""
+        if by == "table":
+            return table.get(self.ref, table.get(self.ref.split(":", 1)[-1], ""))
+        return {"task": self.task or self.data, "data": self.data or self.task, "base": self.base}[
+            by
+        ]
+
+
+@dataclass(frozen=True)
+class Members:
+    """The models of a study, and what was left out."""
+
+    members: tuple[Member, ...]
+    notices: tuple[str, ...]
+
+
+def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) -> Members:
+    """Find the models that references and patterns name, each once, included models in their order.
+
+    Args:
+        base: Reference of the base.
+        patterns: References, or patterns with * and ? for included models or folders
+            ("path:/runs/*").
+        own_bases: Whether to keep models of another base, compared with their own.
+
+    Raises:
+        SpecError: If a pattern matches nothing, or no model is left.
+        ModelError: If a text is not a model reference.
+    """
+    base = str(parse_ref(base))
+    members: dict[str, Member] = {}
+    otherwise: dict[str, Member] = {}
+    notices: list[str] = []
+    for place, pattern in enumerate(patterns):
+        tick(place / len(patterns), pattern)
+        matches = _expand(pattern.strip(), base)
+        strangers = [member for member in matches if member.base != base and not own_bases]
+        if strangers:
+            names = ", ".join(f"{member.ref} ({member.base})" for member in strangers)
+            notices.append(describe_strangers(base, names))
+        mine = [member for member in matches if member not in strangers]
+        alike = [member for member in mine if not member.variant]
+        otherwise |= {member.ref: member for member in mine if member.variant}
+        members |= {member.ref: member for member in alike or mine}
+    left = ", ".join(ref for ref in otherwise if ref not in members)
+    if left:
+        notices.append(describe_variants(left))
+    told = ", ".join(
+        f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name"
+    )
+    if told:
+        notices.append(describe_named_data(told))
+    if not members:
+        raise SpecError(
+            f"None of the chosen models ({', '.join(patterns) or 'no model'}) is a fine-tune of "
+            f"{base}; choose its fine-tunes, or another base."
+        )
+    return Members(tuple(members.values()), tuple(notices))
+
+
+def add_listed(
+    base: str, patterns: Sequence[str], count: int, say: Callable[[str], None] = lambda text: None
+) -> tuple[str, ...]:
+    """Add the first `count` fine-tunes that the Hub lists, in place of the included ones.
+
+    Args:
+        base, patterns: As for `find_members`.
+        count: How many fine-tunes of the Hub.
+        say: Called with a sentence if the list is incomplete.
+
+    Raises:
+        ModelError: If the Hub does not answer.
+    """
+    named = [pattern for pattern in patterns if pattern != EVERY]
+    most = min(max(LISTED, PER_MODEL * count), hub_listing.MOST_LISTED)
+    listed = hub_listing.choose_listed(
+        hub_listing.list_fine_tunes(parse_ref(base).name, most, say=say), first=count
+    )
+    return (*named, *(model.ref for model in listed if model.ref not in named))
+
+
+def earlier_steps(members: Sequence[Member], labels: Sequence[str]) -> list[int]:
+    """List the places of labelled checkpoints of a run whose later ones are there: they are nearest
+    to each other whatever the label, so that only the last of a run is scored."""
+    labelled = {place: each.ref for place, each in enumerate(members) if labels[place]}
+    last = {run_of(ref): ref for ref in in_order_of_training(labelled.values())}
+    return [place for place, ref in labelled.items() if last[run_of(ref)] != ref]
+
+
+def fine_tunes() -> list[dict[str, Any]]:
+    """Entries of the included fine-tunes, without intermediate checkpoints of pretraining."""
+    return [
+        entry for entry in zoo_models() if entry.get("base") and entry.get("task") != PRETRAINING
+    ]
+
+
+def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
+    """Read labels by column and model from a CSV or TSV table with a header and a column `model`.
+
+    Raises:
+        SpecError: If the table cannot be read; the message says why.
+    """
+    (head, names), *rows = _table_rows(content)
+    names = [name.strip() for name in names]
+    lowered = [name.lower() for name in names]
+    twice = next((name for name in lowered if name and lowered.count(name) > 1), None)
+    if twice is not None:
+        raise SpecError(
+            f"Line {head} of the label table names the column {twice[:200]} twice; keep one, or "
+            "rename one."
+        )
+    place = next((lowered.index(name) for name in MODEL_COLUMNS if name in lowered), None)
+    if place is None:
+        raise SpecError(
+            "The label table has no column named model; rename one of its columns: "
+            f"{', '.join(names)}."
+        )
+    columns = [index for index, name in enumerate(names) if index != place and name]
+    if not columns:
+        raise SpecError(
+            "The label columns of the label table have no names; name at least one in the header."
+        )
+    given: dict[str, list[str]] = {}
+    for number, row in rows:
+        if len(row) != len(names):
+            raise SpecError(
+                f"Line {number} of the label table has {len(row)} cells, but its header has "
+                f"{len(names)}; correct the line."
+            )
+        model = row[place].strip()
+        cells = [unicodedata.normalize("NFC", row[index]).strip() for index in columns]
+        if given.setdefault(model, cells) != cells:
+            raise SpecError(_two_labels(model, f", again in line {number}"))
+    for model, cells in given.items():  # zoo:parse-0 may also be given as parse-0
+        short = model.partition(":")[2]
+        if given.get(short, cells) != cells:
+            raise SpecError(_two_labels(model, f", as {model[:200]} and as {short[:200]}"))
+    return {
+        names[index]: {model: cells[number] for model, cells in given.items()}
+        for number, index in enumerate(columns)
+    }
+
+
+def _two_labels(model: str, where: str) -> str:
+    return f"The label table has two rows for {model[:200]} with different labels{where}; keep one."
+
+
+def _table_rows(content: bytes) -> list[tuple[int, list[str]]]:
+    """Read the rows of a table that are not empty, each with its line; the first is the header."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError("The label table is not UTF-8; save it as a CSV file in UTF-8.") from error
+    lines = io.StringIO(text, newline=None)  # line ends of every system, a bare CR too, become \n
+    header = lines.readline()
+    delimiter = "\t" if "\t" in header else ","
+    if ";" in header and delimiter not in header:  # as spreadsheets of many countries write it
+        raise SpecError(
+            "The columns of the label table are separated by semicolons; separate them by commas "
+            "or tabs."
+        )
+    lines.seek(0)
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise SpecError(
+            f"Line {reader.line_num} of the label table cannot be read: {error}. Correct it and "
+            "retry."
+        ) from error
+    if len(rows) < 2 or len(rows[0][1]) < 2:
+        raise SpecError(
+            "The label table is incomplete: it needs a header with a column named model and at "
+            "least one label column, and a row for each model."
+        )
+    if len(rows) > MOST_ROWS:
+        raise SpecError(
+            f"The label table has {len(rows):,} rows, and {MOST_ROWS:,} are allowed; upload a "
+            "shorter one."
+        )
+    return rows
+
+
+def _expand(pattern: str, base: str) -> list[Member]:
+    if not is_pattern(pattern):
+        return [_describe(str(parse_ref(pattern)), base)]
+    if pattern.startswith("zoo:"):
+        tuned = [_from_manifest(entry) for entry in fine_tunes()]
+        adapters = [_from_manifest(entry) for entry in read_adapters()]
+        # adapters are named on purpose: what stands for fine-tunes does not stand for them too
+        matches = [member for member in tuned if fnmatchcase(member.ref, pattern)] or [
+            member for member in adapters if fnmatchcase(member.ref, pattern)
+        ]
+        if not matches:
+            have = ", ".join(member.ref for member in tuned[:6]) or "none"
+            raise SpecError(
+                f"No included fine-tune matches {pattern!r}; choose from "
+                f"{have}{' ...' * (len(tuned) > 6)}."
+            )
+        return matches
+    return [_describe(ref, base) for ref in matching_refs(pattern)]
+
+
+def _describe(ref: str, base: str) -> Member:
+    """Describe one model by the manifest, the presets, its card or its folder's name."""
+    parsed = parse_ref(ref)
+    if ref == base:
+        raise SpecError(f"{ref} is the base itself; choose its fine-tunes.")
+    if parsed.kind == "zoo":
+        listed = [*zoo_models(), *read_adapters()]
+        entry = next((entry for entry in listed if entry.get("ref") == ref), None)
+        if entry is None:
+            return Member(ref, base, task=_guess(parsed.name))
+        if not entry.get("base") or entry.get("task") == PRETRAINING:
+            raise SpecError(
+                f"{ref} was pretrained, not fine-tuned, so it has no update to compare; choose "
+                f"fine-tunes of {base}."
+            )
+        return replace(_from_manifest(entry), base=str(entry.get("base") or base))
+    if parsed.kind == "path":
+        return Member(ref, base, task=_guess(Path(parsed.name).name))
+    preset = next((preset for preset in PRESETS if preset.ref == ref and preset.data), None)
+    if preset is not None:
+        return Member(ref, base, data=preset.data)
+    try:
+        on_hub = hub_listing.look_up(parsed.name, parsed.revision)
+    except ModelError:
+        return Member(ref, base)  # identifying it will say why; the other models go on
+    data, where = hub_listing.label_of(parsed.name, on_hub.data)
+    return Member(ref, base, data=data, data_from=where)
+
+
+def _from_manifest(entry: dict[str, Any]) -> Member:
+    settings, dose = entry.get("settings") or {}, float(entry.get("dose") or 1.0)
+    documented = "learning_rate" in settings and entry.get("steps")
+    return Member(
+        ref=str(entry["ref"]),
+        base=str(entry.get("base") or ""),
+        task=str(entry.get("task") or ""),
+        data=str(entry.get("data") or ""),
+        dose=dose,
+        frozen=int(entry.get("frozen") or 0),
+        recipe=f"rate {settings['learning_rate'] * dose:g}, {entry['steps']:,} steps"
+        if documented
+        else "",
+    )
+
+
+def _guess(name: str) -> str:
+    """Guess the task from a folder's name without its number: nli-2 -> nli; "" from one that names
+    a step of training, such as checkpoint-300."""
+    return "" if STEP_NAME.fullmatch(name) else NUMBERED.sub("", name)

@@ -1,0 +1,148 @@
+"""The study's first stage: find the models, identify each, and read labels from a table.
+
+The Hub may have to answer and folders have to be hashed, so these are tasks, which show progress
+and can be cancelled. They always run, because what a name stands for can change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import ModelError, SpecError, TaskError
+from core.limits import current_limits
+from core.models.identity import content_of, describe_copies, find_copies
+from core.models.weights.sources import identify_all
+from core.runs.runner import span, tick
+from core.runs.tasks import pure
+from core.studies.weights.clusters.members import Member, add_listed, find_members, read_label_table
+from core.studies.weights.clusters.spec import UPLOAD
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The models of a study.
+
+    Attributes:
+        members: Fine-tunes that could be identified together with their bases, without copies.
+        identities: Identity of the weights by reference: a content hash, or the Hub's commit.
+        notices: What was left out.
+        failures: Reason by fine-tune that could not be identified, or whose base could not.
+        contents: Weights, tokenizer and precision by reference, if the models are to be run; see
+            `core.models.identity.content_of`.
+    """
+
+    members: tuple[Member, ...]
+    identities: Mapping[str, str]
+    notices: tuple[str, ...]
+    failures: Mapping[str, str]
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Label by model, from a table."""
+
+    by_model: Mapping[str, str]
+
+
+@pure("weights.models")
+def find_models(
+    base: str, patterns: tuple[str, ...], own_bases: bool, tree: int, run: bool = False
+) -> Selection:
+    """Find the models that references and patterns stand for now.
+
+    Args:
+        base: Reference of the base.
+        patterns: References, or patterns of such.
+        own_bases: Whether to keep models of another base, compared with their own.
+        tree: How many fine-tunes of the base to take from the Hub's list.
+        run: Whether the models are to be run, for which those of the Hub are downloaded.
+
+    Raises:
+        SpecError: If nothing is found.
+        ModelError: If a text is not a model reference, or the Hub does not answer.
+        TaskError: If no model can be identified.
+    """
+    tick(0.0, "asking the Hub" if tree else "")
+    lacks: list[str] = []
+    with span(0.1, 0.3):
+        named = find_members(
+            base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases
+        )
+    with span(0.3, 0.6 if run else 1.0):
+        identities, reasons = identify_all(
+            ref for member in named.members for ref in (member.base, member.ref)
+        )
+    contents: dict[str, str] = {}
+    if run:
+        with span(0.6, 1.0):
+            contents, unread = _read_contents(identities)
+        reasons |= unread
+    why = {
+        member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members
+    }
+    failures = {ref: f"{ref} failed: {reason}" for ref, reason in why.items() if reason}
+    usable = [member for member in named.members if member.ref not in failures]
+    if not usable:
+        raise TaskError(f"No model could be compared. {next(iter(failures.values()))}")
+    copies = find_copies(
+        {member.ref: (identities[member.base], identities[member.ref]) for member in usable}
+    )
+    members = tuple(member for member in usable if member.ref not in copies)
+    notices = (*lacks, *named.notices, *describe_copies(copies))
+    return Selection(members, identities, notices, failures, contents)
+
+
+def _read_contents(refs: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Read the contents of models to be run; return the reason for those that cannot be."""
+    contents: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    for place, ref in enumerate(refs):
+        tick(place / len(refs), ref)
+        try:
+            contents[ref] = content_of(ref)
+        except ModelError as error:
+            reasons[ref] = f"Delta activations run every model. {error}"
+    return contents, reasons
+
+
+@pure("weights.labels")
+def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
+    """Read labels from a column of a table.
+
+    Args:
+        ref: Path of the table, or the name of an uploaded one.
+        column: Its column; the first label column if empty.
+        given: The content of an uploaded table.
+
+    Raises:
+        SpecError: If the table or column does not exist, or a shared instance is given a path.
+    """
+    if given is None:
+        given = _read_file(ref)
+    table = read_label_table(given)
+    name = ref.removeprefix(UPLOAD)
+    chosen = column or next(iter(table))
+    if chosen not in table:
+        raise SpecError(f"{name} has no column {chosen!r}; choose from {', '.join(table)}.")
+    return Labels(table[chosen])
+
+
+def _read_file(ref: str) -> bytes:
+    if ref.startswith(UPLOAD):
+        raise SpecError(
+            f"The label table {ref.removeprefix(UPLOAD)} is not on this server: a link names an "
+            "uploaded file but does not hold it, and uploads are kept for a while only. Choose the "
+            "file again."
+        )
+    if current_limits().shared:
+        raise SpecError(
+            "A shared instance reads no files of its computer; upload the label table instead."
+        )
+    try:
+        return Path(ref).expanduser().read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a path"
+        raise SpecError(f"{ref} cannot be read ({reason}); check the path.") from error

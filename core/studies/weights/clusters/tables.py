@@ -1,0 +1,230 @@
+"""Tables of models: agreement of labels, neighbours and clusters; models, predictions, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import SpecError
+from core.maths.spectra.clustering import chance_information, cluster_models, score_clusters
+from core.maths.spectra.neighbours import (
+    Prediction,
+    attainable_shares,
+    calc_neighbour_shares,
+    predict_labels,
+)
+from core.maths.spectra.registry import Features, relative_size
+from core.studies.weights.activations import every_vector
+from core.studies.weights.clusters.members import Member
+from core.studies.weights.clusters.notice_text import describe_unlabelled, describe_unscored
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.weights.clusters.spec import WeightsSpec
+
+MOST_NEIGHBOURS = 10
+INFORMATION_DRAWS = 200
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How labels, neighbours and clusters agree.
+
+    Attributes:
+        k: Neighbours used by headline and predictions; 0 where nothing can be scored.
+        neighbours: For the chosen vector: k, share, chance, p_value.
+        vectors: For every vector and k: the same, with the smallest p-value that these labels could
+            reach, the band of permuted labels and the scores of the clusters.
+        clusters: Cluster of each model by the chosen vector, shape (model,); -1 for an outlier.
+        predictions: Prediction of each labelled model, by its place among the models.
+        notices: What could not be scored and why.
+    """
+
+    k: int
+    neighbours: pd.DataFrame
+    vectors: pd.DataFrame
+    clusters: ndarray
+    predictions: Mapping[int, Prediction]
+    notices: tuple[str, ...]
+
+
+def score(
+    spec: WeightsSpec,
+    labels: Sequence[str],
+    distances: Mapping[str, ndarray],
+    aside: Collection[int] = (),
+) -> Scored:
+    """Score the neighbours of every vector, and find clusters and predictions of the chosen one.
+
+    Models without a label are on maps and in clusters but are not scored.
+
+    Args:
+        spec: The study.
+        labels: Of each model; "" without one.
+        distances: By vector, shape (model, model).
+        aside: Places of models that are not scored although they have a label.
+
+    Raises:
+        SpecError: If more neighbours are asked for than a model has, or more clusters than there
+            are models.
+    """
+    import pandas as pd
+
+    places = [place for place, label in enumerate(labels) if label and place not in aside]
+    labelled = [labels[place] for place in places]
+    check_counts(spec, len(labelled), len(labels))
+    chosen = distances[spec.vector]
+    clusters = _cluster(spec, chosen, len(set(labelled)))
+    columns = ["k", "share", "chance", "p_value"]
+    if reason := describe_unscored(labelled):
+        empty = pd.DataFrame(columns=["vector", "gauge_safe", *columns])
+        return Scored(0, pd.DataFrame(columns=columns), empty, clusters, {}, (reason,))
+    compared = len(labels) - len(aside)
+    unlabelled = describe_unlabelled(compared - len(labelled), compared)
+    sizes = [labelled.count(label) for label in set(labelled)]
+    most = min(MOST_NEIGHBOURS, len(labelled) - 1)
+    k = spec.neighbours or max(1, min(size for size in sizes if size > 1) - 1)
+    frames = []
+    for vector, matrix in distances.items():
+        inner = matrix[np.ix_(places, places)]
+        rng = np.random.default_rng(spec.seed)
+        shares = calc_neighbour_shares(inner, labelled, max(most, k), spec.permutations, rng)
+        assigned = _cluster(spec, matrix, len(set(labelled)))[places].tolist()
+        agreement, information = score_clusters(labelled, assigned)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "vector": vector,
+                    "gauge_safe": every_vector()[vector].gauge_safe,
+                    "k": shares.k,
+                    "share": shares.share,
+                    "chance": shares.chance,
+                    "attainable": attainable_shares(labelled, max(most, k)),
+                    "p_value": shares.p_value,
+                    "smallest_p": shares.smallest_p,
+                    "null_low": shares.low,
+                    "null_high": shares.high,
+                    "ari": agreement,
+                    "nmi": information,
+                    "nmi_chance": chance_information(labelled, assigned, INFORMATION_DRAWS, rng),
+                }
+            )
+        )
+    vectors = pd.concat(frames, ignore_index=True)
+    neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
+    guesses = predict_labels(chosen[np.ix_(places, places)], labelled, k)
+    predictions = {
+        place: Prediction(guess.predicted, guess.votes, places[guess.nearest], guess.distance)
+        for place, guess in zip(places, guesses, strict=True)
+    }
+    return Scored(k, neighbours, vectors, clusters, predictions, tuple(filter(None, [unlabelled])))
+
+
+def check_counts(spec: WeightsSpec, labelled: int, models: int) -> None:
+    """Refuse more neighbours than a labelled model has, and more clusters than there are models.
+
+    Raises:
+        SpecError: With the largest number that can be asked for.
+    """
+    if spec.neighbours and spec.neighbours > labelled - 1:
+        most = max(labelled - 1, 0)
+        raise SpecError(
+            f"{spec.neighbours} neighbours are too many: {labelled} models have a label, so each "
+            f"has {most} others. Choose up to {most}, or 0 for the default."
+        )
+    if spec.clusters > models:
+        raise SpecError(
+            f"{spec.clusters} clusters are too many for {models} models. Choose up to {models}."
+        )
+
+
+def build_models(
+    members: Sequence[Member],
+    labels: Sequence[str],
+    features: Mapping[str, Features],
+    distances: Float[ndarray, "model model"],
+    scored: Scored,
+    points: Float[ndarray, "model axis"],
+) -> pd.DataFrame:
+    """Build the main table: label, cluster, nearest model, relative update and place of each model.
+
+    `unchanged` counts the matrices that are identical to the base's.
+    """
+    import pandas as pd
+
+    rows = []
+    for place, member in enumerate(members):
+        rest = [neighbour for neighbour in range(len(members)) if neighbour != place]
+        nearest = min(rest, key=lambda neighbour: distances[place, neighbour], default=None)
+        model = features[member.ref]
+        guess = scored.predictions.get(place)
+        rows.append(
+            {
+                "model": member.ref,
+                "label": labels[place],
+                "task": member.task,
+                "data": member.data,
+                "data_from": member.data_from,
+                "base": member.base,
+                "cluster": int(scored.clusters[place]),
+                "nearest": members[nearest].ref if nearest is not None else None,
+                "distance": float(distances[place, nearest]) if nearest is not None else np.nan,
+                "predicted": guess.predicted if guess else None,
+                "correct": guess.predicted == labels[place] if guess else None,
+                "relative_delta": relative_size(model),
+                "unchanged": int((model.delta_norms == 0).sum()),
+                "dose": member.dose,
+                "frozen": member.frozen,
+                "x": float(points[place, 0]),
+                "y": float(points[place, 1]),
+                "z": float(points[place, 2]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def build_predictions(
+    members: Sequence[Member], labels: Sequence[str], scored: Scored
+) -> pd.DataFrame:
+    """Build the table of what the neighbours of each labelled model predict."""
+    import pandas as pd
+
+    columns = ["model", "label", "predicted", "votes", "correct", "nearest", "distance"]
+    rows = [
+        (
+            members[place].ref,
+            labels[place],
+            guess.predicted,
+            guess.votes,
+            guess.predicted == labels[place],
+            members[guess.nearest].ref,
+            guess.distance,
+        )
+        for place, guess in scored.predictions.items()
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:
+    """Build the table of distances: a row per pair of models, a column per vector."""
+    import pandas as pd
+
+    first, second = np.triu_indices(len(refs), 1)
+    names = np.asarray(refs, dtype=object)
+    columns: dict[str, Any] = {"model": names[first], "other": names[second]}
+    return pd.DataFrame(
+        columns | {vector: matrix[first, second] for vector, matrix in distances.items()}
+    )
+
+
+def _cluster(spec: WeightsSpec, distances: ndarray, labels: int) -> ndarray:
+    models = len(distances)
+    if models < 2:
+        return np.zeros(models, dtype=int)
+    return cluster_models(distances, spec.method, spec.clusters or min(max(labels, 2), models))

@@ -1,0 +1,186 @@
+"""What each view of the weights page shows, in a sentence or two that fit above a figure."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from core.models.weights.families import family_label
+from core.results.estimates import Estimate
+from core.results.names import listed
+from core.results.statements import Statement
+from core.studies.weights.activations import title_of
+from core.studies.weights.clusters.text import (
+    ABOVE,
+    LOWER,
+    NORMS,
+    TOO_FEW,
+    WORDS,
+    neighbour_sentence,
+    row_of,
+    state_chance,
+    state_ranks,
+    state_share,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from core.results.export import Result
+
+COMMON = "projector"  # the vector that a sentence need not name
+SAME, DIFFERENT = "with the same label", "with different labels"
+FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
+NO_TREND = "a constant"
+
+
+def map_sentence(result: Result) -> str:
+    """Say whether neighbours share a label; "" if nothing can be scored."""
+    rows, vector, k = _scored(result), str(result.spec["vector"]), _k(result)
+    if rows.empty:
+        return ""
+    row = row_of(rows, vector, k)
+    share, more = state_share(row), "" if vector == COMMON else f"; {title_of(vector)}"
+    models = len(result.tables["predictions"])
+    sentence = neighbour_sentence(share, state_chance(row), row, k, _word(result), models, more)
+    if share.verdict == TOO_FEW or vector == NORMS:
+        return sentence
+    size = state_share(row_of(rows, NORMS, k))
+    return f"{sentence} The size of the update alone gives {size.number.value_text}."
+
+
+def neighbours_sentence(result: Result) -> str:
+    """Say by which vectors neighbours share a label more often than chance, the best first."""
+    rows = _scored(result).sort_values("share", ascending=False, kind="stable")
+    if rows.empty:
+        return ""
+    chance = state_chance(rows.iloc[0]).number.value_text
+    shares = [state_share(row) for _, row in rows.iterrows()]
+    if all(share.verdict == TOO_FEW for share in shares):
+        models = len(result.tables["predictions"])
+        return (
+            f"{models} models are too few to test any vector (chance {chance}): {_shares(shares)}."
+        )
+    above = [share for share in shares if share.verdict == ABOVE]
+    rest = [share for share in shares if share not in above]
+    word = _word(result)
+    if not above:
+        none = f"Neighbours do not detectably share a {word} by any vector"
+        return f"{none} (chance {chance}): {_shares(rest)}."
+    text = f"Neighbours share a {word} beyond chance ({chance}) by {_shares(above)}"
+    return f"{text}, not detectably by {_shares(rest)}." if rest else f"{text}."
+
+
+def state_distances(result: Result) -> tuple[Statement, ...]:
+    """State the mean distance of pairs with one label and with two, and how far these overlap.
+
+    Nothing is stated without pairs of both kinds.
+    """
+    vector = str(result.spec["vector"])
+    labels = result.table.set_index("model")["label"]
+    pairs = result.tables["distances"]
+    pairs = pairs[pairs["model"] < pairs["other"]] if len(pairs) else pairs
+    if pairs.empty or vector not in pairs or labels.isna().all():
+        return ()
+    same = (pairs["model"].map(labels) == pairs["other"].map(labels)).to_numpy()
+    if not same.any() or same.all():
+        return ()
+    within, between = pairs.loc[same, vector], pairs.loc[~same, vector]
+    nearer = float((within < between.min()).sum())
+    return (
+        Statement(vector, SAME, Estimate(float(within.mean()))),
+        Statement(vector, DIFFERENT, Estimate(float(between.mean()))),
+        Statement(
+            vector,
+            "closer than every other pair",
+            Estimate(nearer, kind="whole"),
+            baseline=str(len(within)),
+        ),
+    )
+
+
+def distances_sentence(result: Result) -> str:
+    """Compare distances within a label and between labels; "" without pairs of both kinds."""
+    stated = state_distances(result)
+    if not stated:
+        return ""
+    within, between, nearer = (each.number for each in stated)
+    word, verb = _word(result), "are" if within.value < between.value else "are not"
+    pairs = f"{nearer.value_text} of {stated[2].baseline}"
+    if nearer.value_text == stated[2].baseline:
+        pairs = f"All {nearer.value_text}"
+    return (
+        f"Models with the same {word} {verb} closer together (mean distance {within.value_text}) "
+        f"than others ({between.value_text}). {pairs} pairs that share a {word} are closer than "
+        "every pair that does not."
+    )
+
+
+def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
+    """State which trend AICc chooses for the rank of each family; none is tested.
+
+    Args:
+        trends: Of the study.
+        of: "delta" or "weights".
+    """
+    stated = []
+    for row in trends[trends["of"] == of].itertuples():
+        line = RISES if row.coefficients[-1] > 0 else FALLS
+        form = {"constant": NO_TREND, "linear": line, "quadratic": BENDS}[str(row.kind)]
+        stated.append(Statement(str(row.family), form))
+    return tuple(stated)
+
+
+def depth_sentence(result: Result) -> str:
+    """Compare the ranks with a Gaussian matrix's, and say in which families they go with depth."""
+    of = "weights" if result.spec["of"] == "weights" else "delta"
+    stated = state_ranks(of, float(result.spec["threshold"]), result.tables["ranks"])
+    if not stated:
+        return ""
+    rank, ratio = (each.number for each in stated)
+    what = "update" if of == "delta" else "matrix"
+    lower = "" if stated[1].verdict == LOWER else "no lower than noise: "
+    text = (
+        f"The median {what} has effective rank {rank.value_text}, {lower}{ratio.value_text} of a "
+        "Gaussian matrix's."
+    )
+    trends = state_trends(result.tables["trends"], of)
+    moving = sorted(
+        (each for each in trends if each.verdict != NO_TREND), key=lambda each: each.verdict
+    )
+    if not trends:
+        return text
+    if not moving:
+        return f"{text} The best fit over depth (AICc) is a constant in every family."
+    clauses = [
+        f"{verdict} in {listed([family_label(each.subject) for each in group])}"
+        for verdict, group in groupby(moving, key=lambda each: each.verdict)
+    ]
+    of = f"{len(moving)} of {len(trends)}"
+    return f"{text} By AICc (no test), rank {listed(clauses)} ({of})."
+
+
+def _shares(shares: Sequence[Statement]) -> str:
+    """ "projectors and delta (100 %) and norms (92 %)": vectors with one share together."""
+    return listed(
+        [
+            f"{listed([title_of(each.subject).partition(' (')[0] for each in group])} ({text})"
+            for text, group in groupby(shares, key=lambda share: share.number.value_text)
+        ]
+    )
+
+
+def _k(result: Result) -> int:
+    return int(result.arrays["k"]) if "k" in result.arrays else 0
+
+
+def _word(result: Result) -> str:
+    return WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
+
+
+def _scored(result: Result) -> pd.DataFrame:
+    """The shares at the number of neighbours that the sentences speak of."""
+    vectors = result.tables["vectors"]
+    return vectors[vectors["k"] == _k(result)]

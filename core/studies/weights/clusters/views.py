@@ -1,0 +1,132 @@
+"""The views of the study: the map, neighbours, distances, rank by depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.panels import Panels
+from core.studies.weights.clusters.charts.distances import distances_chart
+from core.studies.weights.clusters.charts.figures import map_chart, neighbours_chart
+from core.studies.weights.clusters.charts.ranks import depth_panels, families_of
+from core.studies.weights.clusters.method_text import DEPTH, DISTANCES, HOW_TO_READ, MAP, NEIGHBOURS
+from core.studies.weights.clusters.view_text import (
+    depth_sentence,
+    distances_sentence,
+    map_sentence,
+    neighbours_sentence,
+)
+from core.study import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.drawing.vega import Chart
+    from core.results.export import Result
+
+RELATIVE_SIZE = "relative_norm"
+
+
+def draw_map(
+    result: Result,
+    by: str = "label",
+    chosen: str = "",
+    axes: str = "1-2",
+    wanted: str = "",
+    *,
+    context: Context = PAGE,
+) -> Panels:
+    """Draw the map; choices as for `map_chart`."""
+    return Panels([map_chart(result, by, chosen, axes, wanted, context=context)], inline=True)
+
+
+def draw_neighbours(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the shares of every vector, if neighbours could be scored."""
+    scored = not result.tables["vectors"].empty
+    return [neighbours_chart(result, context=context)] if scored else []
+
+
+def draw_distances(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw the heatmap of distances with its tree, if there are two models."""
+    return [distances_chart(result, context=context)] if len(result.table) > 1 else []
+
+
+def draw_depth(
+    result: Result,
+    of: str = "",
+    threshold: float | None = None,
+    measure: str = "rank",
+    *,
+    context: Context = PAGE,
+) -> Panels:
+    """Draw every family by depth.
+
+    Args:
+        result: Of the weights study.
+        of: "delta" or "weights"; empty for the first that the result has.
+        threshold, measure: As for `depth_panels`; the relative size is defined for deltas only.
+    """
+    of = of or next(iter(kinds_of(result)), "delta")
+    if measure == RELATIVE_SIZE and of == "weights":
+        return Panels([])
+    return depth_panels(result, of, threshold, measure, context=context)
+
+
+def kinds_of(result: Result) -> list[str]:
+    """List what the result has ranks of: "delta", "weights" or both."""
+    return [kind for kind in ("delta", "weights") if families_of(result, kind)]
+
+
+def neighbour_rows(result: Result) -> dict[str, pd.DataFrame]:
+    """Shares of every vector at the k of the study, and each model's predicted label."""
+    vectors = result.tables["vectors"]
+    at_k = vectors[vectors["k"] == int(result.arrays["k"])].drop(columns="k")
+    return {"vectors": at_k, "predictions": result.tables["predictions"]}
+
+
+def trend_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
+    """Trends of ranks with depth, without the coefficients of their curves."""
+    return {"trends": result.tables["trends"].drop(columns="coefficients")}
+
+
+VIEWS = (
+    View(
+        MAP,
+        "every fine-tune as a point, close if the updates are similar",
+        draw=draw_map,
+        headline=map_sentence,
+        tables=lambda result: {name: result.tables[name] for name in ("models", "doses")},
+        how_to_read=HOW_TO_READ[MAP],
+    ),
+    View(
+        NEIGHBOURS,
+        "how often nearest neighbours share a label, compared with chance",
+        draw=draw_neighbours,
+        headline=neighbours_sentence,
+        tables=neighbour_rows,
+        table="neighbours",
+        how_to_read=HOW_TO_READ[NEIGHBOURS],
+        missing="Neighbours cannot be scored: at least 3 models and 2 labels are needed. Add "
+        "models or labels.",
+    ),
+    View(
+        DISTANCES,
+        "the distance between every two models, ordered by a tree",
+        draw=draw_distances,
+        headline=distances_sentence,
+        table="distances",
+        how_to_read=HOW_TO_READ[DISTANCES],
+        missing="Distances need at least 2 models; choose another model.",
+    ),
+    View(
+        DEPTH,
+        "the rank of the update by layer and matrix family",
+        draw=draw_depth,
+        headline=depth_sentence,
+        tables=trend_rows,
+        table="ranks",
+        how_to_read=HOW_TO_READ[DEPTH],
+        missing="Relative size is defined for updates only, as the norm relative to the base; "
+        "choose delta.",
+    ),
+)

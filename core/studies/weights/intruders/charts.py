@@ -1,0 +1,145 @@
+"""Charts of the intruder experiment: intruder dimensions by layer and family, and chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.models.weights.families import family_label
+from core.results.drawing.axes import Plane, layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.panels import Panels, Place, beside, legend_strip
+from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, colours_of, shapes_of
+from core.results.drawing.vega import Chart
+from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+ACROSS = 3  # panels beside each other
+NULL = "random update of equal norm"
+TITLE = "Intruder dimensions"
+SCALED_HEIGHT = 200.0
+SCALED_LOOKS = {
+    "intruders": Look(BLUE),
+    "random": Look(GREY, "square", (6, 4)),
+    "other": Look(ORANGE, "diamond", (2, 3)),
+    "shrunk": Look(GREEN, "triangle-up", (8, 3)),
+}
+
+
+def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw a panel per family under one legend: a line per model, chance in grey."""
+    table = result.tables["intruders"]
+    looks, families = _looks(table), list(dict.fromkeys(table["family"]))
+    drawn = [
+        _panel(table, str(family), looks, Place(number, len(families), ACROSS), context=context)
+        for number, family in enumerate(families)
+    ]
+    return Panels(drawn, across=ACROSS, strip=legend_strip(looks, context=context))
+
+
+def draw_view(result: Result, *, context: Context = PAGE) -> Panels:
+    """Draw intruder dimensions by family and depth, and what scaling them does where it was
+    measured."""
+    panels = intruder_panels(result, context=context)
+    return replace(panels, charts=[*panels.charts, *scaling_charts(result, context=context)])
+
+
+def scaling_charts(result: Result, *, context: Context = PAGE) -> list[Chart]:
+    """Draw a panel per model and metric: its value as directions are scaled from 1 to 0."""
+    table = result.tables.get("scaling")
+    if table is None:
+        return []
+    names = short_names(dict.fromkeys(table["model"]))
+    return [
+        _scaled(rows, f"{names[str(model)]}: {metric}", str(metric), context=context)
+        for (metric, model), rows in table.groupby(["metric", "model"], sort=False)
+    ]
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw intruder dimensions by family and depth, and what scaling them does."""
+    if not len(result.tables["intruders"]):
+        return {}
+    charts = {"intruders": intruder_panels(result, context=context).figure(context)}
+    scaled = scaling_charts(result, context=context)
+    return charts | ({"scaling": beside(scaled, context=context)} if scaled else {})
+
+
+def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> Chart:
+    low, high = span_of(rows["low"], rows["high"])
+    kind: Kind = "measure" if metric == LOSS else "share"
+    title = f"{metric[0].upper()}{metric[1:]}" + (", nats" if metric == LOSS else "")
+    plane = Plane(
+        "scale",
+        "value",
+        "Scale of the directions (0 = removed)",
+        title,
+        low,
+        high,
+        (0.0, 1.0),
+        kind=kind,
+        height=SCALED_HEIGHT,
+        x_axis={"values": sorted(SCALES), "format": "~g"},
+        context=context,
+    )
+    rows = rows.assign(name=rows["way"].map(WAYS))
+    tips = (
+        *(Tip("name", "Scaled"), Tip("scale", "Scale", "measure"), Tip("value", title, kind)),
+        *(Tip("low", "Band, 95 %", kind), Tip("scaled", "Directions", "whole")),
+    )
+    looks = {WAYS[way]: look for way, look in SCALED_LOOKS.items()}
+    chart = curves(rows, plane, looks, tips, opacity=0.14)
+    count = int(rows["scaled"].iloc[0])
+    below = f"{count} direction{'s' if count != 1 else ''}; bands: 95 %"
+    return finished(chart, rows, plane, what, below, list(looks), x_title="Scale", kind=kind)
+
+
+def _looks(table: pd.DataFrame) -> dict[str, Look]:
+    """Choose how each model's line and chance look, by short name."""
+    refs = list(dict.fromkeys(table["model"]))
+    names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
+    return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {
+        NULL: Look(GREY, dash=(6, 4), point=False)
+    }
+
+
+def _panel(
+    table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place, *, context: Context
+) -> Chart:
+    import pandas as pd
+
+    # the same in every panel
+    ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)
+    rows = table[table["family"] == family]
+    rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(table["model"]))))
+    null = rows.groupby("layer", as_index=False)["null_mean"].mean()
+    drawn = pd.concat(
+        [rows, null.assign(name=NULL, intruders=null["null_mean"])], ignore_index=True
+    )
+    plane = layer_plane(
+        drawn,
+        "intruders",
+        TITLE,
+        ends,
+        x_title="Layer" * place.lowest,
+        kind="whole",
+        height=place.height,
+        context=replace(context, unnamed=True),
+    )
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("intruders", TITLE, "measure")),
+        *(Tip("null_mean", "Random update", "measure"), Tip("p_value", "p", "share")),
+    )
+    chart = curves(drawn, plane, looks, tips)
+    what = family_label(family).capitalize()
+    return finished(
+        chart, drawn, plane, what, names=list(looks), said=f"Intruder dimensions, {family}",
+        x_title="Layer", y_title="intruder dimensions", kind="measure",
+    )  # fmt: skip

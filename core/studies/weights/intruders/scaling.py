@@ -1,0 +1,314 @@
+"""The causal test: intruder dimensions are scaled down, and the task and the masked loss are scored
+again.
+
+All intruder dimensions of a model are scaled together, from 1 (the model as it is) to 0 (removed).
+The task's score is that of the model's own head. The loss on masked tokens is that of the base's
+pretraining head on the fine-tune's body. Random directions of equal size and other directions of
+the same matrices show what a change of that size does anyway.
+
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228, on scaling intruder dimensions. Deviations:
+every subword is masked once, one in seven at a time; the controls are those of `removal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core.errors import ModelError
+from core.models.hub.client import pinned
+from core.models.loading.adapters import load_adapted
+from core.models.loading.language_models import prediction_kind
+from core.models.loading.layers import Batch, body_of, run_model
+from core.models.loading.model import LoadedModel, load_with_head
+from core.models.loading.task_models import TaskModel, load_task
+from core.models.weights.deltas import Pair
+from core.models.weights.families import Slot
+from core.models.weights.origins import adapter_folder
+from core.models.weights.sources import identify
+from core.runs.store import Value, identified
+from core.runs.tasks import pure, span, tick
+from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
+from core.studies.weights.intruders.removal import (
+    Directions,
+    Shrunk,
+    choose_directions,
+    draw_directions,
+)
+from core.studies.weights.intruders.scales import SCALES
+from core.vectors.examples import Encoded, Pairs, batches, encode, hits
+from core.vectors.forward import cut_sentences
+
+EVERY = 7  # subwords between two that are masked at once
+BATCH = 32  # sentences
+Changed = Sequence[tuple[Slot, Directions | Shrunk]]
+Chosen = list[tuple[Slot, Directions]]
+Blanks = tuple[tuple[Batch, torch.Tensor], ...]
+Score = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A fine-tune that can be changed and scored.
+
+    Attributes:
+        task: The fine-tune with its head.
+        encoded: What its head is scored on.
+        masked: The base with its pretraining head, whose body is overwritten; None without one.
+        blanks: Batches with masked subwords, and their right answers, -1 elsewhere.
+        tokens: How many subwords of each sentence are masked, (sentence,).
+        originals: Weights of the matrices as they are, by name.
+    """
+
+    task: TaskModel
+    encoded: Encoded
+    masked: LoadedModel | None
+    blanks: Blanks
+    tokens: NDArray[np.int64]
+    originals: Mapping[str, torch.Tensor]
+
+
+@pure("weights.scaling")
+def scale_intruders(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    threshold: float,
+    pairs: Pairs,
+    words: tuple[tuple[str, ...], ...],
+    removals: int,
+    seed: int,
+) -> Value:
+    """Score a fine-tune with its intruder dimensions scaled, and with the controls.
+
+    Args:
+        base, model: References; the model has a head that labels sentences or words.
+        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
+        families: Only these; all when empty.
+        leading, threshold: What an intruder dimension is, as in the spec.
+        pairs: What the task is scored on, of the head's kind.
+        words: Sentences whose subwords are masked.
+        removals: Draws of random directions.
+        seed: Of these draws.
+
+    Returns:
+        "scaled", the number of directions; "total" and "tokens" (sentence,), how many answers and
+        masked subwords there are; where there are intruders, right answers "intruders hits" and
+        "other hits" (scale, sentence) and "random hits" (draw, scale, sentence), and where the base
+        predicts masked subwords, "losses" beside "hits": nats over each sentence. Scales as in
+        `SCALES`.
+
+    Raises:
+        ModelError: If a model cannot be read or scored, or has changed since the study began.
+    """
+    with pinned():
+        for ref, identity in ((base, base_identity), (model, model_identity)):
+            if identify(ref) != identified(identity):
+                raise ModelError(f"{ref} has changed since this study began: run the study again.")
+        pair = open_pair(base, model, base_identity, model_identity, families)
+        with span(0.0, 0.2):
+            intruders, others, count = _choose(pair, leading, threshold)
+        scored = _open(base, model, pairs, words, pair)
+        value: Value = {
+            "scaled": count, "total": scored.encoded.total, "tokens": scored.tokens,
+        }  # fmt: skip
+        if not count:
+            return value
+        rng = np.random.default_rng(seed)
+        draws = [
+            [(slot, draw_directions(directions, rng)) for slot, directions in intruders]
+            for _ in range(removals)
+        ]
+        ways = (intruders, others, *draws)
+        plain = _score(scored)
+        runs = [_run(scored, plain, changed, at / len(ways)) for at, changed in enumerate(ways)]
+    for at, what in enumerate(("hits", "losses")):
+        each = [run[at] for run in runs]
+        if scored.masked is not None or what == "hits":
+            value |= {f"intruders {what}": each[0], f"other {what}": each[1]}
+            value[f"random {what}"] = np.stack(each[2:])
+    return value
+
+
+@pure("weights.shrinking")
+def shrink_update(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    threshold: float,
+    pairs: Pairs,
+    words: tuple[tuple[str, ...], ...],
+) -> Value:
+    """Score a fine-tune whose update is shrunk by the norm that its intruder dimensions have.
+
+    Only matrices with intruder dimensions are shrunk. Arguments and errors as for
+    `scale_intruders`.
+
+    Returns:
+        "shrunk hits" and "shrunk losses" as "intruders hits" and "intruders losses" there; nothing
+        without intruders.
+    """
+    with pinned():
+        for ref, identity in ((base, base_identity), (model, model_identity)):
+            if identify(ref) != identified(identity):
+                raise ModelError(f"{ref} has changed since this study began: run the study again.")
+        pair = open_pair(base, model, base_identity, model_identity, families)
+        changed = []
+        with span(0.0, 0.2):
+            for delta in deltas_with_progress(pair):
+                if not delta.matrix.any():
+                    continue
+                chosen, _ = choose_directions(delta.weight, delta.matrix, leading, threshold)
+                if chosen.left.shape[1]:
+                    shrunk = Shrunk(delta.matrix, float(np.linalg.norm(chosen.left)))
+                    changed.append((pair.slots[delta.index][1], shrunk))
+        if not changed:
+            return {}
+        scored = _open(base, model, pairs, words, pair)
+        hits, losses = _run(scored, _score(scored), changed, 0.0)
+    return {"shrunk hits": hits} | ({} if scored.masked is None else {"shrunk losses": losses})
+
+
+def _choose(pair: Pair, leading: int, threshold: float) -> tuple[Chosen, Chosen, int]:
+    """Find the intruder dimensions of every matrix, and the other directions beside them."""
+    intruders, others = [], []
+    for delta in deltas_with_progress(pair):
+        if not delta.matrix.any():
+            continue
+        slot = pair.slots[delta.index][1]
+        chosen, beside = choose_directions(delta.weight, delta.matrix, leading, threshold)
+        if chosen.left.shape[1]:
+            intruders.append((slot, chosen))
+            others.append((slot, beside))
+    return intruders, others, sum(chosen.left.shape[1] for _, chosen in intruders)
+
+
+def _open(
+    base: str, model: str, pairs: Pairs, words: Sequence[Sequence[str]], pair: Pair
+) -> Scored:
+    task = load_task(model) if adapter_folder(model) is None else load_adapted(model, base)
+    encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
+    weights = dict(task.model.named_parameters())
+    originals = {
+        slot.tensor: _named(weights, slot.tensor, model).detach().clone() for _, slot in pair.slots
+    }
+    masked = load_with_head(base, device="cpu") if _predicts(base) else None
+    if masked is not None:
+        theirs, ours = (
+            dict(body_of(each).named_parameters()) for each in (masked.model, task.model)
+        )
+        fits = all(name in ours and ours[name].shape == theirs[name].shape for name in theirs)
+        masked = masked if fits and masked.tokenizer.mask is not None else None
+    blanks = () if masked is None else tuple(_blanks(masked, words))
+    return Scored(task, encoded, masked, blanks, _count(blanks, len(words)), originals)
+
+
+def _predicts(base: str) -> bool:
+    """Whether a base has a head that predicts masked tokens."""
+    try:
+        return prediction_kind(base) == "masked"
+    except ModelError:
+        return False  # no head: the task is scored without the loss
+
+
+def _named(weights: Mapping[str, torch.Tensor], name: str, model: str) -> torch.Tensor:
+    """Find the parameter of a tensor of the checkpoint, whose name may lack the body's prefix."""
+    for there, weight in weights.items():
+        if there == name or there.endswith(f".{name}") or name.endswith(f".{there}"):
+            return weight
+    raise ModelError(f"{model} loads without its tensor {name}, so that it cannot be scaled.")
+
+
+def _run(scored: Scored, plain: Score, changed: Changed, done: float) -> list[NDArray[np.float64]]:
+    """Score the model at every scale of these directions: right answers and losses, each (scale,
+    sentence).
+
+    Args:
+        scored: The model.
+        plain: Its score as it is, at scale 1.
+        changed: The directions.
+        done: Share of the runs that are over.
+    """
+    scores, weights = [plain], dict(scored.task.model.named_parameters())
+    with span(0.2 + 0.8 * done, 1.0):
+        tick(0.0, "scaling directions")
+    for scale in SCALES[1:]:
+        with torch.no_grad():
+            for name, original in scored.originals.items():
+                _named(weights, name, scored.task.ref).copy_(original)
+        for slot, directions in changed:
+            tensor = _named(weights, slot.tensor, scored.task.ref)
+            slot.add(tensor.numpy(), directions.change(scale))
+        scores.append(_score(scored))
+    return [np.stack(part) for part in zip(*scores, strict=True)]
+
+
+def _score(scored: Scored) -> Score:
+    """Count right answers and sum the losses of every sentence; no losses without the head."""
+    none: NDArray[np.float64] = np.zeros(0)
+    return _hits(scored), none if scored.masked is None else _losses(scored, scored.masked)
+
+
+def _hits(scored: Scored) -> NDArray[np.float64]:
+    correct = np.zeros(len(scored.encoded.total))
+    for batch in batches(scored.encoded):
+        correct[batch.sentences] = hits(scored.encoded, batch, run_model(scored.task.model, batch))
+    return correct
+
+
+def _losses(scored: Scored, masked: LoadedModel) -> NDArray[np.float64]:
+    """Sum each sentence's losses of masked subwords, in nats, with the fine-tune's body."""
+    ours = dict(body_of(scored.task.model).named_parameters())
+    with torch.no_grad():
+        for name, parameter in body_of(masked.model).named_parameters():
+            parameter.copy_(ours[name])
+    lost = np.zeros(len(scored.tokens))
+    for batch, answers in scored.blanks:
+        logits = run_model(masked.model, batch).logits.float()
+        nats = torch.nn.functional.cross_entropy(
+            logits.transpose(1, 2), answers, ignore_index=-1, reduction="none"
+        )
+        np.add.at(lost, batch.sentences, nats.sum(1).double().numpy())
+    return lost
+
+
+def _blanks(
+    masked: LoadedModel, words: Sequence[Sequence[str]]
+) -> Iterator[tuple[Batch, torch.Tensor]]:
+    """Mask every subword once, one in `EVERY` at a time."""
+    tokenizer = masked.tokenizer
+    cut = cut_sentences(tokenizer, words)
+    order = sorted(range(len(cut)), key=lambda number: len(cut[number].ids))
+    for start in range(0, len(order), BATCH):
+        chosen = order[start : start + BATCH]
+        longest = min(max(len(cut[number].ids) for number in chosen), tokenizer.longest)
+        ids = torch.full((len(chosen), longest), tokenizer.pad or 0)
+        there = torch.zeros_like(ids)
+        scored = torch.zeros_like(ids, dtype=torch.bool)
+        for row, number in enumerate(chosen):
+            kept = cut[number].ids[:longest]
+            ids[row, : len(kept)] = torch.tensor(kept)
+            there[row, : len(kept)] = 1
+            scored[row, : len(kept)] = torch.tensor(cut[number].words[:longest]) >= 0
+        for first in range(min(EVERY, longest)):
+            hidden = scored & (torch.arange(longest) % EVERY == first)
+            answers = torch.where(hidden, ids, -1)
+            yield Batch(ids.masked_fill(hidden, int(tokenizer.mask or 0)), there, chosen), answers
+
+
+def _count(blanks: Blanks, sentences: int) -> NDArray[np.int64]:
+    """Count the masked subwords of each sentence."""
+    tokens = np.zeros(sentences, dtype=np.int64)
+    for batch, answers in blanks:
+        np.add.at(tokens, batch.sentences, (answers >= 0).sum(1).numpy())
+    return tokens

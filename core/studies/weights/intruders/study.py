@@ -1,0 +1,287 @@
+"""The intruder experiment: which leading directions of a fine-tune's matrices resemble none of the
+base's.
+
+Each fine-tune is one task, which compares every matrix with the base's and with random updates of
+equal norm. A running task keeps finished matrices, so that an interrupted run goes on where it
+stopped. The threshold is applied afterwards, so another threshold computes nothing.
+
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
+`core.maths.spectra.intruders`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import TaskError
+from core.maths.statistics import corrected
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.runs.store import Value
+from core.studies.weights.clusters.selection import Selection, find_models
+from core.studies.weights.intruders import PURPOSE
+from core.studies.weights.intruders.charts import draw_view, figures
+from core.studies.weights.intruders.scales import LOSS
+from core.studies.weights.intruders.scaling_tables import scaling_table
+from core.studies.weights.intruders.scaling_text import (
+    scaling_headline,
+    scaling_methods,
+    scaling_notices,
+    scaling_statements,
+)
+from core.studies.weights.intruders.spec import IntruderSpec
+from core.studies.weights.intruders.tables import (
+    DIRECTION_COLUMNS,
+    direction_rows,
+    family_row,
+    joint_p_values,
+    matrix_row,
+)
+from core.studies.weights.intruders.tasks import (
+    PARTS,
+    joined_parts,
+    measure_intruders,
+    measure_turned,
+)
+from core.studies.weights.intruders.text import (
+    ALL,
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    SIGNIFICANT,
+    make_headline,
+    make_methods,
+    near_threshold,
+    statements_of,
+)
+from core.studies.weights.prices import intruders_price, members_of
+from core.study import Study, View
+from core.text.reading import text_task
+from core.vectors.examples import METRICS, Examples, read_examples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURED = "measured"  # role of the tasks that compare directions, with their model and part
+TURNED = "turned"  # of those that draw updates of the same spectrum, with their model
+SHRUNK = "shrunk"  # of those that score a model whose whole update is shrunk
+SCALED = "scaled"  # role of the tasks that score a model with scaled directions
+MOST_SENTENCES = 5_000
+CITATIONS = ("shuttleworth2024",)
+
+
+def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: find and identify the models, and read what models with
+    scaled directions are scored on."""
+    finding = Task.of(
+        "models", find_models, role="models", fleeting=True,
+        base=spec.base, patterns=spec.models, own_bases=False, tree=0,
+    )  # fmt: skip
+    if not spec.scaling:
+        return [finding]
+    reading = Task.of(
+        "read examples", read_examples, role="examples", fleeting=True,
+        refs=members_of(spec.base, spec.models), labelled=spec.labelled, corpus=spec.text,
+        genres=(), limit=MOST_SENTENCES,
+    )  # fmt: skip
+    return [finding, reading, text_task(spec.text, (), MOST_SENTENCES)]
+
+
+def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
+    """Make the tasks of each fine-tune, and one more for each whose intruder dimensions are
+    scaled.
+
+    Raises:
+        SpecError: If no fine-tune is named.
+        ModelError: If something is no reference.
+    """
+    selection: Selection = ready.need("models")
+    measured = [
+        Task.of(
+            member.ref,
+            measure_intruders,
+            role=(MEASURED, member.ref, part),
+            group=member.ref,
+            base=member.base,
+            model=member.ref,
+            base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref],
+            families=spec.families,
+            leading=spec.leading,
+            draws=spec.draws,
+            seed=spec.seed,
+            part=part,
+        )
+        for member in selection.members
+        for part in range(PARTS)
+    ]
+    measured += [
+        Task.of(
+            f"{member.ref}, turned",
+            measure_turned,
+            role=(TURNED, member.ref),
+            group=member.ref,
+            base=member.base,
+            model=member.ref,
+            base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref],
+            families=spec.families,
+            leading=spec.leading,
+            threshold=spec.threshold,
+            draws=spec.draws,
+            seed=spec.seed,
+        )
+        for member in selection.members
+    ]
+    return [*measured, *(_scaling_tasks(spec, ready) if spec.scaling else ())]
+
+
+def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
+    from core.studies.weights.intruders.scaling import scale_intruders, shrink_update
+
+    selection: Selection = ready.need("models")
+    examples: Examples = ready.need("examples")
+    draws: dict[str, Any] = {"removals": spec.removals, "seed": spec.seed}
+    parts: dict[str, tuple[Any, dict[str, Any]]] = {
+        SCALED: (scale_intruders, draws), SHRUNK: (shrink_update, {}),
+    }  # fmt: skip
+    return [
+        Task.of(
+            f"{member.ref}, {part}",
+            function,
+            role=(part, member.ref),
+            group=member.ref,
+            base=member.base,
+            model=member.ref,
+            base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref],
+            families=spec.families,
+            leading=spec.leading,
+            threshold=spec.threshold,
+            pairs=examples.pairs[examples.heads[member.ref].kind],
+            words=ready.need("text").words,
+            **more,
+        )
+        for member in selection.members
+        if member.ref in examples.heads
+        for part, (function, more) in parts.items()
+    ]
+
+
+def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Count intruder dimensions by matrix, by family and in all, each with its null distribution.
+
+    Raises:
+        TaskError: If every task failed.
+    """
+    import pandas as pd
+
+    selection: Selection = ready.values["models"]
+    measured = _measured(selection, outputs)
+    if not measured:
+        raise TaskError(
+            f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip()
+        )
+    matrices: list[dict[str, Any]] = []
+    directions: list[dict[str, Any]] = []
+    families: list[dict[str, Any]] = []
+    notices = list(selection.notices)
+    for model, value in measured.items():
+        notices += value["notices"]
+        below = value["null"] < spec.threshold  # False for NaN, as it should be
+        together = joint_p_values(value, len(measured))
+        clear = (value["cosines"] < spec.threshold) & (together < SIGNIFICANT)
+        for place, (family, layer) in enumerate(value["places"]):
+            row = {"model": model, "family": str(family), "layer": int(layer) + 1}
+            new = direction_rows(value, place, row, spec.threshold, together[place])
+            directions += new
+            matrices.append(row | matrix_row(value, place, new, below[place].sum(1)))
+        names = [str(family) for family, _ in value["places"]]
+        for family in (ALL, *dict.fromkeys(names)):
+            chosen = np.array([family in (ALL, name) for name in names])
+            families.append(
+                {"model": model, "family": family}
+                | family_row(value, chosen, below, spec.threshold)
+                | {"significant": int(clear[chosen].sum())}
+            )
+    models = len(measured)
+    tables = {
+        "families": pd.DataFrame(families).assign(
+            corrected_p=lambda rows: [corrected(p, models) for p in rows["p_value"]],
+            corrected_turned_p=lambda rows: [corrected(p, models) for p in rows["turned_p"]],
+        ),
+        "intruders": pd.DataFrame(matrices),
+        "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
+    }
+    refs = dict.fromkeys(ref for member in selection.members for ref in (member.base, member.ref))
+    notices += near_threshold(spec, tables["directions"])
+    statements = statements_of(spec, tables["families"])
+    headline, methods = make_headline(spec, statements, tables["families"]), make_methods(spec)
+    if spec.scaling:
+        tables["scaling"], more = _scaled(spec, ready, outputs)
+        notices += more
+        removed = scaling_statements(tables["scaling"])
+        statements = (*statements, *removed)
+        headline = f"{headline} {scaling_headline(removed)}".strip()
+        methods = f"{methods} {scaling_methods(spec)}"
+    return Result(
+        study="weights intruders",
+        spec=spec.plain(),
+        headline=headline,
+        statements=statements,
+        tables=tables,
+        notices=tuple(dict.fromkeys(notices)),
+        failures={**ready.sentences, **selection.failures, **outputs.sentences},
+        provenance=provenance()
+        | {"fingerprints": {ref: selection.identities[ref] for ref in refs}},
+        methods=f"{methods} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+def _measured(selection: Selection, outputs: Outputs) -> dict[str, Value]:
+    """The values of the models whose parts have all been measured."""
+    joined = {}
+    for member in selection.members:
+        roles = [(MEASURED, member.ref, part) for part in range(PARTS)]
+        if all(role in outputs.values for role in (*roles, (TURNED, member.ref))):
+            turned = outputs.values[TURNED, member.ref]
+            joined[member.ref] = joined_parts([outputs.values[role] for role in roles]) | turned
+    return joined
+
+
+def _scaled(
+    spec: IntruderSpec, ready: Outputs, outputs: Outputs
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Make the table of scaled directions, and what a reader must know of it."""
+    examples: Examples = ready.values["examples"]
+    values = {
+        role[1]: value | outputs.values.get((SHRUNK, role[1]), {})
+        for role, value in outputs.values.items()
+        if role[0] == SCALED
+    }
+    metrics = {ref: METRICS[examples.heads[ref].kind] for ref in values}
+    table = scaling_table(values, metrics, spec.seed)
+    losses = list(table.loc[table["metric"] == LOSS, "model"])
+    counts = {ref: int(value["scaled"]) for ref, value in values.items()}
+    return table, scaling_notices(counts, examples.refused, losses)
+
+
+STUDY = Study(
+    name="weights intruders",
+    title="Intruders",
+    purpose=PURPOSE,
+    Spec=IntruderSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=intruders_price,
+    caveats=CAVEATS,
+    reason=REASON,
+    views=(View(draw=draw_view, how_to_read=HOW_TO_READ),),
+)

@@ -1,0 +1,200 @@
+"""The study's task: how much each matrix's leading directions resemble the base's.
+
+Every matrix is compared with the base's and with random updates of equal norm. A running task keeps
+finished matrices, so that an interrupted run goes on where it stopped.
+
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
+`core.maths.spectra.intruders`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from core.maths.spectra.directions import SMALL
+from core.maths.spectra.intruders import compare_directions, turned_cosines
+from core.maths.statistics import relative_change
+from core.models.weights.deltas import Delta
+from core.runs.pieces import keep_pieces
+from core.runs.runner import span, tick
+from core.runs.store import Value, identified, key_of
+from core.runs.tasks import pure
+from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
+
+VERSION = 3  # raised when what is kept of a matrix changes
+LARGE_DRAWS = 3  # turned updates of a model with large matrices, which are decomposed whole
+PARTS = 2  # tasks per fine-tune, so that one fine-tune keeps two cores busy
+
+
+@pure("weights.intruders", version=3)
+def measure_intruders(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    draws: int,
+    seed: int,
+    part: int,
+) -> Value:
+    """Measure how much the leading directions of one part of the matrices resemble the base's.
+
+    A part is every `PARTS`-th matrix, so that all parts take about the same time.
+
+    Args:
+        base, model: References.
+        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
+        families: Only these; all when empty.
+        leading, draws, seed: As in the spec.
+        part: From 0.
+
+    Returns:
+        "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines"
+        (matrix, direction) and "null" (matrix, draw, direction), NaN where a matrix did not move or
+        has fewer directions; "notices".
+
+    Raises:
+        ModelError: If a model cannot be read or is no fine-tune of the base.
+    """
+    whole = open_pair(base, model, base_identity, model_identity, families)
+    pair = replace(whole, slots=whole.slots[part::PARTS])
+    count = len(pair.slots)
+    places = [[slot.family, slot.layer] for slot, _ in pair.slots]
+    identities = identified(base_identity), identified(model_identity)
+    keys = {
+        index: key_of("intruders matrix", VERSION, *identities, place, leading, draws, seed)
+        for index, place in enumerate(places)
+    }
+    with keep_pieces(keys) as pieces:
+        for done, delta in enumerate(
+            deltas_with_progress(pair, pieces.values), start=len(pieces.values)
+        ):
+            rng = np.random.default_rng(
+                zlib.crc32(f"intruders {seed} {places[delta.index]}".encode())
+            )
+            with span(done / count, (done + 1) / count):
+                pieces.add(delta.index, _measure_matrix(delta, leading, draws, rng))
+    ordered = [pieces.values[index] for index in range(count)]
+    relative = np.array([piece["relative"] for piece in ordered])
+    values, cosines = np.full((2, count, leading), np.nan)
+    null = np.full((count, draws, leading), np.nan, np.float32)
+    for place, piece in enumerate(ordered):
+        kept = len(piece["values"])
+        values[place, :kept], cosines[place, :kept] = piece["values"], piece["cosines"]
+        null[place, :, :kept] = piece["null"]
+    return {
+        "places": places, "relative": relative, "values": values, "cosines": cosines, "null": null,
+        "notices": list(pair.notices),
+    }  # fmt: skip
+
+
+@pure("weights.turned_intruders", version=3)
+def measure_turned(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    threshold: float,
+    draws: int,
+    seed: int,
+) -> Value:
+    """Count the intruder dimensions after updates of the same spectrum.
+
+    Arguments and errors as for `measure_intruders`. Of large matrices at most `LARGE_DRAWS` updates
+    are drawn, and then of all.
+
+    Returns:
+        "turned" (matrix, draw), cosines below the threshold: 0 where a matrix did not move. The
+        cosines themselves would take as much room as all else that is kept of a model.
+    """
+    pair, directions = open_pair(base, model, base_identity, model_identity, families), shared(seed)
+    drawn: dict[int, np.ndarray] = {}
+    for delta in deltas_with_progress(pair):
+        if not np.any(delta.matrix):
+            continue
+        rng = np.random.default_rng(zlib.crc32(f"turned {seed} {delta.index}".encode()))
+        count = draws if min(delta.matrix.shape) <= SMALL else min(draws, LARGE_DRAWS)
+        cosines = turned_cosines(delta.weight, delta.matrix, leading, count, directions, rng, tick)
+        drawn[delta.index] = (cosines < threshold).sum(1)
+    least = min((len(each) for each in drawn.values()), default=draws)
+    turned = np.zeros((len(pair.slots), least), np.int32)
+    for at, counts in drawn.items():
+        turned[at] = counts[:least]
+    return {"turned": turned}
+
+
+def shared(seed: int) -> Callable[[int, int, int], np.ndarray]:
+    """Make a source of random orthonormal vectors for all matrices of a model, drawn once for each
+    side (0: left, 1: right), length and number.
+
+    Example:
+        >>> directions = shared(0)
+        >>> left, right = directions(0, 4, 2), directions(1, 4, 2)
+        >>> left is directions(0, 4, 2), bool(np.allclose(left, right))
+        (True, False)
+    """
+
+    @cache
+    def directions(side: int, length: int, count: int) -> np.ndarray:
+        of = zlib.crc32(f"directions {seed} {side} {length} {count}".encode())
+        return np.linalg.qr(np.random.default_rng(of).normal(size=(length, count)))[0]
+
+    return directions
+
+
+def joined_parts(parts: Sequence[Value]) -> Value:
+    """Join the values of a model's parts, in the order of its matrices.
+
+    Example:
+        >>> whole = np.arange(3.0)  # of three matrices, of which a part has every second
+        >>> parts = [
+        ...     {name: whole[part::PARTS] for name in ("relative", "values", "cosines", "null")}
+        ...     | {"places": [["query", row] for row in range(3)[part::PARTS]], "notices": []}
+        ...     for part in range(PARTS)
+        ... ]
+        >>> joined = joined_parts(parts)
+        >>> joined["places"], joined["relative"].tolist()
+        ([['query', 0], ['query', 1], ['query', 2]], [0.0, 1.0, 2.0])
+    """
+    counts = [len(part["places"]) for part in parts]
+    places = [number + PARTS * row for number, count in enumerate(counts) for row in range(count)]
+    order = np.argsort(places)
+    joined: Value = {
+        name: np.concatenate([part[name] for part in parts])[order]
+        for name in ("relative", "values", "cosines", "null")
+    }
+    all_places = [place for part in parts for place in part["places"]]
+    return joined | {
+        "places": [all_places[row] for row in order],
+        "notices": list(dict.fromkeys(notice for part in parts for notice in part["notices"])),
+    }
+
+
+def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Generator) -> Value:
+    """Measure one matrix; an unchanged one has no directions."""
+    size = float(np.linalg.norm(delta.matrix))
+    relative = float(relative_change(size**2, delta.weight_norm**2))
+    if not size:
+        none = np.zeros(0)
+        return {
+            "relative": relative,
+            "values": none,
+            "cosines": none,
+            "null": np.zeros((draws, 0), np.float32),
+        }
+    compared = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
+    null = compared.null.astype(np.float32)
+    return {
+        "relative": relative,
+        "values": compared.values,
+        "cosines": compared.cosines,
+        "null": null,
+    }

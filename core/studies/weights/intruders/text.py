@@ -1,0 +1,210 @@
+"""Every sentence of the intruder experiment: headline, methods, reading aid, caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.spectra.directions import SMALL
+from core.maths.statistics import corrected
+from core.models.weights.families import family_label
+from core.results.estimates import Estimate
+from core.results.names import listed, short_names
+from core.results.notices import BANDS
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.studies.weights.intruders.tasks import LARGE_DRAWS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.weights.intruders.spec import IntruderSpec
+
+ALL = "all"  # the row of a model's families together
+SIGNIFICANT = 0.05
+DRAWS_PER_MODEL = 20  # from which a corrected p-value can be below 5 %
+EXCESS = "more intruder dimensions than chance"
+CHANCE = "random update of equal norm"
+MORE, NOT_MORE, TOO_FEW = "more than chance", "not detectably more than chance", "too few draws"
+SPECTRUM = "random update with the same singular values"
+TURNED_MORE = "more intruder dimensions than random updates with the same singular values"
+TURNED_ALIKE = "not detectably more than random updates with the same singular values"
+TURNED_FEW = "too few updates with the same singular values to test"
+NEAR = 0.01  # of the threshold: a cosine that another threshold would not count
+REASON = (
+    "Intruder dimensions go with forgetting in LoRA fine-tunes (Shuttleworth et al. 2024); run "
+    "it to see whether a fine-tune has more of them than a random update of equal norm would "
+    "create."
+)
+HOW_TO_READ = (
+    "Height counts a matrix's leading directions that resemble none of the base's (0: "
+    "each resembles one). The dashed grey line is chance."
+)
+
+
+def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:
+    """State for each model whether it has more intruder dimensions than chance.
+
+    Args:
+        spec: The experiment.
+        families: Its main table, with a row of all families for each model.
+    """
+    total = families[families["family"] == ALL]
+    too_few = corrected(1 / (1 + spec.draws), len(total)) >= SIGNIFICANT
+    stated = []
+    for row in total.to_dict("records"):
+        more = MORE if row["corrected_p"] < SIGNIFICANT else NOT_MORE
+        count = Estimate(float(row["intruders"]), kind="whole")
+        stated.append(Statement(row["model"], TOO_FEW if too_few else more, count, baseline=CHANCE))
+        turned = Estimate(float(row["turned_mean"]), kind="amount")
+        few = corrected(1 / (1 + row["turned_draws"]), len(total)) >= SIGNIFICANT
+        beyond = row["corrected_turned_p"] < SIGNIFICANT
+        verdict = TURNED_FEW if few else TURNED_MORE if beyond else TURNED_ALIKE
+        stated.append(Statement(row["model"], verdict, turned, baseline=SPECTRUM))
+    return tuple(stated)
+
+
+def make_headline(
+    spec: IntruderSpec, statements: Sequence[Statement], families: pd.DataFrame
+) -> str:
+    """Say which models have more intruder dimensions than chance, then what the others have.
+
+    Args:
+        spec: The experiment.
+        statements: See `statements_of`.
+        families: Its main table.
+    """
+    turned = [said for said in statements if said.baseline == SPECTRUM]
+    statements = [said for said in statements if said.baseline == CHANCE]
+    rows = families[families["family"] == ALL].set_index("model")
+    names, several = short_names(list(rows.index)), len(rows) > 1
+
+    def counted(statement: Statement, note: str = "") -> str:
+        row = rows.loc[statement.subject]
+        p = text_of(float(row["corrected_p"]), "p")
+        return f"({row['intruders']} of {row['looked']} directions, {p}{note})"
+
+    def each(group: Sequence[Statement]) -> str:
+        return listed([f"{names[said.subject]} {counted(said)}" for said in group])
+
+    note = f" corrected for {len(rows)} models" if several else ""
+    counts = f"Their counts, with p-values{note}:"
+    more = [said for said in statements if said.verdict == MORE]
+    rest = [said for said in statements if said.verdict != MORE]
+    if rest and rest[0].verdict == TOO_FEW:
+        text = (
+            f"{spec.draws} random updates are too few to test {len(rows)} models; draw "
+            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {each(rest)}."
+        )
+    elif len(more) == 1:
+        text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}."
+    elif more:
+        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {each(more)};{note}."
+    elif several:
+        text = f"No model has detectably {EXCESS}. {counts} {each(rest)}."
+    else:
+        text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
+    if more and rest:
+        text += f" No excess is detectable in {each(rest)}."
+    single = rows.loc[[said.subject for said in rest], "significant"]
+    if rest and rest[0].verdict != TOO_FEW and single.any():
+        counted_singly = [f"{count} in {names[ref]}" for ref, count in single.items() if count]
+        text += (
+            f" Corrected for all directions and models, single directions are significant: "
+            f"{listed(counted_singly)}."
+        )
+    means = [
+        text_of(float(mean), "amount") + (f" ({names[str(ref)]})" if several else "")
+        for ref, mean in rows["null_mean"].items()
+    ]
+    return (
+        f"{text} A random update of equal norm creates {listed(means)} intruder dimensions on "
+        f"average. {_same_spectrum(turned, names)}"
+    )
+
+
+def _same_spectrum(turned: Sequence[Statement], names: Mapping[str, str]) -> str:
+    """Say what updates with the same singular values bring, the strictest rival."""
+    several = len(turned) > 1
+    means = [
+        statement.number.value_text + (f" ({names[statement.subject]})" if several else "")
+        for statement in turned
+    ]
+    text = f"One with the same singular values, turned at random, creates {listed(means)}"
+    more = [names[said.subject] for said in turned if said.verdict == TURNED_MORE]
+    if any(said.verdict == TURNED_FEW for said in turned):
+        return f"{text}; too few were drawn to test the difference."
+    if more:
+        return f"{text}: significantly fewer than {listed(more)}."
+    who = f"{names[turned[0].subject]} does not have" if len(turned) == 1 else "no model has"
+    return f"{text}: {who} detectably more than such updates."
+
+
+def near_threshold(spec: IntruderSpec, directions: pd.DataFrame) -> list[str]:
+    """Tell which models have intruder dimensions that a slightly lower threshold does not count.
+
+    Args:
+        spec: The experiment.
+        directions: Its table of directions.
+    """
+    near = directions[directions["intruder"] & (directions["cosine"] > spec.threshold - NEAR)]
+    counts = directions[directions["intruder"].astype(bool)].groupby("model").size()
+    names = short_names(list(dict.fromkeys(directions["model"])))
+    return [
+        f"{len(rows)} of {counts[ref]} intruder dimensions of {names[str(ref)]} "
+        f"{'has a cosine' if len(rows) == 1 else 'have cosines'} within {text_of(NEAR)} of the "
+        f"threshold (up to {rows['cosine'].max():.5f}), so a slightly lower threshold does not "
+        f"count {'it' if len(rows) == 1 else 'them'}."
+        for ref, rows in near.groupby("model", sort=False)
+    ]
+
+
+def make_methods(spec: IntruderSpec) -> str:
+    """A methods paragraph, ready to paste."""
+    chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
+    return (
+        f"For each attention and feed-forward matrix{chosen} of {', '.join(spec.models)}, the "
+        f"{spec.leading} leading left singular vectors were compared with all left singular "
+        f"vectors of {spec.base}. A vector whose largest absolute cosine is below "
+        f"{spec.threshold:g} counts as an intruder dimension (Shuttleworth et al. 2024). Chance "
+        f"is {spec.draws} random (Gaussian) updates per matrix of the same Frobenius norm (seed "
+        f"{spec.seed}). The p-value is the share of these updates, the observed one included, "
+        "that create at least as many intruder dimensions in all matrices together; it is "
+        "multiplied by the number of models (Bonferroni). The corrected p-value of a single "
+        "direction is the share of updates whose lowest cosine in any matrix is as low, multiplied "
+        "in the same way. Updates with the same singular values as the real one, turned in random "
+        "directions on both sides, are counted in the same way (of models with sides above "
+        f"{SMALL}, {LARGE_DRAWS} updates)."
+    )
+
+
+CAVEATS = {
+    BANDS: (
+        "In simulations, bands of scaled intruder dimensions minus 5 random directions cover 98 %, "
+        "so that they are wider than need be."
+    ),
+    "A direction can be new although nothing was added.": (
+        "Where two singular values of the base are nearly equal, any update mixes their "
+        "directions, and the mixtures resemble neither. The dashed line shows what a random "
+        "update of equal norm does; only what lies above it is more than chance."
+    ),
+    "The threshold is a choice.": (
+        "With d directions, a random one has a cosine of about the square root of 2 log(d) / d "
+        "with the nearest: .28 for 128, .13 for 768. A threshold near that finds hardly any "
+        "intruder dimension, one near 1 finds almost all directions."
+    ),
+    "A random update spreads its norm over all directions.": (
+        "A fine-tune puts most of its norm into a few. More intruder dimensions than chance show "
+        "that the update is concentrated, not what it is for. A random update with the same "
+        "singular values is as concentrated, and is the stricter rival."
+    ),
+    "Only left directions are compared.": (
+        "They are the directions that a matrix writes to; those that it reads from are not "
+        "examined."
+    ),
+    "Scaling directions down is not undoing the training.": (
+        "Other matrices were trained together with them. A random direction of equal size meets "
+        "the inputs less than a model's own directions do, and so changes less; the other "
+        "directions of like size are the stricter control."
+    ),
+}

@@ -1,0 +1,191 @@
+"""The charts of the lineage study: models as trees, a line from each to its parent, and the
+changes of two models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.models.weights.families import family_label
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.names import short_names
+from core.results.numbers import Tip, told
+from core.studies.weights.lineage.tables import ALONE, DESCENDS, ROOT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+AGREES, DIFFERS, SILENT = "as recorded", "not as recorded", "not recorded"
+LOOKS = {AGREES: (BLUE, "circle"), DIFFERS: (ORANGE, "square"), SILENT: (GREY, "triangle-up")}
+TITLE = "Which model comes from which"
+ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
+LETTERS = 150  # most pixels of a model's name
+BESIDE, APART = 4, 0.22  # models that share a row at most, and the steps between them
+DENSE = 0.78  # of a usual row, so that the included models fit a screen
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the tree, if models could be compared."""
+    rows, changes = tree_rows(result.table), result.tables["changes"].dropna(subset="cosine")
+    charts = {"lineage": _tree_chart(rows, context)} if len(rows) else {}
+    return charts | ({"changes": _changes_chart(changes, context)} if len(changes) else {})
+
+
+def tree_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Put the models in the order of the drawing: each below its parent, before the next sibling.
+
+    Args:
+        table: `lineage` of the result.
+
+    Returns:
+        The rows of roots, descendants and unrelated models, with `name`, `group`, and where each is
+        drawn: `row`, a label, and `step`, to the right. Models of one parent that differ in a
+        number share a row if none descends from them: "nli-0, -1, -2".
+    """
+    shown = table[table["verdict"].isin((ROOT, DESCENDS, ALONE))]
+    names = short_names(table["model"])
+    children: dict[str, list[str]] = {}
+    for row in shown.itertuples():
+        children.setdefault(str(row.parent), []).append(str(row.model))
+    order, waiting = [], children.get("", [])[::-1]
+    while waiting:
+        model = waiting.pop()
+        order.append(model)
+        # the shortest branch first, so that no line crosses a long one
+        waiting += sorted(children.get(model, []), key=lambda ref: len(children.get(ref, [])))[::-1]
+    group = shown["agrees"].map({True: AGREES, False: DIFFERS}).astype(object).fillna(SILENT)
+    drawn = shown.assign(name=shown["model"].map(names), group=group).set_index("model")
+    drawn = drawn.loc[order].reset_index()
+    labels, places = _shared_rows(drawn, set(children))
+    return drawn.assign(row=labels, step=drawn["generation"] + APART * np.array(places))
+
+
+def _shared_rows(drawn: pd.DataFrame, parents: set[str]) -> tuple[list[str], list[int]]:
+    """Find the label of each model's row, and its place among the models that share it."""
+    rows: list[list[str]] = []
+    kinds: list[object] = []
+    places = []
+    for row in drawn.itertuples():
+        stem, _, number = str(row.name).rpartition("-")
+        leaf = row.parent and str(row.model) not in parents and number.isdigit()
+        kind = (row.parent, row.group, stem) if leaf else str(row.name)
+        if kinds and kinds[-1] == kind and len(rows[-1]) < BESIDE:
+            rows[-1].append(f"-{number}")
+        else:
+            kinds.append(kind)
+            rows.append([str(row.name)])
+        places.append(len(rows[-1]) - 1)
+    each = np.cumsum([place == 0 for place in places]) - 1
+    return [", ".join(rows[number]) for number in each], places
+
+
+def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
+    labels = list(dict.fromkeys(rows["row"]))
+    ends = [-0.3, float(rows["step"].max()) + 0.3]
+    x = channel("step:Q", axis=None, scale={"domain": ends, "nice": False})
+    y = channel(
+        "row:N", title=None, sort=labels,
+        axis={"ticks": False, "domain": False, "labelLimit": LETTERS, "labelOverlap": False},
+    )  # fmt: skip
+    lines = (
+        Chart(_elbows(rows))
+        .mark_line(color=GREY, strokeWidth=1.5 * context.thin, interpolate="linear")
+        .encode(x=x, y=y, detail="branch:N", order="place:O")
+    )
+    shown = [group for group in LOOKS if (rows["group"] == group).any()]
+    shared = {"title": None, "legend": legend(columns_for(shown, context=context))}
+    looks = {"domain": shown}
+    tips = (
+        *(Tip("name", "Model"), Tip("parent", "Parent"), Tip("recorded", "Parent on record")),
+        Tip("generation", "Steps from the root", "whole"),
+        *(Tip("relative_delta", "Relative weight change", "measure"), Tip("cosine", "Cosine")),
+        *(
+            Tip("norm", "Norm", "measure"),
+            Tip("norm_change", "Change of the norm", "change"),
+        ),
+        Tip("kurtosis", "Kurtosis", "measure"),
+    )
+    short = short_names(rows["model"])
+    written = rows.assign(
+        who=rows["name"],
+        parent=[short.get(ref, ref) or "none" for ref in rows["parent"]],
+        recorded=[short.get(ref, ref) or "none" for ref in rows["recorded"]],
+    )
+    table, tooltip = told(written, tips)
+    points = (
+        Chart(table)
+        .mark_point(filled=True, size=80, opacity=1)
+        .encode(
+            x=x, y=y, tooltip=tooltip,
+            color=channel("group:N", scale={**looks, "range": [LOOKS[g][0] for g in shown]},
+                          **shared),
+            shape=channel("group:N", scale={**looks, "range": [LOOKS[g][1] for g in shown]},
+                          **shared),
+        )
+    )  # fmt: skip
+    chart: Chart = layered(lines, points).properties(
+        width="container",
+        height=DENSE * context.row * (len(labels) + 1),
+        title=heading(TITLE, "trees by the distance of weights, from their smallest norms"),
+        description=_in_words(written),
+    )
+    return chart
+
+
+def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
+    """Draw the cosine of two models' changes, a cell for each matrix that both changed."""
+    names = short_names(table[["model", "other", "base"]].iloc[0])
+    first, second, base = names.values()
+    rows = table.assign(family=table["family"].map(family_label))
+    families = list(dict.fromkeys(rows["family"]))
+    most = float(rows["cosine"].abs().max())
+    tips = (
+        *(Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip("cosine", "Cosine")),
+        Tip("permuted_cosine", "Rows permuted"),
+    )
+    chart = heatmap(
+        rows, x="layer", y="family", value="cosine", titles=("Layer", None, "Cosine"),
+        ends=(min(0.0, float(rows["cosine"].min())), most or 1.0), tips=tips,
+        order=(sorted(set(rows["layer"])), families), height=ROW * len(families) + ROOM,
+        context=context,
+    )  # fmt: skip
+    what = f"Changes of {first} and {second}"
+    words = cells_in_words(
+        rows, what, row="family", column="layer", value="cosine", value_title="cosine"
+    )
+    below = f"cosine of the weights minus those of {base}; matrices that both changed"
+    return chart.properties(title=heading(what, below), description=words)
+
+
+def _elbows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Make three points of each branch: the parent, the corner below it, and the row's model."""
+    import pandas as pd
+
+    by_model = rows.set_index("model")
+    points = []
+    for row in rows[rows["parent"] != ""].drop_duplicates("row").itertuples():
+        parent = by_model.loc[row.parent]
+        corners = (
+            (parent["step"], parent["row"]),
+            (parent["step"], row.row),
+            (row.step, row.row),
+        )
+        points += [(row.row, place, *corner) for place, corner in enumerate(corners)]
+    return pd.DataFrame(points, columns=["branch", "place", "step", "row"])
+
+
+def _in_words(rows: pd.DataFrame) -> str:
+    """Describe the trees for a screen reader: each parent with its children."""
+    text = [f"{TITLE}. Tree of {len(rows)} models."]
+    for row in rows.itertuples():
+        children = list(rows.loc[rows["parent"] == row.name, "name"])
+        if children:
+            text.append(f"From {row.name}: {', '.join(children)}.")
+    return " ".join(text)

@@ -1,0 +1,51 @@
+"""Options of the lineage study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core import options
+from core.errors import SpecError
+from core.models.patterns import matching_refs
+from core.studies.weights.clusters.members import MOST_MODELS
+
+
+@dataclass(frozen=True)
+class LineageSpec(options.Spec):
+    """Which models are joined to trees, and by which of their matrices."""
+
+    models: tuple[str, ...] = options.models(
+        "Models",
+        ("zoo:*",),
+        most=MOST_MODELS,
+        patterns=True,
+        said="lineage of {}",
+        help="Models of one architecture: zoo:* stands for all included ones, path:/runs/* for all "
+        "in a folder.",
+    )
+    families: tuple[str, ...] = options.words(
+        "Families", help="Matrix families to include, such as query or ff1; leave empty for all."
+    )
+    pair: tuple[str, ...] = options.models(
+        "Pair",
+        (),
+        least=0,
+        most=2,
+        help="Two fine-tunes of one base whose changes are compared by matrix; empty for the pair "
+        "with the most similar changes.",
+    )
+    seed: int = options.seed("Seed of the permuted rows and of the sketches of large matrices.")
+
+    def check(self) -> None:
+        if len(set(self.pair)) == 1:
+            raise SpecError("A pair is two different models; name another, or none.")
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """List the models, each once.
+
+        Raises:
+            SpecError: If a pattern matches nothing.
+            ModelError: If a text is not a model reference.
+        """
+        return tuple(dict.fromkeys(ref for text in self.models for ref in matching_refs(text)))

@@ -1,0 +1,144 @@
+"""The lineage study: trees of models by the distances of their weights.
+
+One task multiplies the weights of all models with each other, matrix by matrix; distances, norms,
+cosines and trees follow from these products.
+
+Reference: Horwitz et al. 2025, ICLR. Deviations: see `core.maths.spectra.forests`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.errors import SpecError
+from core.limits import current_limits
+from core.models.weights.samples import identify_weights
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.studies.weights.lineage import PURPOSE
+from core.studies.weights.lineage.changes import build_changes, build_siblings
+from core.studies.weights.lineage.charts import figures
+from core.studies.weights.lineage.spec import LineageSpec
+from core.studies.weights.lineage.tables import (
+    build_growth,
+    build_lineage,
+    build_relatives,
+    build_rules,
+    copies_in,
+    relatives_of,
+)
+from core.studies.weights.lineage.tasks import multiply_weights
+from core.studies.weights.lineage.text import (
+    CAVEATS,
+    CITATIONS,
+    FORMULAS,
+    HOW_TO_READ,
+    REASON,
+    describe_changes,
+    make_headline,
+    make_methods,
+    statements_of,
+)
+from core.studies.weights.prices import lineage_price
+from core.study import Study, View
+
+MOST_SHARED = 60  # models of one study on a shared instance
+
+
+def prepare(spec: LineageSpec, texts: Mapping[str, Any] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: identify the weights of each model.
+
+    Raises:
+        SpecError: If fewer than two models are named, or more than a shared instance compares.
+    """
+    refs = spec.refs
+    if len(refs) < 2:
+        raise SpecError("A lineage needs at least two models; choose another, or a pattern.")
+    if current_limits().shared and len(refs) > MOST_SHARED:
+        raise SpecError(
+            f"A shared instance compares up to {MOST_SHARED} models at once, not {len(refs)}; "
+            "choose fewer."
+        )
+    return [
+        Task.of(ref, identify_weights, role=("weights", ref), fleeting=True, ref=ref)
+        for ref in refs
+    ]
+
+
+def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:
+    """Make one task for all models that could be identified."""
+    identities = _identities(spec, ready)
+    return [
+        Task.of(
+            "weights",
+            multiply_weights,
+            role="products",
+            models=tuple(identities),
+            identities=tuple(identities.values()),
+            families=spec.families,
+            seed=spec.seed,
+        )
+    ]
+
+
+def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make the tree, the table of pairs and the scores of each rule.
+
+    Raises:
+        ModelError: If the models cannot be compared.
+        SpecError: If the pair has no common base among them.
+    """
+    value = outputs.need("products")
+    identities = _identities(spec, ready)
+    copies = copies_in(value, identities)
+    relatives = relatives_of(value, copies)
+    tables = {
+        "lineage": build_lineage(relatives, spec.refs, copies),
+        "relatives": build_relatives(relatives),
+        "rules": build_rules(relatives),
+        "growth": build_growth(relatives),
+        "siblings": build_siblings(relatives),
+    }
+    places = [(str(family), int(layer)) for family, layer in value["places"]]
+    tables["changes"] = build_changes(relatives, tables["siblings"], spec.pair, places)
+    statements = statements_of(tables["lineage"], tables["rules"])
+    return Result(
+        study="weights lineage",
+        spec=spec.plain(),
+        headline=make_headline(statements, tables["lineage"], tables["rules"]),
+        statements=statements,
+        notices=describe_changes(tables["siblings"], tables["changes"]),
+        tables=tables,
+        failures={**ready.sentences, **{str(ref): str(why) for ref, why in value["left_out"]}},
+        provenance=provenance() | {"fingerprints": identities},
+        methods=f"{make_methods(spec)} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+def _identities(spec: LineageSpec, ready: Outputs) -> dict[str, str]:
+    """What the weights of each model are known by: a hash, or the Hub's commit."""
+    return {
+        ref: str(ready.values["weights", ref])
+        for ref in spec.refs
+        if ("weights", ref) in ready.values
+    }
+
+
+STUDY = Study(
+    name="weights lineage",
+    title="Lineage",
+    purpose=PURPOSE,
+    Spec=LineageSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=lineage_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
+    reason=REASON,
+    views=(View(how_to_read=HOW_TO_READ),),
+)

@@ -1,0 +1,267 @@
+"""Tables of the lineage study: the tree, all pairs, and how many recorded parents a rule finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from core.maths.spectra import forests
+from core.maths.spectra.forests import NONE, Forest
+from core.maths.spectra.products import cosines_from, distances_from, norms_of
+from core.models import zoo_models
+from core.models.steps import STEP, progress_of
+from core.models.weights.audit import RELATION
+from core.runs.store import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROOT, DESCENDS, ALONE = "root", "descends", "unrelated"
+IDENTICAL, UNCHANGED, LEFT_OUT = "identical", "unchanged", "left out"
+FINE_TUNE, CHECKPOINT = "fine-tune", "checkpoint"
+NORM, KURTOSIS = "norm", "kurtosis"
+BY_NORM, BY_KURTOSIS = "tree from the smallest norm", "tree from the highest kurtosis"
+UNDIRECTED, RANDOM = "tree without direction", "tree from a random model"
+DIRECTED = (BY_NORM, BY_KURTOSIS)
+NEAREST, SIZES = "nearest model", "nearest by norms of matrices"
+PERMUTED = "nearest with rows permuted"
+LINEAGE = (
+    *("model", "verdict", "parent", "root", "generation", "relative_delta", "cosine", "norm"),
+    *("norm_change", "kurtosis", "kurtosis_root", "nearest", "recorded", "agrees"),
+)
+TEXTS = ("parent", "root", "kurtosis_root", "nearest", "recorded")  # "" where there is none
+
+
+@dataclass(frozen=True)
+class Relatives:
+    """What is known of the models that are compared, copies left out.
+
+    Attributes:
+        refs: References.
+        distances: Frobenius distances of the weights.
+        permuted: The same with the rows of one of the two in random order.
+        cosines: Of the weights.
+        sizes: Norms by matrix, (matrix, model).
+        norms, kurtosis: Of each model; kurtosis is the mean over matrices.
+        forest: Trees of related models.
+        parents: Of each model, in trees from the smallest norm.
+        recorded: Parents on record.
+        kinds: `FINE_TUNE` or `CHECKPOINT` where a parent is on record, else "".
+        paired, mixed: Inner products by matrix, (matrix, model, model), as they are and with the
+            rows of the second model in random order.
+    """
+
+    refs: tuple[str, ...]
+    distances: ndarray
+    permuted: ndarray
+    cosines: ndarray
+    sizes: ndarray
+    norms: ndarray
+    kurtosis: ndarray
+    forest: Forest
+    parents: list[int]
+    recorded: list[int]
+    kinds: list[str]
+    paired: ndarray
+    mixed: ndarray
+
+
+def copies_in(value: Value, identities: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Find the models whose matrices all equal an earlier model's.
+
+    Returns:
+        For each copy `IDENTICAL` (all weights are) or `UNCHANGED`, and the earlier model.
+    """
+    refs, copies = list(value["models"]), dict[str, tuple[str, str]]()
+    whole = len(value["places"])
+    for number, ref in enumerate(refs):
+        first = next((n for n in range(number) if value["equal"][number][n] == whole), None)
+        if first is not None:
+            same = identities[ref] == identities[refs[first]]
+            copies[ref] = (IDENTICAL if same else UNCHANGED, refs[first])
+    return copies
+
+
+def relatives_of(value: Value, copies: Mapping[str, Any]) -> Relatives:
+    """Find the trees of the models that are no copies.
+
+    Args:
+        value: Of `multiply_weights`.
+        copies: See `copies_in`.
+    """
+    kept = [number for number, ref in enumerate(value["models"]) if ref not in copies]
+    refs = tuple(value["models"][number] for number in kept)
+    chosen = np.ix_(range(len(value["places"])), kept, kept)
+    paired, permuted = value["paired"][chosen], value["permuted"][chosen]
+    norms, total = norms_of(paired.sum(0)), paired.sum(0)
+    distances, cosines = distances_from(total, norms), cosines_from(total, norms)
+    forest = forests.span_models(distances, cosines > RELATION)
+    recorded, kinds = recorded_parents(refs)
+    return Relatives(
+        refs, distances, distances_from(permuted.sum(0), norms), cosines, norms_of(paired), norms,
+        value["kurtosis"][:, kept].mean(0), forest, forests.root_at_lowest(forest, norms), recorded,
+        kinds, paired, permuted,
+    )  # fmt: skip
+
+
+def recorded_parents(refs: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Look up the parent of each model among these, as cards and names of checkpoints have it.
+
+    A fine-tune's parent is the base of its card, a checkpoint's the one before it in its run.
+
+    Returns:
+        The place of each parent, `NONE` where there is none, and the kind of each such model.
+    """
+    bases = {str(entry["ref"]): str(entry.get("base") or "") for entry in zoo_models()}
+    runs: dict[str, list[str]] = {}
+    for ref in refs:
+        runs.setdefault(ref.partition("@")[0], []).append(ref)
+    parents, kinds = [NONE] * len(refs), [""] * len(refs)
+    for number, ref in enumerate(refs):
+        if bases.get(ref) in refs:
+            parents[number], kinds[number] = refs.index(bases[ref]), FINE_TUNE
+    for run in runs.values():
+        if not any(STEP.search(ref.partition("@")[2]) for ref in run):
+            continue
+        steps = {ref: progress_of(ref)[0] for ref in run}
+        ends = {ref: math.inf if step is None else float(step) for ref, step in steps.items()}
+        ordered = sorted(run, key=ends.__getitem__)
+        for before, after in pairwise(ordered):
+            parents[refs.index(after)] = refs.index(before)
+            kinds[refs.index(after)] = CHECKPOINT
+    return parents, kinds
+
+
+def build_lineage(
+    relatives: Relatives,
+    refs: Sequence[str],
+    copies: Mapping[str, tuple[str, str]],
+) -> pd.DataFrame:
+    """Build the main table: a row for each model with its parent in the tree.
+
+    Args:
+        relatives: Of the models that are no copies.
+        refs: All models, in order, those that were left out too.
+        copies: See `copies_in`.
+    """
+    import pandas as pd
+
+    rows, nearest = {}, forests.nearest_of(relatives.distances)
+    alone = {tree[0] for tree in relatives.forest.trees if len(tree) == 1}
+    by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
+    for number, ref in enumerate(relatives.refs):
+        parent = relatives.parents[number]
+        verdict = ALONE if number in alone else ROOT if parent == NONE else DESCENDS
+        ancestors = _ancestors(relatives.parents, number)
+        row: dict[str, Any] = {"verdict": verdict, "generation": len(ancestors)}
+        row["root"] = relatives.refs[(number, *ancestors)[-1]]
+        row["kurtosis_root"] = relatives.refs[(number, *_ancestors(by_kurtosis, number))[-1]]
+        row |= {"norm": relatives.norms[number], "kurtosis": relatives.kurtosis[number]}
+        if nearest[number] != NONE and verdict != ALONE:
+            row["nearest"] = relatives.refs[nearest[number]]
+        if parent != NONE:
+            before = relatives.norms[parent]
+            row |= {
+                "parent": relatives.refs[parent],
+                "relative_delta": relatives.distances[number, parent] / before,
+                "cosine": relatives.cosines[number, parent],
+                "norm_change": relatives.norms[number] / before - 1,
+            }
+        truth = relatives.recorded[number]
+        if truth != NONE:
+            row |= {"recorded": relatives.refs[truth], "agrees": bool(truth == parent)}
+        rows[ref] = row
+    for ref, (verdict, original) in copies.items():
+        rows[ref] = {"verdict": verdict, "parent": original}
+    empty = {"verdict": LEFT_OUT} | dict.fromkeys(TEXTS, "")
+    complete = [{"model": ref} | empty | rows.get(ref, {}) for ref in refs]
+    table = pd.DataFrame(complete, columns=list(LINEAGE))
+    return table.astype({"generation": "Int64", "agrees": "boolean"})
+
+
+def build_relatives(relatives: Relatives) -> pd.DataFrame:
+    """Build the table of all pairs of models: distance and cosine, plain and with rows permuted."""
+    import pandas as pd
+
+    first, second = np.triu_indices(len(relatives.refs), 1)
+    names = np.asarray(relatives.refs, dtype=object)
+    lengths = np.outer(relatives.norms, relatives.norms)
+    mixed = (np.add.outer(relatives.norms**2, relatives.norms**2) - relatives.permuted**2) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mixed = mixed / lengths
+    return pd.DataFrame(
+        {
+            "model": names[first],
+            "other": names[second],
+            "distance": relatives.distances[first, second],
+            "cosine": relatives.cosines[first, second],
+            "permuted_cosine": mixed[first, second],
+        }
+    )
+
+
+def build_rules(relatives: Relatives) -> pd.DataFrame:
+    """Build the table of how many recorded parents each rule finds, by kind of model."""
+    import pandas as pd
+
+    everyone = range(len(relatives.refs))
+    by_norm = relatives.parents
+    by_kurtosis = forests.root_at_lowest(relatives.forest, -relatives.kurtosis)
+    sizes = np.linalg.norm(relatives.sizes[:, :, None] - relatives.sizes[:, None], axis=0)
+    guesses: dict[str, Callable[[int], bool]] = {
+        BY_NORM: lambda n: by_norm[n] == relatives.recorded[n],
+        BY_KURTOSIS: lambda n: by_kurtosis[n] == relatives.recorded[n],
+        UNDIRECTED: lambda n: relatives.recorded[n] in relatives.forest.neighbours[n],
+    }
+    for rule, distances in (
+        (NEAREST, relatives.distances), (SIZES, sizes), (PERMUTED, relatives.permuted)
+    ):  # fmt: skip
+        nearest = forests.nearest_of(distances)
+        guesses[rule] = lambda n, nearest=nearest: nearest[n] == relatives.recorded[n]  # type: ignore[misc]
+    rows: list[tuple[str, str, float, int, float, float]] = []
+    for kind in dict.fromkeys(filter(None, relatives.kinds)):
+        chosen = [n for n in everyone if relatives.kinds[n] == kind]
+        of = len(chosen)
+        truths = [relatives.recorded[n] if n in chosen else NONE for n in everyone]
+        chances = forests.random_root_chances(relatives.forest, truths)
+        for rule, guess in guesses.items():
+            right = sum(map(guess, chosen))
+            p_value = min(1.0, float(chances[right:].sum()))
+            rows.append(
+                (kind, rule, right, of, right / of, p_value if rule in DIRECTED else np.nan)
+            )
+        mean = float(chances @ np.arange(len(chances)))
+        rows.append((kind, RANDOM, mean, of, mean / of, np.nan))
+    return pd.DataFrame(rows, columns=["kind", "rule", "right", "of", "share", "p_value"])
+
+
+def build_growth(relatives: Relatives) -> pd.DataFrame:
+    """Build the table of how often norm and kurtosis are larger than the recorded parent's."""
+    import pandas as pd
+
+    rows = []
+    for kind in dict.fromkeys(filter(None, relatives.kinds)):
+        pairs = [
+            (number, relatives.recorded[number])
+            for number, each in enumerate(relatives.kinds)
+            if each == kind
+        ]
+        for name, values in ((NORM, relatives.norms), (KURTOSIS, relatives.kurtosis)):
+            rising = sum(bool(values[child] > values[parent]) for child, parent in pairs)
+            starts = len({parent for _, parent in pairs})
+            rows.append((kind, name, rising, len(pairs), starts))
+    return pd.DataFrame(rows, columns=["kind", "property", "rising", "of", "starts"])
+
+
+def _ancestors(parents: Sequence[int], number: int) -> list[int]:
+    """List a model's parent, the parent's parent, and so on to the root."""
+    ancestors = []
+    while (number := parents[number]) != NONE:
+        ancestors.append(number)
+    return ancestors

@@ -1,0 +1,203 @@
+"""The task of the lineage study: inner products of all models' weights, matrix by matrix.
+
+Each matrix is read once from every model. Finished matrices are kept while the task runs, so an
+interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.maths.spectra.products import multiply_models
+from core.models.weights.families import Slot, find_slots
+from core.models.weights.sources import open_model
+from core.models.weights.tensors import Checkpoint
+from core.runs.pieces import keep_pieces
+from core.runs.runner import span, tick
+from core.runs.store import Value, identified, key_of
+from core.runs.tasks import pure
+
+VERSION = 1  # raised when what is kept of a matrix changes
+Place = tuple[str, int]
+
+
+@pure("weights.products")
+def multiply_weights(
+    models: tuple[str, ...], identities: tuple[str, ...], families: tuple[str, ...], seed: int
+) -> Value:
+    """Compute the inner products of the weights of all pairs of models of one architecture.
+
+    Models whose matrices differ from those of most in number or shape are left out, and models that
+    cannot be read.
+
+    Args:
+        models: References.
+        identities: See `core.models.weights.sources.identify`; part of the key.
+        families: Only these; all when empty.
+        seed: Of the permuted rows and the sketches.
+
+    Returns:
+        "models", those compared; "places", pairs of family and layer from 0; "paired" and
+        "permuted" (matrix, model, model), see `Products`; "kurtosis" (matrix, model); "equal"
+        (model, model), how many matrices are the same; "left_out", pairs of reference and reason.
+
+    Raises:
+        ModelError: If fewer than two models can be compared, or no matrix is of these families.
+    """
+    opened, left_out = _open_all(models, identities, families)
+    checkpoints, places, strangers = _of_most(opened)
+    left_out |= strangers
+    parts: list[Value] = []
+    while not parts:
+        try:
+            names = [identified(identities[models.index(model.ref)]) for model, _ in checkpoints]
+            parts = _multiply_all(checkpoints, names, places, seed)
+        except UnreadableError as error:
+            left_out[error.ref] = str(error)
+            checkpoints = [each for each in checkpoints if each[0].ref != error.ref]
+            if len(checkpoints) < 2:
+                raise
+    return {
+        "models": [checkpoint.ref for checkpoint, _ in checkpoints],
+        "places": [list(place) for place in places],
+        **{name: np.stack([part[name] for part in parts])
+           for name in ("paired", "permuted", "kurtosis")},
+        "equal": np.sum([part["equal"] for part in parts], axis=0),
+        "left_out": [[ref, reason] for ref, reason in left_out.items()],
+    }  # fmt: skip
+
+
+Opened = tuple[Checkpoint, dict[Place, Slot]]
+
+
+class UnreadableError(ModelError):
+    """A matrix that cannot be read; `ref` is its model's."""
+
+    def __init__(self, ref: str, reason: str) -> None:
+        super().__init__(reason)
+        self.ref = ref
+
+
+def _open_all(
+    models: Sequence[str], identities: Sequence[str], families: Sequence[str]
+) -> tuple[list[Opened], dict[str, str]]:
+    """Open models and find their matrices; return the reason for those that cannot be opened."""
+    opened: list[Opened] = []
+    left_out: dict[str, str] = {}
+    for ref, identity in zip(models, identities, strict=True):
+        tick(0.0, ref)
+        try:
+            checkpoint = open_model(ref, identity)
+            slots = find_slots(checkpoint.model_type, checkpoint.entries, checkpoint.config)
+        except ModelError as error:
+            left_out[ref] = str(error)
+            continue
+        chosen = {(s.family, s.layer): s for s in slots if not families or s.family in families}
+        if not chosen:
+            there = ", ".join(dict.fromkeys(slot.family for slot in slots))
+            raise ModelError(
+                f"{ref} has none of the families {', '.join(families)}; choose from {there}."
+            )
+        opened.append((checkpoint, chosen))
+    return opened, left_out
+
+
+def _of_most(opened: Sequence[Opened]) -> tuple[list[Opened], list[Place], dict[str, str]]:
+    """Keep the models with the commonest set of matrices; say why the others are left out.
+
+    Raises:
+        ModelError: If there are fewer than two.
+    """
+    layouts = [
+        tuple((place, slot.shape(checkpoint.entries[slot.tensor].shape))
+              for place, slot in slots.items())
+        for checkpoint, slots in opened
+    ]  # fmt: skip
+    commonest = max(layouts, key=layouts.count, default=())
+    kept = [each for each, layout in zip(opened, layouts, strict=True) if layout == commonest]
+    if len(kept) < 2:
+        raise ModelError(
+            "Fewer than two models could be read whose matrices have the same shapes; choose "
+            "models of one architecture and size."
+        )
+    strangers = {
+        checkpoint.ref: f"{checkpoint.ref} was left out: its matrices differ from those of most "
+        f"models in number or shape."
+        for (checkpoint, _), layout in zip(opened, layouts, strict=True)
+        if layout != commonest
+    }
+    return kept, [place for place, _ in commonest], strangers
+
+
+def _multiply_all(
+    opened: Sequence[Opened], names: Sequence[str], places: Sequence[Place], seed: int
+) -> list[Value]:
+    """Multiply all matrices, those excepted that an interrupted run finished.
+
+    Args:
+        opened: The models.
+        names: Identities of their weights.
+        places: Of the matrices.
+        seed: As for `multiply_weights`.
+
+    Raises:
+        UnreadableError: If a model's matrix cannot be read.
+    """
+    keys = {
+        number: key_of("lineage matrix", VERSION, list(names), list(place), seed)
+        for number, place in enumerate(places)
+    }
+    with keep_pieces(keys) as pieces:
+        for number, place in enumerate(places):
+            with span(number / len(places), (number + 1) / len(places)):
+                tick(0.0, f"{place[0]}, layer {place[1] + 1}")
+                if number not in pieces.values:
+                    pieces.add(number, _multiply_place(opened, place, seed))
+    return [pieces.values[number] for number in range(len(places))]
+
+
+def _multiply_place(opened: Sequence[Opened], place: Place, seed: int) -> Value:
+    """Multiply one matrix of all models."""
+    kurtosis: list[float] = []
+    digests: list[bytes] = []
+
+    def read() -> Iterator[Float[ndarray, "row column"]]:
+        for number, (checkpoint, slots) in enumerate(opened):
+            tick(number / len(opened))
+            slot = slots[place]
+            try:
+                matrix = slot.cut(checkpoint.read(slot.tensor)).astype(np.float64)
+            except ModelError as error:
+                raise UnreadableError(checkpoint.ref, str(error)) from error
+            kurtosis.append(calc_kurtosis(matrix))
+            digests.append(hashlib.sha256(matrix.tobytes()).digest())
+            yield matrix
+
+    place_seed = zlib.crc32(f"lineage {seed} {place}".encode())
+    products = multiply_models(read(), len(opened), place_seed)
+    equal = [[first == second for second in digests] for first in digests]
+    return {
+        "paired": products.paired,
+        "permuted": products.permuted,
+        "kurtosis": np.array(kurtosis),
+        "equal": np.array(equal, dtype=np.int64),
+    }
+
+
+def calc_kurtosis(matrix: Float[ndarray, "row column"]) -> float:
+    """Calculate the kurtosis of a matrix's entries: 3 for a Gaussian, 0 where all are equal.
+
+    Example:
+        >>> calc_kurtosis(np.array([[1.0, -1.0], [1.0, -1.0]]))
+        1.0
+    """
+    squares = (matrix - matrix.mean()) ** 2
+    variance = float(squares.mean())
+    return float((squares**2).mean()) / variance**2 if variance else 0.0

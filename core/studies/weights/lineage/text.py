@@ -1,0 +1,200 @@
+"""Every sentence of the lineage study: headline, methods, reading aid, caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.models.weights.families import family_label
+from core.results.estimates import Estimate
+from core.results.names import listed, short_names
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.studies.weights.lineage.tables import (
+    ALONE,
+    BY_NORM,
+    DESCENDS,
+    FINE_TUNE,
+    IDENTICAL,
+    LEFT_OUT,
+    RANDOM,
+    ROOT,
+    UNCHANGED,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.weights.lineage.spec import LineageSpec
+
+FOUND = "parents found"
+MOST_NAMED = 3
+REASON = (
+    "Cards often do not say what a model was trained from, or say it wrongly; run it to see which "
+    "models are relatives, copies or strangers by their weights alone."
+)
+HOW_TO_READ = (
+    "Lines join models that are nearest in weights, the parent on the left. A tree begins at its "
+    "root, the model with the smallest norm."
+)
+
+
+def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the share of recorded parents that the tree finds, then copies, strangers and roots.
+
+    Args:
+        table: `lineage` of the result.
+        rules: `rules` of the result.
+    """
+    stated = []
+    kinds = list(dict.fromkeys(rules["kind"]))
+    for kind in sorted(kinds, key=lambda kind: kind != FINE_TUNE):
+        row = rules[(rules["kind"] == kind) & (rules["rule"] == BY_NORM)].iloc[0]
+        share = Estimate(float(row["share"]), kind="per cent")
+        stated.append(Statement(str(kind), FOUND, share, baseline=RANDOM))
+    stated += [
+        Statement(str(row.model), str(row.verdict), baseline=str(row.parent))
+        for row in table.itertuples()
+        if row.verdict in (IDENTICAL, UNCHANGED, ALONE, LEFT_OUT, ROOT)
+    ]
+    return tuple(stated)
+
+
+def make_headline(statements: Sequence[Statement], table: pd.DataFrame, rules: pd.DataFrame) -> str:
+    """Say how the models are related, how far that agrees with their cards, and what has no parent.
+
+    Args:
+        statements: See `statements_of`.
+        table, rules: As there.
+    """
+    names, parts = short_names(table["model"]), list[str]()
+    by_kind = rules.set_index(["kind", "rule"])
+    for place, said in enumerate(each for each in statements if each.verdict == FOUND):
+        row, chance = (by_kind.loc[(said.subject, rule)] for rule in (BY_NORM, RANDOM))
+        counts = f"{int(row['right'])} of {int(row['of'])} {said.subject}s"
+        share = said.number.value_text
+        if place == 0:
+            parts.append(
+                f"Trees built from the weights give {counts} ({share}) their recorded parent; "
+                f"with random roots, {text_of(float(chance['share']), 'per cent')} would get "
+                f"theirs ({text_of(float(row['p_value']), 'p')})."
+            )
+        else:
+            parts.append(f"They do so for {counts} ({share}).")
+    for verdict, words in (
+        (IDENTICAL, "has the same weights as"), (UNCHANGED, "has the same matrices as")
+    ):  # fmt: skip
+        copies = [said for said in statements if said.verdict == verdict]
+        pairs = [f"{names[said.subject]} {words} {names[said.baseline]}" for said in copies]
+        if pairs:
+            parts.append(f"{_some(pairs)}.")
+    alone = [names[said.subject] for said in statements if said.verdict == ALONE]
+    if alone:
+        parts.append(f"{_some(alone)} {'has' if len(alone) == 1 else 'have'} no relative here.")
+    return " ".join([*parts, _trees(statements, table, names)])
+
+
+def _trees(statements: Sequence[Statement], table: pd.DataFrame, names: dict[str, str]) -> str:
+    """Say how many trees the models form, and where the largest begins."""
+    joined = table[table["verdict"].isin((ROOT, DESCENDS))]
+    roots = [said.subject for said in statements if said.verdict == ROOT]
+    if not roots:
+        return "No two of the models are related by their weights."
+    sizes = joined["root"].value_counts()
+    largest = max(roots, key=lambda ref: int(sizes[ref]))
+    root, by_kurtosis = (
+        names[joined.loc[joined["root"] == largest, rule].iloc[0]]
+        for rule in ("root", "kurtosis_root")
+    )
+    begins = f"begins at {root}"
+    if by_kurtosis != root:
+        begins = (
+            f"begins at {root} by the smallest norm and at {by_kurtosis} by the highest kurtosis, "
+            "so its root is undecided"
+        )
+    if len(roots) == 1:
+        return f"{len(joined)} models form one tree, which {begins}."
+    trees = joined.drop_duplicates("root")
+    disagreeing = int((trees["root"] != trees["kurtosis_root"]).sum())
+    more = f" The two rules disagree in {disagreeing} of the trees." if disagreeing > 1 else ""
+    return (
+        f"{len(joined)} models form {len(roots)} trees; the largest, of {sizes[largest]}, {begins}."
+        f"{more}"
+    )
+
+
+def _some(words: Sequence[str]) -> str:
+    """Enumerate the first few, and count the rest."""
+    if len(words) <= MOST_NAMED + 1:
+        return listed(list(words))
+    return listed([*words[:MOST_NAMED], f"{len(words) - MOST_NAMED} more"])
+
+
+def describe_changes(siblings: pd.DataFrame, changes: pd.DataFrame) -> tuple[str, ...]:
+    """Say how similar the updates of the chosen pair are, beside all pairs and permuted rows.
+
+    Args:
+        siblings, changes: Tables of the result.
+    """
+    if changes.empty:
+        return ()
+    first, second, base = (str(changes[name].iloc[0]) for name in ("model", "other", "base"))
+    names = short_names((first, second, base))
+    row = siblings[(siblings["model"] == first) & (siblings["other"] == second)].iloc[0]
+    text = (
+        f"The updates of {names[first]} and {names[second]}, both from {names[base]}, have cosine "
+        f"{text_of(float(row['cosine']), 'share')}. With the rows of one of them permuted it is "
+        f"{text_of(float(row['permuted_cosine']), 'share')}"
+    )
+    if len(siblings) > 1:
+        median = text_of(float(siblings["cosine"].median()), "share")
+        text += f"; the median over {len(siblings)} pairs with a common base is {median}"
+    return (f"{text}.",)
+
+
+def make_methods(spec: LineageSpec) -> str:
+    """A methods paragraph, ready to paste."""
+    chosen = f" ({', '.join(map(family_label, spec.families))})" if spec.families else ""
+    return (
+        f"All attention and feed-forward matrices{chosen} of {', '.join(spec.models)} were "
+        "compared. Models whose matrices are all equal count as copies. Pairs with a cosine above "
+        ".1 were joined to minimum spanning trees by the Frobenius distance of their weights, and "
+        "each tree was directed away from the model with the smallest norm, because norms grow "
+        "along training. Model trees from distances of weights follow Horwitz et al. 2025, who "
+        "direct them by kurtosis. Parents on record are the bases on the models' cards and, in a "
+        "series of checkpoints, the one before. Chance is a random root of every tree, calculated "
+        "exactly. Two rivals look for the nearest model by the norms of matrices alone, and with "
+        "the rows of one of the two models in random order. Where all copies of a matrix have "
+        "more than 8 million numbers together, the matrices are count sketches. Changes of two "
+        "models with one base are compared by the cosine of their weights minus the base's."
+    )
+
+
+CAVEATS = {
+    "A sibling may be nearer than the parent.": (
+        "If two models were fine-tuned on the same data from the same base, the one that was "
+        "trained less lies between the base and the other, and looks like its parent. The weights "
+        "cannot distinguish it from an earlier checkpoint."
+    ),
+    "The direction is the choice of a root.": (
+        "A tree in which all models surround one of them has nearly the same parents from any "
+        "root; compare with random roots. With a strong weight decay, norms can fall in training, "
+        "and the tree then begins at the wrong end."
+    ),
+    "Norm and kurtosis may disagree.": (
+        "Trees are directed by norms. In the included models kurtosis falls in fine-tuning and "
+        "rises in pretraining, so it points the wrong way for checkpoints of a run; norms point "
+        "the wrong way elsewhere. Where the two begin a tree at different models, its root is "
+        "undecided."
+    ),
+    "Parents that are not here cannot be found.": (
+        "A model's parent in the tree is its nearest relative among the chosen models, even if "
+        "its base is not one of them."
+    ),
+}
+FORMULAS = {
+    "Distance of two models a and b, from inner products of their weights:": (
+        r"\lVert a - b \rVert^2 = \lVert a \rVert^2 + \lVert b \rVert^2 - 2 \langle a, b \rangle"
+    ),
+}
+CITATIONS = ("horwitz2025", "charikar2002")

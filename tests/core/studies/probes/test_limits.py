@@ -1,0 +1,84 @@
+"""What probes cannot show stands in the headline of every study of probes, by one rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.catalogue import STUDIES
+from core.models.identity import Identity
+from core.results.export import Result
+from core.runs.runner import Outputs, run_here
+from core.studies.probes.trees.planning import TREEBANK, few_sentences, with_limits
+from core.text.pipelines import foreign_notice
+
+WIDTHS = {"hub:lab/wide": 576, "zoo:seed-0": 128}
+PROBES = ("probe", "probe edges", "probe polar", "probe training", "probe removal")
+SMILES = ("CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "O=C(O)c1ccccc1O>>CC(=O)O")
+
+
+def first_stage(sentences: int, foreign: str = "") -> Outputs:
+    identified = {
+        ("identity", ref): Identity(ref, "x", 6, width, "bert", 1, "learned")
+        for ref, width in WIDTHS.items()
+    }
+    treebank = SimpleNamespace(parts={"train": [None] * sentences}, foreign=foreign)
+    return Outputs({TREEBANK: treebank, **identified}, {}, 0, 0.0)
+
+
+def made() -> Result:
+    return Result("probe", {}, "It is 5 points below the untrained model.", {}, notices=("More.",))
+
+
+@pytest.mark.parametrize(("sentences", "limited"), [(320, True), (576, False)])
+def test_fewer_training_sentences_than_dimensions_are_said(sentences: int, limited: bool) -> None:
+    ready = first_stage(sentences)
+    notes = few_sentences(ready, tuple(WIDTHS))
+    assert len(notes) == limited
+    assert all("(320)" in note and "wide (576)" in note for note in notes)
+    result = with_limits(made(), ready, tuple(WIDTHS))
+    assert result.headline == " ".join([made().headline, *notes])
+    assert result.notices == (*notes, "More.")
+
+
+def test_of_many_wide_models_only_some_are_named() -> None:
+    ready = first_stage(5)
+    more = {
+        ("identity", f"hub:lab/{name}"): Identity("x", "x", 6, 32, "bert", 1, "learned")
+        for name in "abcdef"
+    }
+    (note,) = few_sentences(
+        Outputs({**ready.values, **more}, {}, 0, 0.0), [f"hub:lab/{name}" for name in "abcdef"]
+    )
+    assert "a (32), b (32), c (32) and 3 more models" in note
+
+
+@pytest.fixture(scope="module")
+def smiles(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("smiles") / "molecules.txt"
+    lines = [" ".join((*SMILES, f"C{number}", "CCO", "N", ".")) for number in range(60)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf8")
+    return str(path)
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_parses_of_what_is_not_english_stand_in_no_headline(
+    name: str, smiles: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path))
+    study = STUDIES[name]
+    first: dict[str, Any] = (
+        {"end": "zoo:seed-0", "steps": ("zoo:seed-0@step-0",)} if name == "probe training" else
+        {"models": ("zoo:seed-0",)}
+    )  # fmt: skip
+    spec = study.Spec(corpus=smiles, **first)
+    ready = run_here(study.prepare(spec, None))
+    result = study.collect(spec, ready, Outputs({}, {}, 0, 0.0))
+    notice = foreign_notice(ready.need(TREEBANK).words)
+    assert notice.startswith("This text is not English prose (0 %")
+    assert result.headline == result.caution == notice in result.notices
+    assert not result.statements
+    assert all(view.sentence(result) == "" for view in study.views)

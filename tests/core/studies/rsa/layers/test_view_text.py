@@ -1,0 +1,130 @@
+"""Sentences of the RSA page's views on tables made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.results.estimates import Estimate
+from core.results.export import Result
+from core.results.statements import Statement
+from core.studies.rsa.layers.differences import (
+    LOWEST,
+    OTHER_LAYER,
+    REFERENCE,
+    SAME_LAYER,
+    TEXTS_ALIKE,
+    TEXTS_DIFFER,
+    WEIGHT_CHANGE,
+    grid_statements,
+    statements_of,
+    text_differences,
+    text_statement,
+)
+from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
+from tests.core.studies.rsa.facts import all_stated, stated, unnamed
+from tests.core.studies.rsa.layers.test_text import EMPTY, table
+
+
+def result(similarity: pd.DataFrame = EMPTY, **tables: pd.DataFrame) -> Result:
+    """A result with these tables."""
+    spec: dict[str, Any] = {"base": "zoo:seed-0", "measure": "rsa", "matched_size": False}
+    return Result(
+        study="rsa", spec=spec, headline="In full.", tables={"similarity": similarity, **tables}
+    )
+
+
+def two_texts(first: float, second: float, width: float) -> pd.DataFrame:
+    """One model at two layers on two texts; layer 1 differs."""
+    return pd.concat(
+        [
+            table(width=width, nli_0=[0.9, first]).assign(corpus="demo"),
+            table(width=width, nli_0=[0.9, second]).assign(corpus="demo (legal)"),
+        ],
+        ignore_index=True,
+    )
+
+
+def test_curves_name_the_least_similar_model_and_its_number() -> None:
+    curves = table(parse_0=[0.99, 0.8, 0.6], nli_0=[0.99, 0.95, 0.7])
+    made = statements_of(curves, EMPTY, "zoo:seed-0")
+    said = curves_sentence(result(curves))
+    assert stated(made, LOWEST, "zoo:parse-0").named_in(said)
+    assert "parse-0" in said
+    assert curves_sentence(result(EMPTY)) == ""
+
+
+def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:
+    curves = table(parse_0=[0.99, 0.6], nli_0=[0.99, 0.7])
+    curves["apart"] = 0.1
+    curves["relative_change"] = [0.3, 0.3, 0.1, 0.1]
+    seeds = table(seed_1=[0.9, 0.55])
+    said = curves_sentence(result(curves, references=seeds))
+    made = statements_of(curves, seeds, "zoo:seed-0")
+    assert stated(made, REFERENCE).named_in(said)
+    assert not unnamed(all_stated(made, WEIGHT_CHANGE), said)
+    equal = curves_sentence(result(curves.assign(relative_change=0.1), references=seeds))
+    assert unnamed(all_stated(made, WEIGHT_CHANGE), equal), "equal changes need no word"
+
+
+@pytest.mark.parametrize(("second", "verdict"), [(0.8, TEXTS_DIFFER), (0.54, TEXTS_ALIKE)])
+def test_texts_differ_where_the_largest_difference_is_significant(
+    second: float, verdict: str
+) -> None:
+    domains = two_texts(0.5, second, width=0.04)
+    made = text_statement(domains)
+    assert made is not None
+    assert made.estimate is not None
+    assert (made.subject, made.verdict, made.layers, made.baseline) == (
+        "zoo:nli-0",
+        verdict,
+        (1,),
+        "demo",
+    )
+    assert made.estimate.value == pytest.approx(second - 0.5)
+    assert made.estimate.clear == (verdict == TEXTS_DIFFER)
+    said = texts_sentence(result(domains=domains))
+    assert made.named_in(said)
+    assert "nli-0 at layer 1" in said
+
+
+def test_texts_without_bands_cannot_be_compared() -> None:
+    bandless = two_texts(0.5, 0.8, width=0.04).assign(low=float("nan"), high=float("nan"))
+    assert text_statement(bandless) is None
+    assert texts_sentence(result(domains=bandless))
+
+
+def test_the_band_of_a_difference_is_that_of_two_samples_widened_for_two_looks() -> None:
+    pairs = text_differences(two_texts(0.5, 0.8, width=0.04)).set_index("layer")
+    half = 0.04 * 2**0.5 * 2.2414 / 1.95996  # quantiles of 1 - .05 / 4 and 1 - .05 / 2
+    assert pairs.loc[1, "difference"] == pytest.approx(0.3)
+    assert pairs.loc[1, "low"] == pytest.approx(0.3 - half, abs=1e-4)
+    assert pairs.loc[1, "high"] == pytest.approx(0.3 + half, abs=1e-4)
+
+
+def test_a_layer_that_is_most_similar_to_another_layer_is_named() -> None:
+    rows = [
+        ("zoo:nli-0", base, layer, 0.9 if base == min(layer, 1) else 0.3)
+        for base in range(3)
+        for layer in range(3)
+    ]
+    grid = pd.DataFrame(rows, columns=["model", "base_layer", "layer", "similarity"])
+    (moved,) = grid_statements(grid, "zoo:seed-0")
+    assert moved == Statement("zoo:nli-0", OTHER_LAYER, Estimate(0.9), (2,), "zoo:seed-0")
+    said = grid_sentence(result(grid=grid))
+    assert moved.named_in(said)
+    assert Statement("", "", Estimate(0.3)).named_in(said), (
+        "compared with the similarity to its own layer"
+    )
+    diagonal = grid.assign(similarity=[float(row[1] == row[2]) for row in rows])
+    assert grid_statements(diagonal, "zoo:seed-0") == (
+        Statement("zoo:nli-0", SAME_LAYER, baseline="zoo:seed-0"),
+    )
+    both = pd.concat([grid, diagonal.assign(model="zoo:twin-0")])
+    assert [each.verdict for each in grid_statements(both, "zoo:seed-0")] == [
+        OTHER_LAYER,
+        SAME_LAYER,
+    ]
+    assert all(name in grid_sentence(result(grid=both)) for name in ("nli-0", "twin-0"))

@@ -1,0 +1,173 @@
+"""The token map: one PCA for all layers and models, against scikit-learn's."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.commands.study import add_arguments, command_line, spec_of
+from core.errors import CorpusError, ShapeError, SpecError
+from core.models.changes import weight_change
+from core.results.drawing.context import Context
+from core.results.drawing.maps import ZOOM
+from core.results.notices import start_notices
+from core.studies.rsa.tokens import charts
+from core.studies.rsa.tokens import study as tokens
+from core.studies.rsa.tokens.spec import TokenMapSpec as AnyMapSpec
+from core.studies.rsa.tokens.study import project
+from core.studies.rsa.tokens.text import EXPLAINED, GATHERED, NOTHING, missing_words
+from tests.core.massive import FIRST, make_massive
+from tests.core.studies.rsa.facts import all_stated, stated, unnamed
+from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
+
+TEXT = "the man opened the door of unbelievable things"
+TokenMapSpec = partial(
+    AnyMapSpec, question="", answer=""
+)  # a passage alone; questions have tests of their own
+
+
+@pytest.fixture(scope="module")
+def refs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    folder = tmp_path_factory.mktemp("tiny")
+    models = (
+        save_tiny(folder / "a"),
+        save_tiny(folder / "b", seed=1),
+        save_tiny(folder / "c", hidden_size=16),
+    )
+    return tuple(f"path:{model}" for model in models)  # type: ignore[return-value]
+
+
+def test_projection_is_pca_of_centred_and_scaled_layers() -> None:
+    from sklearn.decomposition import PCA
+
+    rng = np.random.default_rng(0)
+    vectors = (
+        rng.standard_normal((2, 3, 9, 5)) * np.array([1.0, 10.0, 100.0])[None, :, None, None] + 7.0
+    )
+    result = project(vectors)
+    rows = []
+    for model in vectors:
+        for layer in model:
+            points = layer - layer.mean(axis=0)
+            rows.append(points / np.sqrt(np.mean(np.sum(points**2, axis=1))))
+    pca = PCA(2).fit(np.concatenate(rows))
+    expected = pca.transform(np.concatenate(rows)).reshape(2, 3, 9, 2)
+    assert np.allclose(np.abs(result.points), np.abs(expected))
+    assert result.explained == pytest.approx(pca.explained_variance_ratio_)
+
+
+def test_projection_leaves_a_planar_cloud_alone() -> None:
+    flat = np.zeros((1, 1, 6, 4))
+    flat[0, 0, :, :2] = np.random.default_rng(1).standard_normal((6, 2))
+    assert project(flat).explained.sum() == pytest.approx(1.0)
+    still = project(np.ones((1, 2, 4, 3)))
+    assert np.array_equal(still.points, np.zeros((1, 2, 4, 2)))
+    with pytest.raises(ShapeError, match=r"\(1, 1, 2, 4\)"):
+        project(np.zeros((1, 1, 2, 4)))
+
+
+def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
+    result = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("Door", "man", "absent")))
+    table = result.table
+    assert list(table.columns) == [
+        "model",
+        "layer",
+        "word",
+        "position",
+        "role",
+        "highlighted",
+        "predicted",
+        "x",
+        "y",
+    ]
+    assert len(table) == 2 * (LAYERS + 1) * 8
+    assert set(table[table["highlighted"]]["word"]) == {"door", "man"}
+    assert result.notices[0] == missing_words(["absent"])
+    (said,) = start_notices(refs[0], {refs[1]: weight_change(refs[0], refs[1])})
+    assert said in result.notices
+    shown = stated(result.statements, EXPLAINED).estimate
+    assert shown is not None
+    assert shown.value == pytest.approx(result.tables["axes"]["explained"].sum())
+    assert [made.subject for made in all_stated(result.statements, GATHERED)] == list(refs[:2])
+    assert not unnamed(result.statements, result.headline)
+    alone = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("door",)))
+    assert not all_stated(alone.statements, GATHERED), "one word has no distance"
+    drawn = charts.figures(result)
+    assert next(iter(drawn)) == f"tokens-layer-{LAYERS}"
+    for chart in (*drawn.values(), charts.token_chart(result, 1, refs[0])):
+        assert "background" not in chart.to_dict()
+    with pytest.raises(SpecError, match=f"layers 0 to {LAYERS}, not 9"):
+        charts.token_chart(result, 9)
+    with pytest.raises(SpecError, match="zoo:other"):
+        charts.token_chart(result, 1, "zoo:other")
+
+
+def test_a_search_marks_words_of_the_token_map(refs: tuple[str, str, str]) -> None:
+    result = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("door",)))
+    one = charts.token_chart(result, 1, refs[0], "MA").to_dict()
+    rows = next(iter(one["datasets"].values()))
+    assert {row["word"] for row in rows if row["marked"]} == {"man"}
+    assert "1 of 8 words matches “MA”" in one["title"]["subtitle"]
+    assert ZOOM not in str(one["layer"])
+    moving = charts.token_chart(result, 1, refs[0], context=Context(zooms=True))
+    assert [layer.get("params", [{}])[0].get("name") for layer in moving.to_dict()["layer"]] == [
+        ZOOM,
+        *[None] * 3,
+    ]
+    assert "matches “MA”" in str(charts.token_chart(result, 1, wanted="MA").to_dict())
+
+
+def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:
+    spec = TokenMapSpec(refs[:1], "-x opened the door", ("door",))
+    result = tokens.STUDY.run(spec)
+    words = shlex.split(command_line(result.study, spec))
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, result.study)
+    assert spec_of(result.study, parser.parse_args(words[4:])) == spec
+    assert "highlight door" in result.methods
+
+
+def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"at least 1 .*models"):
+        TokenMapSpec((), TEXT)
+    with pytest.raises(SpecError, match="passage"):
+        TokenMapSpec(refs[:1], "  \n ")
+    with pytest.raises(CorpusError, match="3 to 200 words"):
+        tokens.STUDY.run(TokenMapSpec(refs[:1], "two words"))
+    with pytest.raises(SpecError, match=rf"of {D_MODEL}.*of 16"):
+        tokens.STUDY.run(TokenMapSpec((refs[0], refs[2]), TEXT))
+    long = tokens.STUDY.run(TokenMapSpec(refs[:1], "dog " * 100))
+    assert refs[0] in long.failures[refs[0]]
+    assert (long.headline, long.statements) == (NOTHING, ())
+    assert charts.figures(long) == {}
+    gone = tokens.STUDY.run(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
+    assert "gone" in "".join(gone.failures.values())
+    assert len(gone.table) == (LAYERS + 1) * 8
+
+
+@pytest.mark.parametrize("question", ["", "the dog opened"])
+def test_sinks_of_one_decoder_are_drawn_for_none(tmp_path: Path, question: str) -> None:
+    for seed, name in enumerate(("plain", "massive")):
+        save_tiny(tmp_path / name, "llama", seed=seed)
+    make_massive(tmp_path / "massive")
+    refs = tuple(f"path:{tmp_path / name}" for name in ("plain", "massive"))
+    asked = {"models": refs, "passage": f"the door {FIRST} the old dog", "question": question}
+    result = tokens.STUDY.run(TokenMapSpec(**asked))
+    start = len(question.split())
+    drawn = [*range(start + 2), *range(start + 3, start + 6)]
+    for _, rows in result.table.groupby(["model", "layer"]):
+        assert rows["position"].tolist() == drawn
+        assert FIRST not in set(rows["word"])
+    assert result.tables["sinks"].groupby("model")["sinks"].max().to_dict() == {
+        refs[0]: 0,
+        refs[1]: 1,
+    }
+    assert any("1 of" in notice and "massive" in notice for notice in result.notices)
+    kept = tokens.STUDY.run(TokenMapSpec(**asked, sinks="keep"))
+    assert len(kept.table) == len(result.table) // len(drawn) * (len(drawn) + 1)
+    assert "sinks" not in kept.tables

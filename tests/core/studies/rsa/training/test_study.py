@@ -1,0 +1,108 @@
+"""Through training: a peak is clear or not, and checkpoints approach the final model of their own
+run."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from core.results.estimates import Estimate, estimate_of
+from core.results.notices import few_sentences
+from core.results.statements import Statement
+from core.studies.rsa.training.spec import TrainingSpec
+from core.studies.rsa.training.study import STUDY, figures, find_peaks
+from core.studies.rsa.training.text import (
+    FIRST,
+    LAST,
+    LOSS_LAST,
+    NEAREST,
+    NO_NEAREST,
+    NOTHING,
+    OTHER_RUN,
+    SPECIFIC,
+    make_headline,
+)
+from tests.core.studies.rsa.facts import all_stated, stated, unnamed
+
+
+def test_a_peak_is_clear_only_above_every_other_band() -> None:
+    def rows(low: float) -> pd.DataFrame:
+        return pd.DataFrame(
+            {
+                "model": "m",
+                "steps": 1.0,
+                "tokens": 1.0,
+                "layer": [0, 1],
+                "similarity": [0.9, 0.8],
+                "low": [low, 0.7],
+                "high": [0.95, 0.85],
+                "null_high": 0.1,
+            }
+        )
+
+    assert find_peaks(rows(0.86)).iloc[0][["layer", "clear"]].tolist() == [0, True]
+    assert find_peaks(rows(0.84)).iloc[0][["layer", "clear"]].tolist() == [0, False]
+
+
+def test_a_run_comes_nearer_to_its_own_end() -> None:
+    spec = TrainingSpec(
+        steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100
+    )
+    result = STUDY.run(spec)
+    assert few_sentences(20) in result.notices
+    assert not result.failures
+    first, last = (
+        result.table[result.table["steps"] == steps].set_index("layer") for steps in (0, 3200)
+    )
+    other = result.tables["others"].set_index("layer")
+    assert (last["similarity"] > first["similarity"]).all()
+    assert (last["similarity"] > other["similarity"]).all(), (
+        "its own end is nearer than another run's"
+    )
+    assert last["beyond"].to_numpy() == pytest.approx(
+        (last["similarity"] - other["similarity"]).to_numpy()
+    )
+    peaks = result.tables["peaks"].set_index("model")
+    for model, rows in result.table.groupby("model"):
+        peak = peaks.loc[model]
+        assert rows["null_high"].max() - 0.02 < peak["null_most"] < peak["similarity"]
+        room = 1 - peak["null_most"]
+        assert peak["calibrated"] == pytest.approx((peak["similarity"] - peak["null_most"]) / room)
+        assert rows["calibrated"].to_numpy() == pytest.approx(
+            ((rows["similarity"] - rows["null_high"]) / (1 - rows["null_high"])).to_numpy()
+        )
+    assert result.tables["loss"]["loss"].is_monotonic_decreasing
+    drawn = figures(result)
+    assert set(drawn) == {"training", "training-loss"}
+    words = drawn["training"].to_dict()["description"]
+    assert all(f"layer {layer}: " in words for layer in range(7))
+    assert "seed-1, layer 6: " in words
+    top, made = 6, result.statements
+    for verdict, rows in ((FIRST, first), (LAST, last), (OTHER_RUN, other)):
+        said = stated(made, verdict)
+        assert (said.layers, said.baseline) == ((top,), "zoo:seed-0")
+        assert said.estimate == estimate_of(rows.loc[top], "similarity")
+    assert stated(made, OTHER_RUN).subject == "zoo:seed-1"
+    assert stated(made, SPECIFIC).layers == (int(last["beyond"].idxmax()),)
+    assert stated(made, LOSS_LAST).estimate == Estimate(
+        result.tables["loss"]["loss"].iloc[1], kind="amount"
+    )
+    clear = result.tables["peaks"][result.tables["peaks"]["clear"]]
+    nearest = {said.layers[0]: said.estimate for said in all_stated(made, NEAREST)}
+    assert {
+        layer: Estimate(float(len(rows)), kind="whole") for layer, rows in clear.groupby("layer")
+    } == nearest
+    assert bool(nearest) != bool(all_stated(made, NO_NEAREST))
+    assert not unnamed(made, result.headline)
+
+
+def test_the_direction_is_said_only_where_the_bands_lie_apart() -> None:
+    low, middle, high = (Estimate(value, value - 0.05, value + 0.05) for value in (0.3, 0.34, 0.6))
+
+    def said(start: Estimate, end: Estimate) -> str:
+        return make_headline([Statement("a", FIRST, start), Statement("b", LAST, end)], "RSA", 2)
+
+    assert "rises" in said(low, high)
+    assert "falls" in said(high, low)
+    assert not {"rises", "falls"} & set(said(low, middle).split())
+    assert make_headline([], "RSA", 0) == NOTHING

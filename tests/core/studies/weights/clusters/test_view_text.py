@@ -1,0 +1,120 @@
+"""Sentences of the views: the facts that they state, and that they give their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.results.export import Result
+from core.studies.weights.clusters import view_text as views
+from core.studies.weights.clusters.spec import WeightsSpec
+from tests.core.studies.weights.clusters.test_text import SHARES, percents, ranks, scored
+
+MODELS = ["zoo:a-0", "zoo:a-1", "zoo:b-0", "zoo:b-1"]
+DISTANCES = {(0, 1): 0.2, (0, 2): 0.8, (0, 3): 0.6, (1, 2): 0.9, (1, 3): 0.7, (2, 3): 0.65}
+
+
+def trend(family: str, kind: str, *coefficients: float) -> dict[str, object]:
+    return {"of": "delta", "family": family, "kind": kind, "coefficients": list(coefficients)}
+
+
+def result(p_value: float = 0.012, vector: str = "projector", smallest_p: float = 0.001) -> Result:
+    pairs = [(MODELS[one], MODELS[two], away) for (one, two), away in DISTANCES.items()]
+    trends = [
+        trend("query", "constant", 5.0),
+        trend("key", "linear", 9.0, -1.0),
+        trend("value", "linear", 2.0, 1.0),
+        trend("ff1", "quadratic", 2.0, 1.0, -1.0),
+        trend("ff2", "constant", 9.0),
+    ]
+    return Result(
+        study="weights",
+        spec=WeightsSpec(vector=vector).plain(),
+        headline="",
+        tables={
+            "models": pd.DataFrame({"model": MODELS, "label": ["a", "a", "b", "b"]}),
+            "vectors": scored(p_value, norms_p=0.001, smallest_p=smallest_p).vectors,
+            "predictions": pd.DataFrame({"model": MODELS}),
+            "distances": pd.DataFrame(pairs, columns=["model", "other", vector]),
+            "ranks": ranks([10, 20, 40], [20, 80, 80]),
+            "trends": pd.DataFrame(trends),
+        },
+        arrays={"k": np.array(2)},
+    )
+
+
+@pytest.mark.parametrize("p_value", [0.012, 0.8])
+def test_the_map_gives_the_share_chance_and_what_size_alone_gives(p_value: float) -> None:
+    shares = {round(100 * SHARES[name]) for name in ("projector", "norms")}
+    assert percents(views.map_sentence(result(p_value))) == shares | {12}
+    assert views.map_sentence(result(0.012)) != views.map_sentence(result(0.8))
+
+
+def test_a_vector_other_than_the_usual_one_is_named() -> None:
+    assert "delta" in views.map_sentence(result(vector="delta"))
+    norms = views.map_sentence(result(vector="norms"))
+    assert percents(norms) == {round(100 * SHARES["norms"]), 12}
+
+
+def test_too_few_models_make_no_claim() -> None:
+    few = result(1 / 3, smallest_p=1 / 3)
+    for sentence in (views.map_sentence(few), views.neighbours_sentence(few)):
+        assert "4 models" in sentence
+    assert ".33" in views.map_sentence(few)
+
+
+def test_every_vector_is_on_its_side_of_significance() -> None:
+    above = views.neighbours_sentence(result(0.8))  # norms alone is significant
+    first, _, rest = above.partition("norms (51 %)")
+    assert rest.count("%") == len(SHARES) - 1
+    assert percents(first) == {12}
+    assert percents(above) == {round(100 * share) for share in SHARES.values()} | {12}
+
+
+def test_pairs_with_one_label_are_compared_with_the_others() -> None:
+    within, between, nearer = views.state_distances(result())
+    assert (within.verdict, between.verdict) == (views.SAME, views.DIFFERENT)
+    values = [each.estimate.value for each in (within, between, nearer) if each.estimate]
+    assert values == pytest.approx([(0.2 + 0.65) / 2, (0.8 + 0.6 + 0.9 + 0.7) / 4, 1])
+    assert nearer.baseline == "2"
+    sentence = views.distances_sentence(result())
+    assert all(each.named_in(sentence) for each in (within, between, nearer))
+
+
+def test_trends_have_a_direction() -> None:
+    trends = {
+        each.subject: each.verdict
+        for each in views.state_trends(result().tables["trends"], "delta")
+    }
+    assert trends == {
+        "query": views.NO_TREND, "key": views.FALLS, "value": views.RISES, "ff1": views.BENDS,
+        "ff2": views.NO_TREND,
+    }  # fmt: skip
+    sentence = views.depth_sentence(result())
+    assert "3 of 5" in sentence
+    assert "no test" in sentence
+    assert "p =" not in sentence
+    assert "query" not in sentence
+    assert "second feed-forward" not in sentence
+    assert percents(sentence) == {50}
+    flat = result()
+    flat.tables["trends"]["kind"] = "constant"
+    assert "a constant in every family" in views.depth_sentence(flat)
+
+
+def test_without_numbers_there_is_no_sentence() -> None:
+    empty = result()
+    bare = {**empty.tables, "vectors": empty.tables["vectors"].iloc[:0]}
+    bare |= {
+        "ranks": empty.tables["ranks"].iloc[:0],
+        "distances": empty.tables["distances"].iloc[:0],
+    }
+    nothing = Result(
+        study="weights", spec=empty.spec, headline="", tables=bare, arrays=empty.arrays
+    )
+    for sentence in (
+        *(views.map_sentence, views.neighbours_sentence),
+        *(views.distances_sentence, views.depth_sentence),
+    ):
+        assert sentence(nothing) == ""
