@@ -65,9 +65,9 @@ RANGES: Mapping[str, str] = {
 UNBANDED: Mapping[str, str] = {
     "core.studies.alignment.rotation.text._unevenness": "percentiles of singular values",
     "core.studies.alignment.seeds.charts._boxes": "boxes of pairs",
-    "core.studies.probes.minimal_pairs.accuracy.grouped_interval": "the interval of pairs in groups itself",
+    "core.studies.probes.minimal_pairs.accuracy.grouped_interval": "the interval of groups itself",
     "core.studies.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
-    "core.studies.rsa.truth.areas._critical_value": "a t-statistic, of whose test `coverage` counts errors",
+    "core.studies.rsa.truth.areas._critical_value": "of a test whose errors `coverage` counts",
     "core.studies.probes.minimal_pairs.accuracy.correlation_interval": "Bonett and Wright's itself",
     "core.studies.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
     "core.maths.statistics.bootstrap_interval": "the percentile interval of an estimate itself",

@@ -32,9 +32,9 @@ from core.maths.structural.schedule import (
 )
 from core.maths.structural.scores import Gold, score, score_depths
 from core.maths.structural.training import Probe, train_bank
+from core.maths.trees import tree_distances
 from core.studies.probes.trees.data import as_tree, gold_of
 from core.text.corpora import read_corpus
-from core.text.trees import tree_distances
 from core.vectors.activations import extract
 
 LAYERS, D_MODEL, RANK, SENTENCES, DEV = 7, 128, 64, 600, 100

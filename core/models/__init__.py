@@ -1,5 +1,6 @@
 """Models: references, files, sizes and identity, and loading."""
 
+from core.maths.devices import choose_device
 from core.models.describing import (
     ModelInfo,
     describe,
@@ -12,7 +13,6 @@ from core.models.loading.construction import import_transformers
 from core.models.loading.model import (
     DTYPES,
     LoadedModel,
-    choose_device,
     load_model,
     load_tokenizer,
     load_with_head,

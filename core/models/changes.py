@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import ModelError
+from core.maths.progress import tick
 from core.maths.statistics import relative_change
 from core.models.describing import fingerprint, locate
 from core.models.files import checkpoints
@@ -28,7 +29,7 @@ from core.models.files.safetensors import Stored
 from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
 from core.runs.runner import Outputs
-from core.runs.tasks import Task, pure, tick
+from core.runs.tasks import Task, pure
 
 if TYPE_CHECKING:
     from torch import Tensor

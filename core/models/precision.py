@@ -11,20 +11,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import core.models.files.checkpoints as checkpoints
 from core.errors import SpecError
+from core.maths.devices import fast_half
 from core.models.describing import LARGE, describe, locate
 from core.models.files.opening import open_weights
 from core.models.references import ModelRef, parse_ref
 
 SINGLE, HALF = "float32", "bfloat16"
 VARIABLE = "PALIMPSEST_PRECISION"
-PROCESSOR = Path("/proc/cpuinfo")  # of Linux
-INSTRUCTIONS = ("avx512_bf16", "amx_bf16")
 
 
 def precision_of(ref: str | ModelRef) -> str:
@@ -80,35 +78,3 @@ def _stored_in_half(folder: Path, config: Mapping[str, Any]) -> bool:
     for entry in entries:
         sizes[entry.dtype == "BF16"] += math.prod(entry.shape)
     return sizes[True] > 9 * sizes[False]
-
-
-@cache
-def fast_half() -> bool:
-    """Whether this machine's device has instructions for bfloat16.
-
-    Example:
-        >>> isinstance(fast_half(), bool)
-        True
-    """
-    from core.models.loading.model import choose_device
-
-    device = choose_device()
-    if device == "cuda":
-        import torch
-
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return device == "cpu" and not processor_flags().isdisjoint(INSTRUCTIONS)
-
-
-@cache
-def processor_flags() -> frozenset[str]:
-    """What the processor can do, by Linux's names; nothing on other systems.
-
-    Example:
-        >>> isinstance(processor_flags(), frozenset)
-        True
-    """
-    try:
-        return frozenset(PROCESSOR.read_text().split())
-    except OSError:  # not Linux
-        return frozenset()

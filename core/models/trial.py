@@ -15,9 +15,9 @@ from typing import Any
 
 from core.errors import ModelError, PalimpsestError
 from core.limits import current_limits
+from core.maths.progress import tick
 from core.models.files.layout import CONFIG
 from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
-from core.runs.tasks import tick
 
 MEMORY, MEMORY_SHARED = 2**31, 2**30  # bytes that the trial may take, libraries included
 SECONDS = 30.0  # of processor time, of which the import of the libraries takes three

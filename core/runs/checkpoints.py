@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import time
 
-from core.runs.encoding import Value, key_of
+from core.maths.arrays import Value
+from core.maths.progress import Checkpoint
+from core.runs.encoding import key_of
 from core.runs.store import Store
 
 SHORTEST, LONGEST = 10.0, 30.0  # seconds between two writes
@@ -19,12 +21,13 @@ SHARE = 0.03  # largest share of the time spent on writing, within `LONGEST`
 LARGEST = 1 / 8  # of the store's size limit: a larger state would evict results
 
 
-class Checkpoint:
+class StoredCheckpoint(Checkpoint):
     """The stored state of one long computation."""
 
-    def __init__(self, store: Store | None = None, key: str = "") -> None:
-        """`store`: where to keep; without one nothing is kept and nothing found."""
-        self._store, self._key = store, key
+    def __init__(self, store: Store, key: str) -> None:
+        """Take the store that keeps the state, and its key."""
+        self._store: Store | None = store  # None once a state was too large for it
+        self._key = key
         self._began = self._last = time.monotonic()
         self._took = 0.0
 

@@ -13,13 +13,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-# str -> array | str | int | float | bool | None | list | dict. Any, because the caller knows what
-# lies under a name.
-Value: TypeAlias = dict[str, Any]
+from core.maths.arrays import Value
 
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = (*INTEGERS, "float16", "float32", "float64", "complex64")

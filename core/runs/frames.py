@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.runs.encoding import DTYPES, Value
+from core.maths.arrays import Value
+from core.runs.encoding import DTYPES
 
 if TYPE_CHECKING:
     import pandas as pd

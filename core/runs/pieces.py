@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from core.runs.encoding import Value
+from core.maths.arrays import Value
 from core.runs.store import Store, current_store
 from core.runs.tasks import drop_with_value
 

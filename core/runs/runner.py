@@ -21,28 +21,15 @@ from core.runs.cluster import ClusterExecutor, cluster
 from core.runs.process.cores import TASKS_AT_ONCE, limit_threads
 from core.runs.process.memory import give_back_free_memory, give_back_large_blocks
 from core.runs.store import Store, current_store, decode
-from core.runs.tasks import (
-    Ledger,
-    Outcome,
-    Signal,
-    Task,
-    checkpoint,
-    opened_ledger,
-    perform,
-    span,
-    tick,
-)
+from core.runs.tasks import Ledger, Outcome, Signal, Task, opened_ledger, perform
 
 __all__ = [
     "Failure",
     "Outputs",
     "Progress",
     "Task",
-    "checkpoint",
     "open_executor",
     "run",
-    "span",
-    "tick",
 ]
 
 POLL_SECONDS = 0.2

@@ -26,14 +26,15 @@ from typing import Any, Literal, TypeVar
 import diskcache
 
 from core.errors import PalimpsestWarning, StoreError
+from core.maths.arrays import Value
 from core.runs import entries, files
 from core.runs.connections import PooledConnections
-from core.runs.encoding import Value, decode, decode_sound, encode, identified, key_of
+from core.runs.encoding import decode, decode_sound, encode, identified, key_of
 from core.runs.entries import INLINE_BYTES, EntryFormat, StoreInfo
 from core.runs.precomputed import Precomputed, default_precomputed
 from core.runs.single_flight import Flight, SingleFlight
 
-__all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "current_store", "default_store", "using"]
+__all__ = ["Store", "StoreInfo", "StoreWarning", "current_store", "default_store", "using"]
 __all__ += ["decode", "encode", "identified", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes

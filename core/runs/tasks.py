@@ -3,7 +3,8 @@
 A task's key is made of the identity that is written down at its function (`@pure("rsa.compare",
 version=3)`), with the version that its author raises when the mathematics changes, and its
 arguments; what is stored under that key is not computed again. A function may move to another
-module: nobody's results are lost. Inside a task, `tick` reports progress, and a cancelled one ends.
+module: nobody's results are lost. Inside a task, `core.maths.progress.tick` reports
+progress, and a cancelled one ends.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 from core.errors import CancelledError, PalimpsestError
-from core.runs.checkpoints import Checkpoint, checkpoint_key
+from core.maths.progress import LISTENER, Checkpoint
+from core.runs.checkpoints import StoredCheckpoint, checkpoint_key
 from core.runs.process.imports import import_tangled
 from core.runs.store import Store, current_store, default_store, encode, identified, key_of, using
 
@@ -215,77 +216,47 @@ class _Place:
     checkpoints: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
 
+    def tick(self, fraction: float, note: str = "") -> None:
+        """Report the task's progress.
+
+        Raises:
+            CancelledError: If the run was cancelled.
+        """
+        if self.ledger is not None:
+            part = self.low + (self.high - self.low) * min(max(fraction, 0.0), 1.0)
+            self.ledger.fractions[self.task.key] = part
+            # what somebody is doing says more than that one waits for it
+            if not (note.startswith(WAITING) and self.ledger.note):
+                self.ledger.note = f"{self.task.name}: {note}" if note else self.task.name
+        self.check()
+
+    def part(self, low: float, high: float) -> _Place:
+        """Return the place of a part of the task."""
+        width = self.high - self.low
+        return replace(self, low=self.low + width * low, high=self.low + width * high)
+
+    def checkpoint(self, form: str) -> Checkpoint:
+        """Return the place of the task's next state in the store; of a fleeting task, nowhere."""
+        if self.task.fleeting:
+            return Checkpoint()
+        self.checkpoints.append(checkpoint_key(self.task.key, len(self.checkpoints), form))
+        return StoredCheckpoint(current_store(), self.checkpoints[-1])
+
     def check(self) -> None:
         """Raise if the run was cancelled."""
         if self.ledger.stopped() if self.ledger else self.identifier in _STOPPED:
             raise CancelledError("The run was cancelled; what was computed so far is kept.")
 
 
-_PLACE: ContextVar[_Place | None] = ContextVar("palimpsest_place", default=None)
 WAITING = "waiting"  # how a note begins that only says that somebody else is at work
 _LEDGERS: dict[str, Ledger] = {}  # the runs that this process started
 _STOPPED: deque[str] = deque(maxlen=1000)  # runs of other processes that were cancelled
 
 
-def tick(fraction: float, note: str = "") -> None:
-    """Report the current task's progress; call it every second or so.
-
-    Args:
-        fraction: Between 0 and 1, of the task or of the innermost `span`.
-        note: What is being done, in a few words.
-
-    Raises:
-        CancelledError: If the run was cancelled. Let it pass.
-
-    Outside a run, and in threads that a task started itself, it does nothing.
-    """
-    place = _PLACE.get()
-    if place is None:
-        return
-    if place.ledger is not None:
-        part = place.low + (place.high - place.low) * min(max(fraction, 0.0), 1.0)
-        place.ledger.fractions[place.task.key] = part
-        if not (note.startswith(WAITING) and place.ledger.note):  # what somebody is doing says more
-            place.ledger.note = f"{place.task.name}: {note}" if note else place.task.name
-    place.check()
-
-
-@contextlib.contextmanager
-def span(low: float, high: float) -> Iterator[None]:
-    """Map `tick(0)` to `tick(1)` inside the block to `low` to `high` outside."""
-    place = _PLACE.get()
-    if place is None:
-        yield
-        return
-    width = place.high - place.low
-    token = _PLACE.set(replace(place, low=place.low + width * low, high=place.low + width * high))
-    try:
-        yield
-    finally:
-        _PLACE.reset(token)
-
-
-def checkpoint(form: str) -> Checkpoint:
-    """Return the place where the current task stores a long computation's state.
-
-    A task asks for its checkpoints in the same order whenever it runs. Outside a run nothing is
-    kept.
-
-    Args:
-        form: What the state holds, with a version, such as "probes.bank/1"; another form is not
-            found.
-    """
-    place = _PLACE.get()
-    if place is None or place.task.fleeting:
-        return Checkpoint()
-    place.checkpoints.append(checkpoint_key(place.task.key, len(place.checkpoints), form))
-    return Checkpoint(current_store(), place.checkpoints[-1])
-
-
 def drop_with_value(keys: Iterable[str]) -> None:
     """Remove these keys when the current task has its value; keep them outside a run."""
-    place = _PLACE.get()
-    if place is not None:
+    place = LISTENER.get()
+    if isinstance(place, _Place):
         place.pieces.extend(keys)
 
 
@@ -300,7 +271,7 @@ def perform(task: Task, identifier: str) -> Outcome:
     if ledger is not None and ledger.pid != os.getpid():
         ledger = None  # a forked child: it has the parent's ledger, but nobody reads it here
     place = _Place(identifier, ledger, task)
-    token = _PLACE.set(place)
+    token = LISTENER.set(place)
     try:
         place.check()
         with using(ledger.store if ledger else default_store()) as store:
@@ -316,7 +287,7 @@ def perform(task: Task, identifier: str) -> Outcome:
     except MemoryError:
         return Outcome(failure=f"{task.name} failed: {MEMORY_SHORT}")
     finally:
-        _PLACE.reset(token)
+        LISTENER.reset(token)
 
 
 @contextlib.contextmanager

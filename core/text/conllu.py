@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from core.errors import CorpusError
-from core.text.trees import head_problem
+from core.maths.trees import head_problem
 
 COLUMNS = 10
 NO_HEADS = "{name} has no heads (all are _), so its trees come from a parser."

@@ -24,7 +24,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import CorpusError, ModelError
-from core.runs.store import Store, Value, current_store, key_of
+from core.maths.arrays import Value
+from core.runs.store import Store, current_store, key_of
 from core.text.pipelines import BOX, pipeline_fingerprint, pipeline_folder
 from core.text.shipped import Columns, shipped
 
@@ -156,7 +157,7 @@ def parse_sentences(
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
     """
-    from core.runs.runner import tick
+    from core.maths.progress import tick
 
     store = store or current_store()
     mark = pipeline_fingerprint(pipeline)
@@ -191,7 +192,7 @@ def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
     The result is that of the whole document except for rare emoticons, whose rules look past a
     space.
     """
-    from core.runs.tasks import tick
+    from core.maths.progress import tick
 
     words: list[str] = []
     spaces: list[bool] = []

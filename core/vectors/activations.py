@@ -34,7 +34,8 @@ from core.vectors.stored import (
 )
 
 if TYPE_CHECKING:
-    from core.runs.store import Store, Value
+    from core.maths.arrays import Value
+    from core.runs.store import Store
 
 ITEMS = ("words", "cls", "mean")
 

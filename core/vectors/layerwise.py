@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from core.maths.progress import tick
 from core.models.loading.layers import Passing, final_norm, first_of
-from core.runs.tasks import tick
 from core.vectors.forward import Pooling, SentenceVectors, Subwords, plan, reader
 from core.vectors.padding import padded
 

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ShapeError
-from core.runs.runner import span
-from core.runs.store import Value
+from core.maths.arrays import Value, Words
+from core.maths.progress import span
 from core.vectors.activations import Activations, extract
 from core.vectors.notices import other_depth
 from core.vectors.sinks import TABLE, words_without_sinks
 
 LEAST_ITEMS = 10
-Words = tuple[tuple[str, ...], ...]
 Kept = tuple[tuple[int, ...], ...]
 
 

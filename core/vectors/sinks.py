@@ -32,7 +32,8 @@ from core.vectors.notices import sinks_left_out
 from core.vectors.stored import Functions, Sentences, read_with, visit_sentences
 
 if TYPE_CHECKING:
-    from core.runs.store import Store, Value
+    from core.maths.arrays import Value
+    from core.runs.store import Store
 
 VERSION = 1  # raised when the sinks of the same vectors change
 LARGE = 100.0  # magnitude that a massive activation exceeds

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError
+from core.maths.progress import span, tick
 from core.models import ModelInfo, ModelRef, describe, locate, parse_ref, tokenizer_fingerprint
 from core.models.files import checkpoints
 from core.models.loading.reading import HELD, is_layerwise
 from core.models.precision import SINGLE, precision_of
-from core.runs.tasks import span, tick
 
 if TYPE_CHECKING:
+    from core.maths.arrays import Value
     from core.models import LoadedModel
-    from core.runs.store import Store, Value
+    from core.runs.store import Store
     from core.vectors.forward import SentenceVectors
 
 VERSION = 1  # raised when the vectors of the same model and words change
@@ -188,7 +189,7 @@ def is_by_layer(reading: Reading) -> bool:
     how["random"] = reading.ref.random
     if _is_between(reading) or not is_layerwise(reading.info, **how):
         return False
-    from core.models import choose_device
+    from core.maths.devices import choose_device
 
     return is_layerwise(reading.info, reading.device or choose_device(), **how)
 

@@ -275,6 +275,16 @@ def _ours(house: House) -> list[Module]:
     return [module for module in house.modules.values() if not within(module.name, "benchmarks")]
 
 
+def mathematics_alone(house: House) -> list[str]:
+    """Imports by mathematics of anything else of the house but its errors."""
+    return [
+        f"{origin} imports {target}, and mathematics knows errors alone"
+        for origin, target in _arrows(house)
+        if within(origin, "core.maths") and not within(target, "core.maths")
+        if target not in ("core.errors", "core")
+    ]
+
+
 CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     arrows_up,
     rooms_that_meet,
@@ -282,6 +292,7 @@ CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     circles_of_folders,
     full_folders,
     wrong_importers,
+    mathematics_alone,
     long_modules,
     vague_names,
 )

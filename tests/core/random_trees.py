@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.text.trees import heads_from_edges
+from core.maths.trees import heads_from_edges
 
 
 def random_heads(n: int, rng: np.random.Generator) -> tuple[int, ...]:

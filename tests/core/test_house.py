@@ -156,6 +156,25 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     (contracts.wrong_importers, {"core/text/a.py": "if False:\n    import streamlit as st"}, 1),
     (contracts.wrong_importers, {"ui/study/a.py": "import streamlit as st"}, 0),
     (
+        contracts.mathematics_alone,
+        {
+            "core/maths/a.py": "def f():\n    from core.runs.b import x",
+            "core/runs/b.py": "",
+            "core/__init__.py": "",
+        },
+        1,
+    ),
+    (
+        contracts.mathematics_alone,
+        {
+            "core/maths/a.py": "from core.errors import X\nfrom core.maths.c import y",
+            "core/maths/c.py": "",
+            "core/errors.py": "",
+            "core/__init__.py": "",
+        },
+        0,
+    ),
+    (
         contracts.long_modules,
         {"ui/study/a.py": lines(MOST_LINES + 1), "core/a.py": lines(MOST_LINES)},
         1,
@@ -190,6 +209,16 @@ def test_every_contract_is_seen_to_fail() -> None:
 @pytest.mark.slow
 def test_core_never_imports_streamlit() -> None:
     assert "streamlit" not in imported(*MODULES)
+
+
+@pytest.mark.slow
+def test_mathematics_can_be_imported_alone() -> None:
+    """Arrays in, arrays out: whoever wants a measure or a probe alone brings no store and no
+    models."""
+    maths = [name for name in MODULES if name.startswith("core.maths")]
+    house = {name for name in imported(*maths) if name.startswith("core.")}
+    assert maths
+    assert {name for name in house if not name.startswith("core.maths")} <= {"core.errors"}
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from core.errors import RecipeError
+from core.maths.trees import validate_heads
 from core.text.conllu import Sentence
 from core.text.parsing import parse_sentences
-from core.text.trees import validate_heads
 from tests import ROOT
 from zoo.recipe import parser
 from zoo.recipe.parser import ParserTraining, train_parser

@@ -217,7 +217,7 @@ def device_name() -> str:
     """Name the device that runs the models."""
     device = "cpu"
     if "torch" in sys.modules or _may_have_gpu():
-        from core.models import choose_device
+        from core.maths.devices import choose_device
 
         device = choose_device()
     cores = available_cores()

@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 
 from core.maths.angular.edges import SHORTEST, Edges
 from core.maths.structural.scores import candidates, group_by_length
-from core.text.trees import spanning_trees
+from core.maths.trees import spanning_trees
 
 SCORED = ("hits", "directed", "labelled", "named", "oriented")
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from core.errors import ShapeError
+from core.maths.arrays import Value
 from core.maths.evaluation.scoring import Target, rows_for, score, spaced
 from core.maths.evaluation.split import Parts
 from core.maths.maps.linear import Aligner
 from core.maths.maps.moments import RCOND, TINY, Moments, moments
 from core.maths.maps.registry import METHODS, make_aligner
-from core.runs.runner import span, tick
-from core.runs.store import Value
+from core.maths.progress import span, tick
 
 if TYPE_CHECKING:
     from core.maths.maps.curves import Curve

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from core.errors import ShapeError
-from core.vectors.pairs import Words as Sentences
+from core.maths.arrays import Words as Sentences
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 LEAST_ROWS = 20  # of each part of the split

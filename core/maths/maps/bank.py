@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from core.models.precision import processor_flags
-from core.runs.store import Value
+from core.maths.arrays import Value
+from core.maths.devices import processor_flags
 
 IMPROVED = 1e-3  # relative decrease of the error below which a check counts as no improvement
 WARM_UP = 20  # steps over which the rate rises to its first value

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from core.errors import ShapeError
 from core.maths.maps.bank import Stackable, linear
-from core.models.loading.construction import seeded
+from core.maths.seeding import seeded
 
 CLAMP = 1.0  # a block multiplies by at most exp(CLAMP), nearly
 ATAN = 0.636  # FrEIA's factor on the arc tangent

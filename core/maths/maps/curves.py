@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from core.runs.store import Value
+from core.maths.arrays import Value
 
 
 @dataclass(frozen=True)

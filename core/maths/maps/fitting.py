@@ -21,10 +21,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from core.maths.arrays import Value
 from core.maths.maps.bank import Bank, Schedule
 from core.maths.maps.curves import Checks, Curve, joined
-from core.runs.runner import checkpoint, tick
-from core.runs.store import Value
+from core.maths.progress import checkpoint, tick
 
 # Bytes of the networks that are trained at once; their gradients, moments and best parameters take
 # six times as much.

@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 
 from core.maths.maps.linear import Aligner, hold_out
 from core.maths.maps.moments import Rows, check_pairs
-from core.runs.runner import checkpoint, tick
+from core.maths.progress import checkpoint, tick
 
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)  # of the median squared distance
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)

@@ -39,7 +39,7 @@ from core.maths.maps.linear import (
     hold_out,
 )
 from core.maths.maps.moments import Moments, Rows, moments
-from core.models.loading.construction import seeded
+from core.maths.seeding import seeded
 
 CHUNK = 1000  # rows
 COUPLED = Schedule(learning_rate=4e-3, patience=3, noise=0.4)

@@ -31,7 +31,7 @@ from core.maths.maps.kernel import (
 )
 from core.maths.maps.linear import Aligner, hold_out
 from core.maths.maps.moments import RCOND, Rows, check_pairs
-from core.runs.runner import tick
+from core.maths.progress import tick
 
 LINEAR = 0.0  # the width that stands for the linear kernel
 WIDTHS = (LINEAR, 0.25, 0.5, 1.0, 2.0, 4.0)  # of the median squared distance

@@ -21,7 +21,6 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ShapeError
-from core.results.numbers import MINUS, text_of
 
 MINIMUM = 5  # points: with fewer, AICc is undefined for a line
 KINDS = ("constant", "linear", "quadratic")
@@ -42,19 +41,6 @@ class Trend:
     coefficients: tuple[float, ...]
     r2: float
     aicc: dict[str, float]
-
-    @property
-    def equation(self) -> str:
-        """Write the trend: "12.1 + 3.4 × layer, R² = .93", or "12.1, no trend"."""
-        text = text_of(self.coefficients[0], "measure")
-        if self.kind == "constant":
-            return f"{text}, no trend"
-        for power, coefficient in enumerate(self.coefficients[1:], start=1):
-            sign = MINUS if coefficient < 0 else "+"
-            text += (
-                f" {sign} {text_of(abs(coefficient), 'measure')} × layer{'²' if power == 2 else ''}"
-            )
-        return text + ("" if np.isnan(self.r2) else f", R² = {text_of(self.r2)}")
 
     def at(self, x: Float[ndarray, " point"]) -> Float[ndarray, " point"]:
         """Evaluate the trend at each x."""

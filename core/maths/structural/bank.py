@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from core.maths.arrays import Value
 from core.maths.structural.batches import Batch, Block
 from core.maths.structural.probe import (
     depth_gradient,
@@ -32,7 +33,6 @@ from core.maths.structural.schedule import (
     STILL,
 )
 from core.maths.structural.scratch import Scratch
-from core.runs.store import Value
 
 STATE = ("best", "maps", "first", "second", "steps", "rate", "targets")
 LISTS = ("rows", "active", "best_epoch")

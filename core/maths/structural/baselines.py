@@ -18,7 +18,7 @@ import numpy as np
 
 from core.errors import ShapeError
 from core.maths.structural.scores import Gold, SentenceScores, score_depths, score_distances
-from core.text.trees import tree_depths, tree_distances
+from core.maths.trees import tree_depths, tree_distances
 
 
 def linear_chain(gold: Gold) -> SentenceScores:

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from core.errors import ShapeError
 from core.maths.structural.scores import candidates, group_by_length
-from core.text.trees import (
+from core.maths.trees import (
     heads_from_edges,
     spanning_tree,
     spanning_trees,

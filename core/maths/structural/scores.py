@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from core.errors import ShapeError
-from core.text.trees import spanning_trees
+from core.maths.trees import spanning_trees
 
 SHORTEST, LONGEST = 5, 50
 """Sentence lengths over which DSpr. and NSpr. are averaged."""

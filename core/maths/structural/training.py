@@ -28,13 +28,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError, SpecError
+from core.maths.arrays import Value
+from core.maths.devices import fast_half
+from core.maths.progress import checkpoint
 from core.maths.structural.bank import Bank, in_precision
 from core.maths.structural.batches import Batch, Packer, ProbeData
 from core.maths.structural.schedule import AT_HAND, BATCH, EPOCHS, SPREAD
 from core.maths.structural.scratch import Scratch
-from core.models.precision import fast_half
-from core.runs.runner import checkpoint
-from core.runs.store import Value
 
 KINDS = ("distance", "depth")
 FORM = "probes.bank/2"  # format of the stored state; raised when `Bank.state` changes

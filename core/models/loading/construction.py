@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
+from core.maths.seeding import GLOBAL_GENERATOR
 from core.models.files.text_part import is_whole
 
 _IMPORTING = threading.Lock()
@@ -22,7 +22,7 @@ not exist: with PEFT installed it would apply what is left of one beside a merge
 DTYPE = "float32"
 """Stands in a configuration for the type that it asks for; whoever loads a model says which."""
 
-MAKING_A_MODEL = threading.RLock()
+MAKING_A_MODEL = GLOBAL_GENERATOR
 """Held while a transformers model is made or its weights are read.
 
 transformers replaces its functions for initial weights and for tied weights while it makes a
@@ -89,21 +89,6 @@ def says_type(folder: Path) -> bool:
         return False
     config = checkpoints.read_json(path)
     return config.get("model_type") is not None and not is_whole(config)
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Make draws on the CPU inside the block depend on the seed alone.
-
-    Initial weights are drawn from the global generator; it is left as it was found. Use it for the
-    making of a
-    module, not for its training: no other thread makes a model while the block lasts.
-    """
-    import torch
-
-    with MAKING_A_MODEL, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
 
 
 def maker(factory: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.runs.tasks import tick
+from core.maths.progress import tick
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel

@@ -15,6 +15,8 @@ import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import current_limits
+from core.maths.devices import choose_device
+from core.maths.seeding import seeded
 from core.models.architecture import ENCODER_ALONE
 from core.models.describing import (
     RANDOM_SEED,
@@ -26,13 +28,7 @@ from core.models.describing import (
     too_large,
 )
 from core.models.files.pickled import not_plain
-from core.models.loading.construction import (
-    MAKING_A_MODEL,
-    import_transformers,
-    maker,
-    open_config,
-    seeded,
-)
+from core.models.loading.construction import MAKING_A_MODEL, import_transformers, maker, open_config
 from core.models.loading.reading import is_layerwise, read_model
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
@@ -73,15 +69,6 @@ class LoadedModel:
     tokenizer: Tokenizer
     device: str
     layerwise: Layerwise | None = None
-
-
-def choose_device() -> str:
-    """Choose "cuda" if available, else "mps", else "cpu"."""
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def load_model(

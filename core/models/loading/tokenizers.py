@@ -22,6 +22,7 @@ import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 from core.errors import ModelError
 from core.limits import UNLIMITED, current_limits
+from core.maths.progress import tick
 from core.models.loading.tokenizing import read_tokenizer, replies
 from core.models.references import ModelRef
 from core.models.zoo import read_manifest
@@ -34,7 +35,6 @@ from core.runs.process.isolation import (
     Patience,
     RefusedError,
 )
-from core.runs.tasks import tick
 
 # Bytes that a tokenizer from outside may take. A vocabulary of 128,000 pieces needs 256 MB, one of
 # 250,000 (in no model small enough for a shared instance) more than 384.

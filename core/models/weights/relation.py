@@ -13,12 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from core.errors import ModelError
+from core.maths.arrays import Value
 from core.maths.statistics import relative_change
 from core.models.changes import shares_no_start
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
-from core.runs.store import Value
 from core.runs.tasks import pure
 
 FEW = 3  # layers that are read at most of a model that is not on this machine

@@ -14,13 +14,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.maths.arrays import Value
 from core.models.architectures import describe_type
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
 from core.models.weights.families import check_depth, match_names
 from core.models.weights.sources import hash_weights, identify, open_model
 from core.models.weights.tensors import Checkpoint
-from core.runs.store import Value
 from core.runs.tasks import pure
 
 SHARE = 0.005  # of the numbers of the layers

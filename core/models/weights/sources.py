@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import ModelError
+from core.maths.progress import tick
 from core.models import fingerprint, locate, parse_ref
 from core.models.files import adapters, checkpoints, layout
 from core.models.files.safetensors import LocalFile
@@ -24,7 +25,6 @@ from core.models.weights.adapters import Adapter
 from core.models.weights.origins import adapter_folder, base_of
 from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder
 from core.runs.process.parsing import parse_json
-from core.runs.runner import tick
 from core.runs.store import identified
 
 SHA256 = re.compile("[0-9a-f]{64}")

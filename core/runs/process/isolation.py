@@ -142,9 +142,9 @@ class Apart:
                 self.close()
 
     def _replies(self, patience: Patience, note: str, left: int) -> Iterator[dict[str, Any]]:
-        from core.runs.tasks import (
-            tick,
-        )  # the store's imports, which a list of the commands does not need
+        from core.maths.progress import (
+            tick,  # the store's imports, which a list of the commands does not need
+        )
 
         began = heard = time.monotonic()
         rest = _Rest(self._process.pid)

@@ -23,10 +23,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError, TaskError
+from core.maths.arrays import Value
+from core.maths.progress import tick
 from core.maths.spectra.registry import VECTORS, Vector, calc_chords
 from core.models.identity import as_identified
-from core.runs.runner import Outputs, tick
-from core.runs.store import Value
+from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
 from core.vectors.notices import half_precision, too_long
 from core.vectors.notices import read_by_layer as said_by_layer

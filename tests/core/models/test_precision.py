@@ -11,17 +11,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError, SpecError
+from core.maths import devices
+from core.maths.devices import fast_half, processor_flags
 from core.models import fingerprint, precision, tokenizer_fingerprint
 from core.models.identity import as_identified, content_of
-from core.models.precision import (
-    HALF,
-    SINGLE,
-    VARIABLE,
-    fast_half,
-    precision_in,
-    precision_of,
-    processor_flags,
-)
+from core.models.precision import HALF, SINGLE, VARIABLE, precision_in, precision_of
 from core.models.sizes import size_of
 from core.runs.store import Store
 from core.vectors.activations import extract
@@ -107,8 +101,8 @@ def test_a_model_on_the_hub_has_numbers_of_the_size_that_its_configuration_says(
 def test_the_processor_says_whether_it_has_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.models.loading.model.choose_device", lambda: "cpu")
-    monkeypatch.setattr(precision, "PROCESSOR", tmp_path / "cpuinfo")
+    monkeypatch.setattr("core.maths.devices.choose_device", lambda: "cpu")
+    monkeypatch.setattr(devices, "PROCESSOR", tmp_path / "cpuinfo")
     for text, fast in ((None, False), ("flags: avx2", False), ("flags: avx2 avx512_bf16", True)):
         if text is not None:
             (tmp_path / "cpuinfo").write_text(text)

@@ -18,13 +18,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from core.maths.arrays import Value
 from core.maths.maps.nonlinear import COUPLED, Inn
 from core.maths.maps.registry import METHODS
 from core.models import load_model
 from core.results.export import Result, table_csv
 from core.runs import checkpoints
-from core.runs.checkpoints import Checkpoint
-from core.runs.store import Store, Value
+from core.runs.checkpoints import StoredCheckpoint
+from core.runs.store import Store
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY as ALIGNMENT
 from core.studies.probes.trees.spec import ProbeSpec
@@ -65,18 +66,18 @@ def place(state: Value) -> int:
 def child(study: str, store: Path, say: Callable[[dict[str, Any]], None]) -> None:
     """Run the study, saying what it finds and keeps; at the end its tables."""
     checkpoints.SHORTEST = checkpoints.LONGEST = 0.02
-    keep, find = Checkpoint.keep, Checkpoint.find
+    keep, find = StoredCheckpoint.keep, StoredCheckpoint.find
 
-    def keep_and_say(self: Checkpoint, state: Value) -> None:
+    def keep_and_say(self: StoredCheckpoint, state: Value) -> None:
         keep(self, state)
         say({"kept": place(state), "key": self._key})
 
-    def find_and_say(self: Checkpoint) -> Value | None:
+    def find_and_say(self: StoredCheckpoint) -> Value | None:
         state = find(self)
         say({"found": -1 if state is None else place(state), "key": self._key})
         return state
 
-    Checkpoint.keep, Checkpoint.find = keep_and_say, find_and_say  # type: ignore[method-assign]
+    StoredCheckpoint.keep, StoredCheckpoint.find = keep_and_say, find_and_say  # type: ignore[method-assign]
     METHODS["inn"] = replace(
         METHODS["inn"], make=lambda seed: Inn(blocks=1, schedule=SHORT, seed=seed)
     )

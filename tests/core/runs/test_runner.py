@@ -31,10 +31,11 @@ from core.errors import (
     NotStoredError,
     SpecError,
 )
+from core.maths.progress import span, tick
 from core.models.loading.tokenizers import open_tokenizer
 from core.models.references import parse_ref
 from core.runs.cluster import ClusterExecutor
-from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here, span, tick
+from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here
 from core.runs.store import Store, default_store
 from core.runs.tasks import Signal, key_for, pure
 from tests import ROOT

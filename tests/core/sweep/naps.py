@@ -15,10 +15,11 @@ import pytest
 from core import options
 from core.catalogue import STUDIES
 from core.errors import ModelError, SpecError
+from core.maths.progress import tick
 from core.results.export import Result
 from core.runs.price import Price
 from core.runs.runner import Outputs
-from core.runs.tasks import Task, pure, tick
+from core.runs.tasks import Task, pure
 from core.study import Study
 
 STEP = 0.05  # seconds between two ticks

@@ -110,7 +110,7 @@ def test_reading_is_cancelled_at_the_next_tick_and_the_reader_is_gone(
             raise CancelledError
 
     monkeypatch.setattr(apart.subprocess, "Popen", popen)
-    monkeypatch.setattr("core.runs.tasks.tick", tick)
+    monkeypatch.setattr("core.maths.progress.tick", tick)
     with pytest.raises(CancelledError):
         list(stream_rows(HubText(str(folder))))
     assert len(ticks) == 6, "nothing more is read"

@@ -15,6 +15,7 @@ import pytest
 import spacy
 
 from core.errors import CancelledError, CorpusError, ModelError
+from core.maths.trees import validate_heads
 from core.runs.store import Store, default_store, using
 from core.text import parsing
 from core.text.corpora import is_punctuation, read_corpus
@@ -25,7 +26,6 @@ from core.text.parsing import (
     tokenize_lines,
 )
 from core.text.pipelines import available_pipelines, box_scores, pipeline_fingerprint
-from core.text.trees import validate_heads
 from tests import ROOT
 
 STRANGE = [
@@ -250,7 +250,8 @@ def test_the_tokenizer_is_given_small_pieces_and_let_go_between_them(monkeypatch
     parsing._loaded["blank"].add_pipe("sentencizer")
     parsing._loaded["blank"].tokenizer = Tokenizer()
     monkeypatch.setattr(
-        "core.runs.tasks.tick", lambda fraction, note="": free.append(not parsing._lock.locked())
+        "core.maths.progress.tick",
+        lambda fraction, note="": free.append(not parsing._lock.locked()),
     )
     tokenize(line)
     assert "".join(pieces) == line
@@ -266,7 +267,7 @@ def test_cutting_a_long_line_can_be_cancelled(monkeypatch):
         if len(heard) == 4:
             raise CancelledError
 
-    monkeypatch.setattr("core.runs.tasks.tick", tick)
+    monkeypatch.setattr("core.maths.progress.tick", tick)
     with pytest.raises(CancelledError):
         tokenize(
             " ".join(f"{'=' * 490}{i}" for i in range(900))

@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from core.errors import ModelError, ShapeError
+from core.maths.arrays import Value, Words
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.moments import TINY
+from core.maths.progress import span, tick
 from core.maths.statistics import interval
 from core.models import load_tokenizer
 from core.models.identity import (
@@ -39,8 +41,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.runs.runner import Outputs, Task, span, tick
-from core.runs.store import Value
+from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.attention import PURPOSE
 from core.studies.alignment.attention.spec import AttentionSpec
@@ -59,7 +60,6 @@ from core.studies.alignment.seeds.text import ERROR_FORMULA
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.pairs import Words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,19 +18,20 @@ from typing import Any
 import numpy as np
 
 from core.errors import ShapeError
+from core.maths.arrays import Value, Words
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import split_rows
 from core.maths.maps.bijections import FORMS, plant
 from core.maths.maps.moments import TINY
 from core.maths.maps.registry import METHODS
+from core.maths.progress import span
 from core.models.identity import as_identified, identity_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.runs.runner import Outputs, Task, span
-from core.runs.store import Value
+from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.check import PURPOSE
 from core.studies.alignment.check.drawings import check_chart
@@ -50,7 +51,6 @@ from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
-from core.vectors.pairs import Words
 from core.vectors.sinks import TABLE, sink_argument, words_without_sinks
 
 BLOCKS = (0, 1, 2, 4)

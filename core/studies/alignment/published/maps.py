@@ -21,16 +21,15 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from core.errors import ShapeError
+from core.maths.arrays import Value, Words
 from core.maths.evaluation.split import SHARES, part_of
 from core.maths.maps.cca import Cca, canonical_directions
 from core.maths.maps.linear import Ridge
 from core.maths.maps.moments import Moments, Rows, Space, moments
+from core.maths.progress import span, tick
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.alignment.published.rows import SentenceRows, sentence_rows
-from core.vectors.pairs import Words
 
 LEAST = 4  # sentences of each part of the split; intervals show how uncertain so few are
 KEPT = 0.9  # share of the sum of singular values that their SVCCA keeps

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from core.maths.arrays import Value, Words
+from core.maths.progress import tick
+from core.maths.seeding import seeded
 from core.models import locate
 from core.models.files import checkpoints
-from core.models.loading.construction import seeded
 from core.models.loading.memory import borrow_model
 from core.runs.encoding import identified, key_of
-from core.runs.runner import tick
-from core.runs.store import Value, current_store
-from core.vectors.pairs import Words
+from core.runs.store import current_store
 
 if TYPE_CHECKING:
     from torch import nn

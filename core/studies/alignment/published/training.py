@@ -27,9 +27,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import gelu, selu
 
+from core.maths.arrays import Value
 from core.maths.maps.bank import fast_bfloat16
-from core.runs.runner import checkpoint, tick
-from core.runs.store import Value
+from core.maths.progress import checkpoint, tick
 
 BATCH, LEARNING_RATE, DECAY = 64, 1e-6, 0.99
 WIDER = 4  # hidden width of the invertible layer's networks, in units of d

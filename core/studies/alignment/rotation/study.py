@@ -2,7 +2,8 @@
 
 One task for each pair of models fits rotations and linear maps at all layers in both directions.
 
-Reference: Schönemann 1966 (orthogonal Procrustes). Deviations: see `core.studies.alignment.rotation.tasks`.
+Reference: Schönemann 1966 (orthogonal Procrustes). Deviations: see
+`core.studies.alignment.rotation.tasks`.
 """
 
 from __future__ import annotations

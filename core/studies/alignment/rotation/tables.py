@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.maths.arrays import Value
 from core.maths.statistics import interval
-from core.runs.store import Value
 from core.studies.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.alignment.seeds.tables import OVERALL, spread_out

@@ -13,17 +13,16 @@ from __future__ import annotations
 import numpy as np
 
 from core.errors import ShapeError
+from core.maths.arrays import Value, Words
 from core.maths.evaluation.judging import Judge, by_direction
 from core.maths.evaluation.split import Parts
 from core.maths.maps.linear import LinearAligner
 from core.maths.maps.moments import TINY, Moments, moments
 from core.maths.maps.registry import make_aligner
+from core.maths.progress import span, tick
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.tasks import described, read_pair
-from core.vectors.pairs import Words
 
 ROTATION, LINEAR = "procrustes-scaled", "ridge"  # the two maps that are compared
 MAPS = ("procrustes", ROTATION, LINEAR, "ols")

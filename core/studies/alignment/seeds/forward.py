@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from core.errors import ModelError
 from core.maths.evaluation.scoring import rows_for
 from core.maths.maps.linear import Aligner
+from core.maths.progress import tick
 from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
 from core.models.loading.tokenizers import Tokenizer
-from core.runs.tasks import tick
 from core.vectors.forward import plan_whole_batches
 
 BATCH = 64

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.maths.arrays import Value
 from core.maths.evaluation.scoring import WORDS
 from core.maths.maps.registry import METHODS
-from core.runs.store import Value
 from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from core.errors import ShapeError
+from core.maths.arrays import Value, Words
 from core.maths.evaluation.judging import Judge, by_direction, by_layer, fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import Parts, split_rows
 from core.maths.maps.moments import TINY, Moments, check_pairs, moments, space_of
 from core.maths.maps.registry import METHODS, NETWORKS, make_aligner
+from core.maths.progress import span, tick
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.pairs import Items, Words, extract_pair
+from core.vectors.pairs import Items, extract_pair
 
 GROUP = 2**25  # bytes of both models' rows, in single precision, that are mapped at once
 SLOWEST = ("inn",)  # trains as long as all other maps take together

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.maths.arrays import Value, Words
 from core.maths.evaluation.judging import Judge, by_direction, by_layer
 from core.maths.evaluation.split import Parts, split_rows
 from core.maths.maps.kernel import KernelRidge
 from core.maths.maps.registry import METHODS
 from core.maths.maps.static import StaticKernel, beside, near_columns
+from core.maths.progress import span, tick
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.tasks import at_layers, chosen_layers, described, layer_groups
 from core.vectors.activations import Activations, extract
-from core.vectors.pairs import Items, Paired, Words, extract_pair
+from core.vectors.pairs import Items, Paired, extract_pair
 from core.vectors.window import REACHES, places_in, static_window
 
 FADE = 0.6  # of the weight, a word further away

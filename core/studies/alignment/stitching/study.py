@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
+from core.maths.arrays import Value, Words
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.linear import Aligner
+from core.maths.progress import span, tick
 from core.maths.statistics import bootstrap_interval, sentence_counts
 from core.models import load_tokenizer, load_with_head
 from core.models.identity import (
@@ -34,8 +36,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.runs.runner import Outputs, Task, span, tick
-from core.runs.store import Value
+from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.check.drawings import stitching_chart
 from core.studies.alignment.prices import stitching_price
@@ -54,7 +55,6 @@ from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.labelled import Labelled, read_labelled
 from core.text.reading import Text, text_task
-from core.vectors.pairs import Words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,7 +29,7 @@ from core.studies.probes.minimal_pairs.templates import joined_groups
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.store import Value
+    from core.maths.arrays import Value
 
 BEHAVIOUR = ("model", "kind", "metric", "value", "low", "high", "pairs", "groups")
 DIFFERENCES = ("model", "kind", "metric", "rival", "rival_value", "margin", "low", "high")

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.limits import LOCAL
+from core.maths.arrays import Value
 from core.models import load_tokenizer
 from core.models.identity import as_identified
 from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.probes.minimal_pairs.bigrams import Bigrams
 from core.studies.probes.minimal_pairs.templates import Pair, make_pairs, region_scores

@@ -66,7 +66,7 @@ from core.text.reading import Text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.store import Value
+    from core.maths.arrays import Value
 
 RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
 

@@ -27,8 +27,8 @@ from core.studies.probes.trees.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.maths.arrays import Value
     from core.results.export import Result
-    from core.runs.store import Value
 
 SCORES = (
     "model",

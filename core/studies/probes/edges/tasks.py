@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.models import describe, load_tokenizer
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.probes.edges.coding import (
     Frame,

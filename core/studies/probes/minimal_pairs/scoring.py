@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.maths.progress import tick
 from core.models.loading.language_models import Kind
 from core.models.loading.layers import body_of
 from core.models.loading.model import LoadedModel
 from core.models.loading.reading import LOGITS
-from core.runs.tasks import tick
 from core.vectors.forward import Subwords, cut_sentences, pass_budget
 
 

@@ -13,13 +13,13 @@ from core.maths.angular.arcs import label_links
 from core.maths.structural.positions import beside_positions
 from core.maths.structural.predict import predicted_tree, project_sentences, view_sentence
 from core.maths.structural.scores import candidates
+from core.maths.trees import spanning_tree
 from core.studies.probes.polar.tables import LAS, best_row
 from core.studies.probes.trees.result import TrainedResult
-from core.text.trees import spanning_tree
 
 if TYPE_CHECKING:
+    from core.maths.arrays import Value
     from core.maths.structural.predict import SentenceView
-    from core.runs.store import Value
     from core.studies.probes.trees.data import Tree
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from core.maths.angular.arcs import SCORED
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.maths.structural.positions import position_code
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.probes.edges.items import Tags, edge_items
 from core.studies.probes.polar.labelled import TARGET, LabelledTrees, Sizes

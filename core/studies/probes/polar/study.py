@@ -86,8 +86,8 @@ from core.text.reading import Text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.maths.arrays import Value
     from core.maths.structural.bands import Group, Sample
-    from core.runs.store import Value
 
 
 def prepare(spec: PolarSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

@@ -19,8 +19,8 @@ from core.studies.probes.trees.tables import CHAIN, PARSED, POSITION, WINDOW, me
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.maths.arrays import Value
     from core.results.export import Result
-    from core.runs.store import Value
 
 SCORES = ("model", "layer", "labels", "metric", "value", "low", "high", "dev", "probes", "sd")
 LAS, UAS, UUAS, LABEL, DIRECTION = METRICS = ("las", "uas", "uuas", "label", "direction")

@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 
 from core.maths.angular.arcs import SCORED, ArcScores, score_arcs
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_distances, project_sentences
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.probes.edges.items import Tags
 from core.studies.probes.polar.labelled import LabelledTrees, Sizes

@@ -51,7 +51,7 @@ from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 
 if TYPE_CHECKING:
-    from core.runs.store import Value
+    from core.maths.arrays import Value
 
 HEAD, ERASED = "head", "erased"  # in roles of tasks
 

@@ -22,8 +22,8 @@ from core.studies.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.maths.arrays import Value
     from core.results.export import Result
-    from core.runs.store import Value
 
 REMOVAL = (
     *("model", "layer", "erased", "metric", "value", "low", "high"),

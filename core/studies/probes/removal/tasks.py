@@ -9,13 +9,13 @@ from typing import cast
 import numpy as np
 
 from core.errors import ModelError
+from core.maths.arrays import Value
 from core.maths.erasure import Eraser, fit_eraser, measure_states, random_readout
+from core.maths.progress import span, tick
 from core.models.identity import as_identified
 from core.models.loading.language_models import Kind, head_of
 from core.models.loading.model import load_with_head
 from core.models.loading.task_models import describe_head, load_task
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
 from core.studies.probes.trees.data import Tree, Trees

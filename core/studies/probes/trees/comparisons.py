@@ -29,7 +29,7 @@ from core.studies.probes.trees.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.store import Value
+    from core.maths.arrays import Value
 
 DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
 MARGINS = (

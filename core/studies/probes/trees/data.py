@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.errors import CorpusError, ModelError
+from core.maths.arrays import Value
 from core.maths.structural.scores import Gold
-from core.runs.store import Value
+from core.maths.trees import tree_depths, tree_distances
 from core.runs.tasks import pure
 from core.studies.probes.trees.spec import ProbeSpec
 from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
 from core.text.pipelines import foreign_notice
 from core.text.reading import Text, read_text
-from core.text.trees import tree_depths, tree_distances
 from core.vectors.sinks import Positions, due, find_sinks, positions_of, record
 
 PARTS = ("train", "dev", "test")

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import SpecError
+from core.maths.arrays import Value
 from core.models.changes import change_tasks
 from core.models.identity import Identity, identities, identity_tasks
 from core.results.names import first_of, listed, short_names
 from core.runs.runner import Outputs, Task
-from core.runs.store import Value
 from core.studies.probes.trees.data import Tree, Treebank, Trees, read_treebank
 from core.studies.probes.trees.rival_tasks import (
     score_baselines,

@@ -18,7 +18,7 @@ from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.tables import best_row
 
 if TYPE_CHECKING:
-    from core.runs.store import Value
+    from core.maths.arrays import Value
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
 from core.maths.structural.positions import SIZE, beside_positions, measure_vectors, position_code
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.probes.trees.data import Trees, gold_of
 from core.studies.probes.trees.tasks import (

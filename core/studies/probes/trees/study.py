@@ -83,7 +83,7 @@ from core.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.store import Value
+    from core.maths.arrays import Value
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:

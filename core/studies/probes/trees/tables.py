@@ -23,7 +23,7 @@ from core.vectors.window import REACHES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.store import Value
+    from core.maths.arrays import Value
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}

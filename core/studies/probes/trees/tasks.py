@@ -17,15 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from core.maths.arrays import Value
+from core.maths.devices import choose_device
+from core.maths.progress import span, tick
 from core.maths.structural.baselines import linear_chain
 from core.maths.structural.control import control_heads
 from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_depths, predict_distances, predicted_trees
 from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
-from core.models import choose_device, describe, load_tokenizer
+from core.models import describe, load_tokenizer
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.probes.trees.data import Tree, Trees, gold_of
 

@@ -19,8 +19,7 @@ from core.studies.rsa.divergence.reading import COLUMNS, NAMED
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.store import Value
-    from core.vectors.pairs import Words
+    from core.maths.arrays import Value, Words
 
 ALL, TAGS, COUNTS = "all", "part of speech", "frequency"
 FREQUENCIES = ((1, "once"), (4, "2 to 4 times"), (19, "5 to 19 times"))

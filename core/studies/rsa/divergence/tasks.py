@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
+from core.maths.arrays import Value, Words
+from core.maths.progress import tick
 from core.maths.similarity.divergence import Divergences, divergences
 from core.models.identity import as_identified, check_tokenizers
 from core.models.loading.language_models import LanguageModel, load_language_model
-from core.runs.store import Value
-from core.runs.tasks import pure, tick
+from core.runs.tasks import pure
 from core.studies.rsa.divergence.reading import COLUMNS, NAMED, Inputs, batches, make_queries
 from core.vectors.forward import cut_sentences, pass_budget
 from core.vectors.notices import read_by_layer, too_long
-from core.vectors.pairs import Items, Words, extract_pair
+from core.vectors.pairs import Items, extract_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,12 +15,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.maths.similarity.registry import get_measure
 from core.maths.similarity.scoring import JACKKNIFE_GROUPS
 from core.maths.statistics import jackknife_variance, sentence_labels, t_interval
 from core.models.identity import as_identified
-from core.runs.runner import span, tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.rsa.layers.differences import UNCHANGED
 from core.studies.rsa.layers.tasks import Settings

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
+from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, describe_copies, find_copies, identity_tasks
@@ -27,7 +28,6 @@ from core.results.names import corpus_name
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.runs.store import Value
 from core.runs.tasks import given_task
 from core.studies.rsa.layers import PURPOSE
 from core.studies.rsa.layers.charts import figures

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.maths.arrays import Value
 from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
-from core.runs.store import Value
 from core.studies.rsa.layers.runs import pooled_band
 
 if TYPE_CHECKING:

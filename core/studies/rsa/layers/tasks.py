@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.maths.arrays import Value
+from core.maths.progress import tick
 from core.maths.similarity.influence import without_influential
 from core.maths.similarity.preparing import prepare_pair
 from core.maths.similarity.registry import Options, compare, get_measure
 from core.maths.similarity.scoring import score
 from core.models.identity import as_identified
-from core.runs.runner import tick
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.pairs import Items, Paired, extract_pair
 

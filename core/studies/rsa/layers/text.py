@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.maths.arrays import Value
 from core.maths.similarity.kernels import KERNELS
 from core.maths.similarity.rdm import COMPARISONS
 from core.maths.similarity.registry import MEASURES
@@ -15,7 +16,6 @@ from core.models.changes import shares_no_start
 from core.results.names import layers_in_words, short_name
 from core.results.notices import BANDS, sentence_notices
 from core.results.numbers import text_of
-from core.runs.store import Value
 from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
 from core.studies.rsa.layers.spec import ITEMS, RsaSpec

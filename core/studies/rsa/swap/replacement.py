@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.maths.progress import tick
 from core.models.loading.layers import Batch, layer_list, run_seen, state_list
-from core.runs.tasks import tick
 from core.studies.rsa.swap.interventions import MOST_KEPT
 from core.studies.rsa.swap.layer_changes import Pair
 from core.vectors.examples import Encoded, hits

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError, TaskError
+from core.maths.arrays import Value
 from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.runs.store import Value
 from core.runs.tasks import given_task
 from core.studies.rsa.layers.runs import COMPARED, find_compared
 from core.studies.rsa.prices import swap_price

@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.models import load_model, locate
 from core.models.files import checkpoints
 from core.models.identity import as_identified, check_tokenizers
 from core.models.loading.layers import body_of, layer_list, run_model
 from core.models.loading.task_models import load_task
-from core.runs.store import Value
-from core.runs.tasks import pure, span, tick
+from core.runs.tasks import pure
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.studies.rsa.swap.layer_changes import Pair, compare, noise_donor, output_changes
 from core.studies.rsa.swap.replacement import SAME, Work, built, states_of, untouched

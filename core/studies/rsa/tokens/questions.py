@@ -24,11 +24,11 @@ import numpy as np
 from jaxtyping import Float
 
 from core.errors import CorpusError
+from core.maths.arrays import Value
 from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
 from core.models.files.checkpoints import longest_input, read_config
 from core.models.identity import as_identified
 from core.models.loading.memory import borrow_model
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.rsa.tokens.text import missing_part, no_span_head, top_answer_only
 from core.vectors.forward import Subwords, cut_pair

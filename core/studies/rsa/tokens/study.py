@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ShapeError, SpecError
+from core.maths.arrays import Value
 from core.maths.similarity.preparing import centred
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import as_identified, identities, identity_tasks
@@ -30,7 +31,6 @@ from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.results.statements import Statement
 from core.runs.runner import Outputs, Task
-from core.runs.store import Value
 from core.runs.tasks import pure
 from core.studies.rsa import LAYERS
 from core.studies.rsa.prices import tokens_price

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.runs.store import Value
+from core.maths.arrays import Value
 from core.studies.rsa.tokens.questions import OTHER
 from core.vectors.sinks import POSITIONS, TABLE
 

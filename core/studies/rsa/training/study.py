@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
 from core.models.identity import contents, identity_tasks
@@ -28,7 +29,6 @@ from core.results.export import Result, provenance
 from core.results.notices import sentence_notices
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.runs.store import Value
 from core.studies.rsa import TRAINING
 from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.tables import with_calibrated

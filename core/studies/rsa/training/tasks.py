@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.maths.arrays import Value
+from core.maths.progress import tick
 from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import Options, get_measure
 from core.maths.similarity.scoring import null_draws
 from core.maths.statistics import interval
 from core.models.identity import as_identified
-from core.runs.store import Value
-from core.runs.tasks import pure, tick
+from core.runs.tasks import pure
 from core.vectors.pairs import Items, extract_pair
 
 

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.maths.arrays import Value
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.runs.store import Value
 from core.studies.rsa.prices import truth_price
 from core.studies.rsa.truth import PURPOSE
 from core.studies.rsa.truth.areas import (

@@ -29,17 +29,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.maths.arrays import Value, Words
+from core.maths.progress import tick
 from core.maths.similarity.canonical import canonical_forms
 from core.maths.similarity.registry import MEASURES, Options, compare
 from core.models import load_model, load_tokenizer
 from core.models.identity import as_identified
 from core.models.loading.layers import apply_layers, layer_list, run_model, state_list
 from core.models.loading.task_models import Head
-from core.runs.store import Value
-from core.runs.tasks import pure, tick
+from core.runs.tasks import pure
 from core.studies.rsa.swap.layer_changes import numbering
 from core.vectors.examples import Encoded, batches, encode
-from core.vectors.pairs import Words
 from core.vectors.sinks import TABLE, words_without_sinks
 
 LONGEST = 256  # subwords of a sentence

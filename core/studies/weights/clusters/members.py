@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError, SpecError
+from core.maths.progress import tick
 from core.models import parse_ref, zoo_models
 from core.models.hub import listing as hub_listing
 from core.models.hub.presets import PRESETS
@@ -28,7 +29,6 @@ from core.models.patterns import matching_refs
 from core.models.references import is_pattern
 from core.models.steps import in_order_of_training, run_of
 from core.models.zoo import read_adapters
-from core.runs.runner import tick
 from core.studies.weights.clusters.notice_text import (
     describe_named_data,
     describe_strangers,

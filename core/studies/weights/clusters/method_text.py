@@ -11,10 +11,10 @@ from core.studies.weights.activations import SENTENCES, every_vector
 from core.studies.weights.clusters.text import WORDS
 
 if TYPE_CHECKING:
-    from core.maths.spectra.ranks import Spectra
     from core.studies.weights.clusters.members import Member
     from core.studies.weights.clusters.spec import WeightsSpec
     from core.studies.weights.clusters.tables import Scored
+    from core.studies.weights.ranks import Spectra
 
 CITATIONS = (
     "vectorsinthewild",

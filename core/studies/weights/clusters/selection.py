@@ -12,9 +12,9 @@ from pathlib import Path
 
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
+from core.maths.progress import span, tick
 from core.models.identity import content_of, describe_copies, find_copies
 from core.models.weights.sources import identify_all
-from core.runs.runner import span, tick
 from core.runs.tasks import pure
 from core.studies.weights.clusters.members import Member, add_listed, find_members, read_label_table
 from core.studies.weights.clusters.spec import UPLOAD

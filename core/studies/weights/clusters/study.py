@@ -20,13 +20,13 @@ import numpy as np
 
 from core.errors import SpecError, TaskError
 from core.limits import current_limits
+from core.maths.arrays import Value
 from core.maths.spectra import projections as maps
-from core.maths.spectra import ranks as rank_tables
 from core.maths.spectra.registry import Features, relative_size
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
-from core.runs.store import Value
+from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import (
     SENTENCES,
     TEXT,

@@ -17,6 +17,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.maths.spectra.projections import draw_map
 from core.maths.spectra.registry import Features
 from core.maths.spectra.sketches import EXACT, calc_sketch
@@ -27,8 +29,7 @@ from core.models.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.pieces import keep_pieces
-from core.runs.runner import span, tick
-from core.runs.store import Value, identified, key_of
+from core.runs.store import identified, key_of
 from core.runs.tasks import pure
 from core.studies.weights.clusters.notice_text import describe_rounding
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy import ndarray
 
 from core.maths.spectra.nulls import null_projector_distance
-from core.maths.spectra.ranks import layer_sizes
 from core.maths.spectra.registry import relative_size
 from core.results.estimates import Estimate
 from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.activations import every_vector, title_of
+from core.studies.weights.ranks import layer_sizes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,6 +20,8 @@ import torch
 from numpy.typing import NDArray
 
 from core.errors import ModelError
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.models.hub.client import pinned
 from core.models.loading.adapters import load_adapted
 from core.models.loading.language_models import prediction_kind
@@ -30,8 +32,8 @@ from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
 from core.models.weights.origins import adapter_folder
 from core.models.weights.sources import identify
-from core.runs.store import Value, identified
-from core.runs.tasks import pure, span, tick
+from core.runs.store import identified
+from core.runs.tasks import pure
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.studies.weights.intruders.removal import (
     Directions,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.maths.arrays import Value
 from core.maths.statistics import sentence_counts, t_interval
-from core.runs.store import Value
 from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import TaskError
+from core.maths.arrays import Value
 from core.maths.statistics import corrected
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.runs.store import Value
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import PURPOSE
 from core.studies.weights.intruders.charts import draw_view, figures

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from core.maths.arrays import Value
 from core.maths.spectra.intruders import count_p_value, direction_p_values
 from core.maths.statistics import corrected
-from core.runs.store import Value
 
 RARE = 0.01  # p-value below which a direction is more than chance
 DIRECTION_COLUMNS = (

@@ -16,13 +16,14 @@ from functools import cache
 
 import numpy as np
 
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.maths.spectra.directions import SMALL
 from core.maths.spectra.intruders import compare_directions, turned_cosines
 from core.maths.statistics import relative_change
 from core.models.weights.deltas import Delta
 from core.runs.pieces import keep_pieces
-from core.runs.runner import span, tick
-from core.runs.store import Value, identified, key_of
+from core.runs.store import identified, key_of
 from core.runs.tasks import pure
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 

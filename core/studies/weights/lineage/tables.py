@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
+from core.maths.arrays import Value
 from core.maths.spectra import forests
 from core.maths.spectra.forests import NONE, Forest
 from core.maths.spectra.products import cosines_from, distances_from, norms_of
 from core.models import zoo_models
 from core.models.steps import STEP, progress_of
 from core.models.weights.audit import RELATION
-from core.runs.store import Value
 
 if TYPE_CHECKING:
     import pandas as pd

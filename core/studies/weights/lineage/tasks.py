@@ -15,13 +15,14 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
 from core.maths.spectra.products import multiply_models
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
 from core.runs.pieces import keep_pieces
-from core.runs.runner import span, tick
-from core.runs.store import Value, identified, key_of
+from core.runs.store import identified, key_of
 from core.runs.tasks import pure
 
 VERSION = 1  # raised when what is kept of a matrix changes

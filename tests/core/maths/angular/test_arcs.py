@@ -13,7 +13,7 @@ from core.maths.angular.edges import Edges
 from core.maths.angular.training import EdgeData, train_polar_bank
 from core.maths.structural.predict import predict_distances, project_sentences
 from core.maths.structural.training import Probe, train_bank
-from core.text.trees import heads_from_edges, tree_depths, tree_distances
+from core.maths.trees import heads_from_edges, tree_depths, tree_distances
 from tests.core.studies.probes.planted import orthonormal_rows, random_heads
 
 CLASSES, AXES = 4, 20

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import nn
 
+from core.maths import devices
 from core.maths.maps import bank as bank_module
 from core.maths.maps import fitting
 from core.maths.maps.bank import Schedule
 from core.maths.maps.fitting import train_bank
-from core.models import precision
-from core.models.loading.construction import seeded
+from core.maths.seeding import seeded
 
 
 def bent_rows(layers: int, rows: int, d: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -139,8 +139,8 @@ def test_bfloat16_is_used_where_the_processor_has_units_for_it(
     flags: str, narrow: bool, wide: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
-    monkeypatch.setattr(precision, "PROCESSOR", tmp_path / "cpuinfo")
-    precision.processor_flags.cache_clear()
+    monkeypatch.setattr(devices, "PROCESSOR", tmp_path / "cpuinfo")
+    devices.processor_flags.cache_clear()
     try:
         found = bank_module.fast_bfloat16(128), bank_module.fast_bfloat16(bank_module.WIDE)
         assert found == (narrow, wide)
@@ -157,7 +157,7 @@ def test_bfloat16_is_used_where_the_processor_has_units_for_it(
         assert (curve.validation[-1] < curve.validation[0]).all()
         assert all(parameter.dtype == torch.float32 for parameter in bank.parameters())
     finally:
-        precision.processor_flags.cache_clear()
+        devices.processor_flags.cache_clear()
 
 
 def test_a_step_is_adam_with_decoupled_decay_at_each_networks_rate() -> None:

@@ -10,7 +10,7 @@ from core.maths.structural.arcs import ADJACENT, ARCS, BY_LENGTH, FAR, chain_hea
 from core.maths.structural.baselines import linear_chain
 from core.maths.structural.predict import predicted_trees
 from core.maths.structural.scores import Gold, score_distances
-from core.text.trees import tree_depths, tree_distances
+from core.maths.trees import tree_depths, tree_distances
 from tests.core.studies.probes.planted import random_heads
 
 LAYERS = 3

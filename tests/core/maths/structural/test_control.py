@@ -9,8 +9,8 @@ import pytest
 
 from core.errors import ShapeError
 from core.maths.structural.control import RULES, control_heads, control_rule
+from core.maths.trees import validate_heads
 from core.models import load_tokenizer
-from core.text.trees import validate_heads
 
 
 def test_every_sentence_gets_a_tree_rooted_in_its_first_word() -> None:

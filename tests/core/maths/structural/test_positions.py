@@ -17,8 +17,8 @@ from core.maths.structural.positions import (
 )
 from core.maths.structural.predict import predict_distances
 from core.maths.structural.training import Probe, train_bank
+from core.maths.trees import spanning_tree, tree_distances
 from core.models.architectures import ARCHITECTURES
-from core.text.trees import spanning_tree, tree_distances
 
 RNG = np.random.default_rng(5)
 

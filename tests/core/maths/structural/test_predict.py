@@ -13,7 +13,7 @@ from core.maths.structural.predict import (
     shallowest,
     view_sentence,
 )
-from core.text.trees import tree_depths, tree_distances, validate_heads
+from core.maths.trees import tree_depths, tree_distances, validate_heads
 from tests.core.studies.probes.planted import orthonormal_rows, planted_vectors, random_heads
 
 RNG = np.random.default_rng(0)

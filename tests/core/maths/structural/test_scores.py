@@ -18,7 +18,7 @@ from core.maths.structural.scores import (
     score_depths,
     score_distances,
 )
-from core.text.trees import spanning_tree, spanning_trees, tree_depths, tree_distances
+from core.maths.trees import spanning_tree, spanning_trees, tree_depths, tree_distances
 from tests.core.studies.probes.planted import random_heads
 
 

@@ -15,7 +15,7 @@ from core.maths.structural.predict import predict_depths, predict_distances
 from core.maths.structural.schedule import PATIENCE, SPREAD
 from core.maths.structural.scores import Gold, score, score_depths, score_distances
 from core.maths.structural.training import Probe, train_bank
-from core.text.trees import tree_depths, tree_distances
+from core.maths.trees import tree_depths, tree_distances
 from tests.core.studies.probes.planted import orthonormal_rows, planted_data, random_heads
 from tests.core.studies.probes.slow_training import Schedule, train_as_published
 

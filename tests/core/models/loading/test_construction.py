@@ -12,8 +12,8 @@ import torch
 import transformers
 from transformers import AutoModel, PreTrainedModel
 
+from core.maths.seeding import seeded
 from core.models import load_model
-from core.models.loading.construction import seeded
 from core.models.loading.heads import load_task_model
 from tests.core.tiny_models import save_tiny
 

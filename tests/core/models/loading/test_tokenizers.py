@@ -523,7 +523,7 @@ def test_cancelling_ends_the_process(
         if started:  # the process has begun, and has not answered
             raise CancelledError
 
-    monkeypatch.setattr("core.runs.tasks.tick", tick)
+    monkeypatch.setattr("core.maths.progress.tick", tick)
     began = time.monotonic()
     with pytest.raises(CancelledError):
         tokenizer.encode([("a" * 40 + "!",)])

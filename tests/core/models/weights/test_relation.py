@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from core.commands.pair import check_pair
+from core.maths.arrays import Value
 from core.models.hub.listing import look_up
 from core.models.weights.relation import is_related, measure_relation
 from core.models.weights.sources import hash_weights, identify, is_remote
-from core.runs.store import Value
 from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 from tests.core.tree_server import TreeServer, as_files

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from core.maths.structural.batches import ProbeData
-from core.text.trees import tree_depths, tree_distances
+from core.maths.trees import tree_depths, tree_distances
 from tests.core import random_trees
 
 

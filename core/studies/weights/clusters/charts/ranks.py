@@ -10,7 +10,6 @@ import numpy as np
 
 from core.errors import SpecError
 from core.maths.spectra.nulls import null_spectrum
-from core.maths.spectra.ranks import Spectra, rank_at
 from core.maths.spectra.trends import fit_trend
 from core.models.weights.families import family_label
 from core.results.drawing.axes import Plane, layer_plane, span_of
@@ -21,6 +20,7 @@ from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
 from core.results.numbers import Tip, text_of, told
+from core.studies.weights.ranks import Spectra, equation_of, rank_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
         return pd.concat(parts, ignore_index=True), LEVEL_FITS if trend else ""
     depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
     parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
-    short = trend.equation.partition(", R²")[0]  # of a panel's heading; the table has all of it
+    short = equation_of(trend).partition(", R²")[0]  # of a panel's heading; the table has all of it
     return pd.concat(parts, ignore_index=True), short
 
 

@@ -9,6 +9,7 @@ import pytest
 from core.maths.structural.arcs import ADJACENT, FAR
 from core.maths.structural.bands import Group, Sample, draw_sample, summary
 from core.maths.structural.scores import Gold
+from core.maths.trees import tree_depths, tree_distances
 from core.studies.probes.trees.comparisons import (
     DIFFERENCES,
     EMBEDDINGS,
@@ -25,7 +26,6 @@ from core.studies.probes.trees.tables import (
     TAGS,
     arc_groups,
 )
-from core.text.trees import tree_depths, tree_distances
 from tests.core.studies.probes.planted import random_heads
 
 BASE, MODEL, RIVAL = "zoo:base", "zoo:model", "random:zoo:base"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from core.maths.arrays import Value
 from core.models.identity import content_of
-from core.runs.store import Value
 from core.studies.rsa.truth.tasks import compare_frozen, compare_planted
 from tests.core.massive import make_massive, sentences
 from tests.core.tiny_models import save_tiny

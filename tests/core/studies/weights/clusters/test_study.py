@@ -12,7 +12,6 @@ import pytest
 
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
 from core.maths.spectra.nulls import null_projector_distance
-from core.maths.spectra.ranks import RANK_COLUMNS
 from core.maths.spectra.registry import VECTORS, Features, calc_distances
 from core.models.identity import describe_copies
 from core.models.weights import sources as opening
@@ -42,6 +41,7 @@ from core.studies.weights.clusters.text import (
     rank_sentence,
     state_ranks,
 )
+from core.studies.weights.ranks import RANK_COLUMNS
 from core.study import read_first
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
 

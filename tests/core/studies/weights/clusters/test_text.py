@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.maths.spectra.ranks import Spectra
 from core.maths.spectra.registry import VECTORS
 from core.results.statements import Statement
 from core.studies.weights.clusters import text
@@ -26,6 +25,7 @@ from core.studies.weights.clusters.text import (
     state_ranks,
     statements_of,
 )
+from core.studies.weights.ranks import Spectra
 
 SPEC = WeightsSpec(vector="projector", permutations=100)
 SHARES = {name: 0.31 + 0.1 * place for place, name in enumerate(VECTORS)}

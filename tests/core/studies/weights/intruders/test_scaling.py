@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.maths.arrays import Value
 from core.models.loading.layers import run_model
 from core.models.loading.task_models import load_task
 from core.models.weights.sources import identify
 from core.results.columns import meaning
 from core.results.export import Result
-from core.runs.store import Value
 from core.studies.weights.clusters.tasks import deltas_of, open_pair
 from core.studies.weights.intruders.removal import Shrunk, choose_directions, draw_directions
 from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS

@@ -13,7 +13,6 @@ import pytest
 
 from core.errors import SpecError
 from core.maths.spectra.projections import calc_stress
-from core.maths.spectra.ranks import build_spectra, build_trends
 from core.results.drawing.context import Context
 from core.results.drawing.maps import ZOOM
 from core.results.export import Result, chart_svg
@@ -35,6 +34,7 @@ from core.studies.weights.clusters.charts.ranks import (
 )
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY, redraw
+from core.studies.weights.ranks import build_spectra, build_trends
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.maths.spectra.ranks import build_ranks, build_spectra, build_trends
 from core.maths.spectra.registry import Features
+from core.studies.weights.ranks import build_ranks, build_spectra, build_trends
 
 LAYERS = 6
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.text.trees import (
+from core.maths.trees import (
     head_problem,
     heads_from_edges,
     spanning_tree,
@@ -87,7 +87,7 @@ def test_distances_of_a_longer_sentence_take_no_more_steps_a_word():
 
         def watch(frame, event, given):
             nonlocal count
-            count += event == "line" and "core/text/trees" in frame.f_code.co_filename
+            count += event == "line" and "core/maths/trees" in frame.f_code.co_filename
             return watch
 
         before = sys.gettrace()

@@ -10,12 +10,13 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from core.maths.arrays import Value
 from core.maths.spectra.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
 from core.maths.spectra.registry import Features, relative_norms
 from core.maths.spectra.spectra import energy_rank, entropy_rank, stable_rank
-from core.maths.spectra.trends import KINDS, fit_trend
+from core.maths.spectra.trends import KINDS, Trend, fit_trend
 from core.maths.statistics import relative_change
-from core.runs.store import Value
+from core.results.numbers import MINUS, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,8 +172,20 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
                     *(trend.aicc[kind] for kind in KINDS),
                     list(trend.coefficients),
                 )
-                rows.append((of, family, trend.kind, f"rank = {trend.equation}", *numbers))
+                rows.append((of, family, trend.kind, f"rank = {equation_of(trend)}", *numbers))
     return pd.DataFrame(rows, columns=columns)
+
+
+def equation_of(trend: Trend) -> str:
+    """Write a trend: "12.1 + 3.4 × layer, R² = .93", or "12.1, no trend"."""
+    text = text_of(trend.coefficients[0], "measure")
+    if trend.kind == "constant":
+        return f"{text}, no trend"
+    for power, coefficient in enumerate(trend.coefficients[1:], start=1):
+        sign = MINUS if coefficient < 0 else "+"
+        size, square = text_of(abs(coefficient), "measure"), "²" if power == 2 else ""
+        text += f" {sign} {size} × layer{square}"
+    return text + ("" if np.isnan(trend.r2) else f", R² = {text_of(trend.r2)}")
 
 
 def _row(
