@@ -182,13 +182,14 @@ def circles_of_files(house: House) -> list[str]:
 def circles_of_folders(house: House) -> list[str]:
     """Folders of core or ui whose modules import each other, by whatever detour.
 
-    A folder and the one that it lies in are one place: a room's prices read its studies' specs and
-    are read by them.
+    A folder and the one that it lies in are one place, but not among the studies: what those of a
+    room share knows none of them.
     """
     between: dict[str, set[str]] = defaultdict(set)
     for origin, target in _arrows(house):
         start, end = house.modules[origin].folder, house.modules[target].folder
         nested = within(start, end) or within(end, start)
+        nested = nested and not start.startswith("core.studies.")
         if not nested and start.startswith(("core.", "ui.")) and end.startswith(("core.", "ui.")):
             between[start].add(end)
     return [f"a circle of folders: {', '.join(circle)}" for circle in circles(between)]

@@ -11,11 +11,11 @@ import torch
 
 from tests import ROOT
 
-FOLDERS = ("rsa/measures", "probes/structural", "weights/vectors", "alignment/maps")
+FOLDERS = ("similarity", "structural", "spectra", "maps")
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in (*(path for folder in FOLDERS for path in (ROOT / "core" / folder).glob("*.py")),
-                 ROOT / "core" / "statistics.py")
+    for path in (*(path for folder in FOLDERS for path in (ROOT / "core/maths" / folder).glob("*.py")),
+                 ROOT / "core/maths/statistics.py")
     if path.stem != "__init__"
 )  # fmt: skip
 

@@ -138,7 +138,7 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
             "core/studies/rsa/prices.py": "import core.studies.rsa.layers.spec",
             "core/studies/rsa/layers/spec.py": "import core.studies.rsa.prices",
         },
-        0,
+        1,
     ),
     (
         contracts.full_folders,
@@ -218,7 +218,8 @@ def test_mathematics_can_be_imported_alone() -> None:
     maths = [name for name in MODULES if name.startswith("core.maths")]
     house = {name for name in imported(*maths) if name.startswith("core.")}
     assert maths
-    assert {name for name in house if not name.startswith("core.maths")} <= {"core.errors"}
+    beside = {name for name in house if not name.startswith("core.maths")}
+    assert beside <= {"core.errors", "core.limits"}  # errors hide folders on shared instances
 
 
 @pytest.mark.slow

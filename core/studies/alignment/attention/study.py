@@ -44,6 +44,7 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.attention import PURPOSE
+from core.studies.alignment.attention.price import attention_price
 from core.studies.alignment.attention.spec import AttentionSpec
 from core.studies.alignment.attention.text import (
     CAVEATS,
@@ -54,7 +55,6 @@ from core.studies.alignment.attention.text import (
     statements_of,
 )
 from core.studies.alignment.check.drawings import head_chart, matrix_chart, output_chart
-from core.studies.alignment.prices import attention_price
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.alignment.seeds.text import ERROR_FORMULA
 from core.study import EXPERIMENTS, Study, View

@@ -35,6 +35,7 @@ from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.check import PURPOSE
 from core.studies.alignment.check.drawings import check_chart
+from core.studies.alignment.check.price import check_price
 from core.studies.alignment.check.spec import TRUTHS, CheckSpec
 from core.studies.alignment.check.text import (
     CAVEATS,
@@ -44,7 +45,6 @@ from core.studies.alignment.check.text import (
     make_methods,
     statements_of,
 )
-from core.studies.alignment.prices import check_price
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.alignment.seeds.text import FORMULAS, OF_MAPS
 from core.study import EXPERIMENTS, Study, View

@@ -30,7 +30,6 @@ from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.studies.alignment.prices import protocol_price
 from core.studies.alignment.published import PURPOSE
 from core.studies.alignment.published.charts import claim_chart, protocol_chart
 from core.studies.alignment.published.findings import (
@@ -43,6 +42,7 @@ from core.studies.alignment.published.findings import (
     our_errors,
 )
 from core.studies.alignment.published.maps import FITTED, published_pair
+from core.studies.alignment.published.price import protocol_price
 from core.studies.alignment.published.spec import OURS_OF, ProtocolSpec
 from core.studies.alignment.published.text import (
     CAVEATS,

@@ -17,9 +17,9 @@ from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS
-from core.studies.alignment.prices import rotation_price
 from core.studies.alignment.rotation import PURPOSE
 from core.studies.alignment.rotation.charts import figures
+from core.studies.alignment.rotation.price import rotation_price
 from core.studies.alignment.rotation.spec import RotationSpec
 from core.studies.alignment.rotation.tables import (
     ERRORS,

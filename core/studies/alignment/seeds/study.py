@@ -21,9 +21,9 @@ from core.models.weights.auditing import describe_seeds, look_tasks, usable_seed
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.studies.alignment.prices import align_price
 from core.studies.alignment.seeds import PURPOSE
 from core.studies.alignment.seeds.charts import figures
+from core.studies.alignment.seeds.price import align_price
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import judged, statements_of
 from core.studies.alignment.seeds.tables import (

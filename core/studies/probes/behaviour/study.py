@@ -25,6 +25,7 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.probes.behaviour import PURPOSE, tables
 from core.studies.probes.behaviour.charts import draw_behaviour, figures
+from core.studies.probes.behaviour.price import behaviour_price
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.behaviour.statements import doubts_of, statements_of
 from core.studies.probes.behaviour.tables import BIGRAM, Hits, hits_of
@@ -48,7 +49,6 @@ from core.studies.probes.edges.study import sentences_of
 from core.studies.probes.edges.tables import REAL, groups_of, samples
 from core.studies.probes.edges.tables import SCORES as EDGE_SCORES
 from core.studies.probes.edges.tables import score_rows as edge_rows
-from core.studies.probes.prices import behaviour_price
 from core.studies.probes.trees.data import Treebank, read_treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,

@@ -27,6 +27,7 @@ from core.runs.runner import Outputs, Task
 from core.studies.probes.edges import PURPOSE, tables
 from core.studies.probes.edges.charts import draw_targets, figures
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
+from core.studies.probes.edges.price import edges_price
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
 from core.studies.probes.edges.tables import CONTROL, REAL, Groups
@@ -48,7 +49,6 @@ from core.studies.probes.edges.text import (
     make_methods,
     make_notices,
 )
-from core.studies.probes.prices import edges_price
 from core.studies.probes.trees.comparisons import (
     baselines_of,
     best_layers,

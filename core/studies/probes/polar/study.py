@@ -30,6 +30,7 @@ from core.runs.runner import Outputs, Task
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.polar import PURPOSE, tables
 from core.studies.probes.polar.charts import draw_polar, figures
+from core.studies.probes.polar.price import polar_price
 from core.studies.probes.polar.result import PolarResult, polar_probes
 from core.studies.probes.polar.rival_tasks import (
     score_chain,
@@ -52,7 +53,6 @@ from core.studies.probes.polar.text import (
     make_notices,
     view_sentence,
 )
-from core.studies.probes.prices import polar_price
 from core.studies.probes.trees.comparisons import (
     BEST_LAYERS,
     DIFFERENCES,

@@ -19,9 +19,9 @@ from core.models.identity import identities
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.studies.probes.prices import removal_price
 from core.studies.probes.removal import PURPOSE
 from core.studies.probes.removal.charts import draw_removal, figures
+from core.studies.probes.removal.price import removal_price
 from core.studies.probes.removal.spec import RemovalSpec
 from core.studies.probes.removal.statements import statements_of
 from core.studies.probes.removal.tables import rows_of, tables_of

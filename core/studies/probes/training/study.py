@@ -30,10 +30,10 @@ from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.studies.probes.prices import training_price
 from core.studies.probes.training import PURPOSE
 from core.studies.probes.training.charts import draw_training, figures
 from core.studies.probes.training.peaks import find_peaks
+from core.studies.probes.training.price import training_price
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.training.text import (
     CAVEATS,

@@ -25,7 +25,6 @@ from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
-from core.studies.probes.prices import probe_price
 from core.studies.probes.trees import PURPOSE
 from core.studies.probes.trees.comparisons import (
     added_rows,
@@ -41,6 +40,7 @@ from core.studies.probes.trees.planning import (
     beside_task,
     model_tasks,
     prepare,
+    probe_price,
     rival_tasks,
     tag_tasks,
     training_arguments,

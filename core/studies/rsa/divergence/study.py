@@ -26,6 +26,7 @@ from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.divergence import PURPOSE, tables
 from core.studies.rsa.divergence.charts import figures, panels
+from core.studies.rsa.divergence.price import divergence_price
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.text import (
     CAVEATS,
@@ -37,7 +38,6 @@ from core.studies.rsa.divergence.text import (
     statements_of,
 )
 from core.studies.rsa.layers.tasks import Settings, compare_models
-from core.studies.rsa.prices import divergence_price
 from core.study import Study, View, every_figure
 from core.text.corpora import Corpus
 from core.text.pipelines import foreign_notice

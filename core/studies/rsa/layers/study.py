@@ -39,6 +39,7 @@ from core.studies.rsa.layers.functions import (
     function_notices,
     tuned_models,
 )
+from core.studies.rsa.layers.price import rsa_price
 from core.studies.rsa.layers.random_changes import PART as RANDOM_PART
 from core.studies.rsa.layers.random_changes import RANDOM, compare_random
 from core.studies.rsa.layers.runs import (
@@ -77,7 +78,6 @@ from core.studies.rsa.layers.text import (
 )
 from core.studies.rsa.layers.view_text import make_headline
 from core.studies.rsa.layers.views import VIEWS
-from core.studies.rsa.prices import rsa_price
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task

@@ -33,7 +33,6 @@ from core.results.statements import Statement
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.rsa import LAYERS
-from core.studies.rsa.prices import tokens_price
 from core.studies.rsa.tokens import PURPOSE
 from core.studies.rsa.tokens.charts import draw_maps, figures, span_rows
 from core.studies.rsa.tokens.distances import (
@@ -43,6 +42,7 @@ from core.studies.rsa.tokens.distances import (
     nearness_statements,
     nearness_tables,
 )
+from core.studies.rsa.tokens.price import tokens_price
 from core.studies.rsa.tokens.questions import (
     HIGHLIGHTED,
     OTHER,

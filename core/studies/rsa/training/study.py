@@ -34,9 +34,9 @@ from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.tables import with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.studies.rsa.layers.text import saturation_notices
-from core.studies.rsa.prices import training_price
 from core.studies.rsa.training import PURPOSE
 from core.studies.rsa.training.charts import figures
+from core.studies.rsa.training.price import training_price
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
 from core.studies.rsa.training.text import (

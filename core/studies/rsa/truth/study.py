@@ -28,7 +28,6 @@ from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.studies.rsa.prices import truth_price
 from core.studies.rsa.truth import PURPOSE
 from core.studies.rsa.truth.areas import (
     area,
@@ -38,6 +37,7 @@ from core.studies.rsa.truth.areas import (
     lows_together,
 )
 from core.studies.rsa.truth.charts import figures
+from core.studies.rsa.truth.price import truth_price
 from core.studies.rsa.truth.spec import TruthSpec
 from core.studies.rsa.truth.text import (
     CAVEATS,

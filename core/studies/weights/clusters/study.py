@@ -58,6 +58,7 @@ from core.studies.weights.clusters.notice_text import (
     describe_strays,
     describe_unchanged,
 )
+from core.studies.weights.clusters.price import weights_price
 from core.studies.weights.clusters.selection import Labels, Selection, find_models, read_labels
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tasks import (
@@ -68,7 +69,6 @@ from core.studies.weights.clusters.tasks import (
     unpack_features,
 )
 from core.studies.weights.clusters.views import VIEWS
-from core.studies.weights.prices import weights_price
 from core.study import Study
 from core.text.reading import text_task
 

@@ -22,9 +22,11 @@ from core.maths.statistics import corrected
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
+from core.studies.weights.clusters.price import members_of
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import PURPOSE
 from core.studies.weights.intruders.charts import draw_view, figures
+from core.studies.weights.intruders.price import intruders_price
 from core.studies.weights.intruders.scales import LOSS
 from core.studies.weights.intruders.scaling_tables import scaling_table
 from core.studies.weights.intruders.scaling_text import (
@@ -58,7 +60,6 @@ from core.studies.weights.intruders.text import (
     near_threshold,
     statements_of,
 )
-from core.studies.weights.prices import intruders_price, members_of
 from core.study import Study, View
 from core.text.reading import text_task
 from core.vectors.examples import METRICS, Examples, read_examples

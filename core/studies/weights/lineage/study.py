@@ -20,6 +20,7 @@ from core.runs.runner import Outputs, Task
 from core.studies.weights.lineage import PURPOSE
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
+from core.studies.weights.lineage.price import lineage_price
 from core.studies.weights.lineage.spec import LineageSpec
 from core.studies.weights.lineage.tables import (
     build_growth,
@@ -41,7 +42,6 @@ from core.studies.weights.lineage.text import (
     make_methods,
     statements_of,
 )
-from core.studies.weights.prices import lineage_price
 from core.study import Study, View
 
 MOST_SHARED = 60  # models of one study on a shared instance

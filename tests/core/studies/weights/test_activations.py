@@ -28,8 +28,8 @@ from core.studies.weights.activations import (
     plan_states,
     summary_of,
 )
+from core.studies.weights.clusters.price import weights_price
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.prices import weights_price
 from tests.core.tiny_models import save_tiny
 from tests.core.vectors.test_forward import plain_loop
 

@@ -11,9 +11,11 @@ import pytest
 from core.errors import ModelError
 from core.models import costs, zoo_folder
 from core.models.sizes import Size, size_of, size_of_adapter
+from core.studies.weights.clusters.price import weights_price
 from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.intruders.price import intruders_price
 from core.studies.weights.intruders.spec import IntruderSpec
-from core.studies.weights.prices import STARTING, intruders_price, weights_price
+from core.studies.weights.prices import STARTING
 from tests.core.hub_server import HubServer
 
 ADAPTER, PAIR = "zoo:parse-0-lora-8", ("zoo:parse-0-lora-8", "zoo:sentiment-0-lora-64")

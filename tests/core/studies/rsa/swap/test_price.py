@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from core.models.sizes import MULTIBERT, size_of
-from core.studies.rsa import prices
+from core.studies.rsa.swap import price
 from core.studies.rsa.swap.spec import SwapSpec
 from core.text.labelled import read_labelled
 
 
 def _processor(compare: str, **options: object) -> float:
     spec = SwapSpec(compare=(compare,), frozen=False, **options)  # type: ignore[arg-type]
-    return prices.swap_price(spec).processor
+    return price.swap_price(spec).processor
 
 
 def test_a_head_that_labels_sentences_is_priced_by_the_labelled_ones(tmp_path: Path) -> None:
@@ -39,5 +39,5 @@ def test_an_unknown_head_is_priced_by_the_more() -> None:
     assert size_of("zoo:pos-0").architecture
     assert not MULTIBERT.architecture
     spec, most = SwapSpec(sentences=400), len(read_labelled())
-    assert prices._scored(spec, MULTIBERT, most) == 400
-    assert prices._scored(SwapSpec(sentences=20), MULTIBERT, most) == most
+    assert price._scored(spec, MULTIBERT, most) == 400
+    assert price._scored(SwapSpec(sentences=20), MULTIBERT, most) == most
