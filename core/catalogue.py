@@ -2,7 +2,8 @@
 it.
 
 A study's folder states its purpose in one line; the study itself is imported at its first use, so
-that listing the commands takes no time.
+that listing the commands takes no time. A folder of another package may be one, too: see
+`core.maths.plugins`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from core.maths.plugins import Registry
 from core.studies.alignment import attention, check, published, rotation, seeds, stitching
 from core.studies.probes import behaviour, edges, polar, removal, trees
 from core.studies.probes import training as probe_training
@@ -27,8 +29,13 @@ class Catalogue(MutableMapping[str, "Study"]):
 
     def __init__(self, folders: Mapping[str, ModuleType]) -> None:
         """Take each study's folder by its name."""
-        self._folders = dict(folders)
+        self._own, self._folders = frozenset(folders), Registry("studies", ModuleType, folders)
         self._studies: dict[str, Study] = {}
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Names of the studies that other packages add."""
+        return tuple(name for name in self._folders if name not in self._own)
 
     def __getitem__(self, name: str) -> Study:
         if name not in self._studies:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -224,3 +225,20 @@ def test_from_python(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_column_has_one_line() -> None:
     assert all(text and "\n" not in text for text in COLUMNS.values())
+
+
+def test_mathematics_is_used_alone() -> None:
+    """Without a model, a store or an app: nothing else of the house is imported."""
+    block = next(block for block in blocks_of(PAGE, "python") if "get_measure" in block.code)
+    asked = "\nimport sys\nprint(similarity, *(name for name in sys.modules if name.startswith('core.')))"
+    done = subprocess.run(
+        [sys.executable, "-c", block.code + asked],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    similarity, *modules = done.stdout.split()
+    assert 0.5 < float(similarity) < 1
+    beside = {name for name in modules if not name.startswith("core.maths")}
+    assert beside <= {"core.errors", "core.limits"}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from core.catalogue import STUDIES
 from core.options import Option, Spec, choice, options_of, refs_of
 
 if TYPE_CHECKING:
@@ -92,6 +93,29 @@ def views_of(*studies: Study, experiments: Mapping[str, Experiment]) -> dict[str
     """
     every = (*studies, *(experiment.study for experiment in experiments.values()))
     return {view.name: view for study in every for view in study.views}
+
+
+def with_added(
+    room: str, spec: type[Spec], experiments: Mapping[str, Experiment]
+) -> dict[str, Experiment]:
+    """Add the studies of other packages to a page's experiments, by the title of their view.
+
+    Args:
+        room: The first word of their names.
+        spec: Of the page's form, whose options they share.
+        experiments: Those of the house.
+    """
+    shared, all_of_them = {option.name for option in options_of(spec)}, dict(experiments)
+    for name in STUDIES.added:
+        if name.split()[0] == room:
+            study, names = STUDIES[name], [option.name for option in options_of(STUDIES[name].Spec)]
+            prefix = name.replace(" ", "_")
+            all_of_them[study.views[0].name] = Experiment(
+                study,
+                own={f"{prefix}_{option}": option for option in names if option not in shared},
+                shared=[option for option in names if option in shared],
+            )
+    return all_of_them
 
 
 def view_option(views: Mapping[str, View]) -> Any:

@@ -10,7 +10,7 @@ from core.studies.alignment.check.study import STUDY as CHECK_STUDY
 from core.studies.alignment.published.study import STUDY as PUBLISHED_STUDY
 from core.studies.alignment.rotation.study import STUDY as ROTATION_STUDY
 from core.studies.alignment.stitching.study import STUDY as STITCHING_STUDY
-from ui.study.experiment import Experiment
+from ui.study.experiment import Experiment, with_added
 
 if TYPE_CHECKING:
     from core.studies.alignment.seeds.spec import AlignSpec
@@ -31,36 +31,40 @@ def needs_words(spec: AlignSpec) -> str:
     )
 
 
-EXPERIMENTS = {
-    ROTATION: Experiment(
-        ROTATION_STUDY,
-        own={"planted_rotations": "draws"},
-        shared=(*TEXT, "models", "items", "split", "sinks"),
-    ),
-    STITCHING: Experiment(
-        STITCHING_STUDY,
-        own={"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
-        shared=TEXT,
-        problem=needs_words,
-        looked_at=("items",),
-    ),
-    CHECK: Experiment(
-        CHECK_STUDY,
-        own={"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
-        shared=(*TEXT, "items", "split", "sinks"),
-        taken={"model": ("models", lambda models: models[0])},
-    ),
-    ATTENTION: Experiment(
-        ATTENTION_STUDY,
-        own={"attention_methods": "methods"},
-        shared=(*TEXT, "models"),
-        problem=needs_words,
-        looked_at=("items",),
-    ),
-    PROTOCOL: Experiment(
-        PUBLISHED_STUDY,
-        own={"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
-        shared=TEXT,
-        taken={"models": ("models", lambda models: models[:2])},
-    ),
-}
+EXPERIMENTS = with_added(
+    "align",
+    AlignSpec,
+    {
+        ROTATION: Experiment(
+            ROTATION_STUDY,
+            own={"planted_rotations": "draws"},
+            shared=(*TEXT, "models", "items", "split", "sinks"),
+        ),
+        STITCHING: Experiment(
+            STITCHING_STUDY,
+            own={"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
+            shared=TEXT,
+            problem=needs_words,
+            looked_at=("items",),
+        ),
+        CHECK: Experiment(
+            CHECK_STUDY,
+            own={"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
+            shared=(*TEXT, "items", "split", "sinks"),
+            taken={"model": ("models", lambda models: models[0])},
+        ),
+        ATTENTION: Experiment(
+            ATTENTION_STUDY,
+            own={"attention_methods": "methods"},
+            shared=(*TEXT, "models"),
+            problem=needs_words,
+            looked_at=("items",),
+        ),
+        PROTOCOL: Experiment(
+            PUBLISHED_STUDY,
+            own={"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
+            shared=TEXT,
+            taken={"models": ("models", lambda models: models[:2])},
+        ),
+    },
+)

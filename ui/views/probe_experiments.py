@@ -20,9 +20,10 @@ from core.studies.probes.removal.study import STUDY as REMOVAL_STUDY
 from core.studies.probes.removal.tables import NAMES as COST_NAMES
 from core.studies.probes.training.charts import METRICS
 from core.studies.probes.training.study import STUDY as TRAINING_STUDY
+from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import NAMES
 from ui.study.controls import KEPT
-from ui.study.experiment import Experiment
+from ui.study.experiment import Experiment, with_added
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -94,48 +95,57 @@ def choose_score(address: Address, result: Result) -> tuple[str]:
     return (str(chosen),)
 
 
-EXPERIMENTS = {
-    EDGES: Experiment(
-        EDGE_STUDY,
-        own={
-            **{"targets": "targets", "penalty": "penalty", "control_labels": "controls"},
-            "beside_window": "conditional",
-        },
-        shared=("models", "untrained", "sinks", *TEXT),
-        choose=choose_measure,
-        models=lambda asked: asked.probed,
-    ),
-    POLAR: Experiment(
-        POLAR_STUDY,
-        own={"angles": "weight", "label_controls": "controls"},
-        shared=("models", "untrained", "rank", "seeds", "epochs", *TEXT),
-        choose=choose_metric,
-        models=lambda asked: asked.probed,
-    ),
-    TRAINING: Experiment(
-        TRAINING_STUDY,
-        own={"end": "end", "steps": "steps", "steps_most": "at_most", "step_controls": "controls"},
-        shared=("rank", "seeds", "epochs", "sinks", *TEXT),
-        display=[replace(option, name=SCORE) for option in options_of(Display)],
-        choose=choose_score,
-        models=lambda asked: (asked.end, *asked.checkpoints),
-    ),
-    REMOVAL: Experiment(
-        REMOVAL_STUDY,
-        own={
-            "erased_rank": "rank",
-            "randoms": "randoms",
-            "scored_sentences": "scored",
-            "erased_kinds": "kinds",
-            "erased_pairs": "pairs",
-        },
-        shared=("models", "epochs", *TEXT),
-        choose=choose_cost,
-    ),
-    BEHAVIOUR: Experiment(
-        BEHAVIOUR_STUDY,
-        own={"scored": "models", "pairs": "pairs", "pair_kinds": "kinds"},
-        shared=TEXT,
-        models=lambda asked: asked.refs,
-    ),
-}
+EXPERIMENTS = with_added(
+    "probe",
+    ProbeSpec,
+    {
+        EDGES: Experiment(
+            EDGE_STUDY,
+            own={
+                **{"targets": "targets", "penalty": "penalty", "control_labels": "controls"},
+                "beside_window": "conditional",
+            },
+            shared=("models", "untrained", "sinks", *TEXT),
+            choose=choose_measure,
+            models=lambda asked: asked.probed,
+        ),
+        POLAR: Experiment(
+            POLAR_STUDY,
+            own={"angles": "weight", "label_controls": "controls"},
+            shared=("models", "untrained", "rank", "seeds", "epochs", *TEXT),
+            choose=choose_metric,
+            models=lambda asked: asked.probed,
+        ),
+        TRAINING: Experiment(
+            TRAINING_STUDY,
+            own={
+                "end": "end",
+                "steps": "steps",
+                "steps_most": "at_most",
+                "step_controls": "controls",
+            },
+            shared=("rank", "seeds", "epochs", "sinks", *TEXT),
+            display=[replace(option, name=SCORE) for option in options_of(Display)],
+            choose=choose_score,
+            models=lambda asked: (asked.end, *asked.checkpoints),
+        ),
+        REMOVAL: Experiment(
+            REMOVAL_STUDY,
+            own={
+                "erased_rank": "rank",
+                "randoms": "randoms",
+                "scored_sentences": "scored",
+                "erased_kinds": "kinds",
+                "erased_pairs": "pairs",
+            },
+            shared=("models", "epochs", *TEXT),
+            choose=choose_cost,
+        ),
+        BEHAVIOUR: Experiment(
+            BEHAVIOUR_STUDY,
+            own={"scored": "models", "pairs": "pairs", "pair_kinds": "kinds"},
+            shared=TEXT,
+            models=lambda asked: asked.refs,
+        ),
+    },
+)

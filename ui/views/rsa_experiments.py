@@ -11,10 +11,11 @@ from core.results.names import short_names
 from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
 from core.studies.rsa.divergence.charts import coloured_chart
 from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
+from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
 from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
 from core.studies.rsa.truth.study import STUDY as TRUTH_STUDY
-from ui.study.experiment import Experiment
+from ui.study.experiment import Experiment, with_added
 
 if TYPE_CHECKING:
     from core.results.drawing.context import Context
@@ -59,38 +60,42 @@ def coloured_words(result: Result) -> tuple[Drawing, str]:
 
 
 # in the order of the page's views
-EXPERIMENTS = {
-    TRAINING: Experiment(
-        TRAINING_STUDY,
-        own={"end": "end", "steps": "steps", "steps_most": "at_most", "others": "others"},
-        shared=("measure", "words", "sinks", *TEXT),
-        models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
-    ),
-    DIVERGENCE: Experiment(
-        DIVERGENCE_STUDY,
-        own={
-            "language_models": "compare",
-            "language_baselines": "others",
-            "masking": "masking",
-        },
-        shared=("base", "words", "sinks", *TEXT),
-        below=coloured_words,
-    ),
-    AUDIT: Experiment(
-        AUDIT_STUDY,
-        own={
-            "audited": "models",
-            "audited_end": "end",
-            "audited_as": "kind",
-            "audited_most": "at_most",
-        },
-        models=lambda asked: asked.refs,
-    ),
-    SWAP: Experiment(
-        SWAP_STUDY,
-        own={"swap_noises": "noises", "swap_random": "random", "swap_frozen": "frozen"},
-        shared=("base", "compare", *TEXT),
-        choose=choose_swaps,
-    ),
-    TRUTH: Experiment(TRUTH_STUDY, own={"plants": "plants", "truth_measures": "measures"}),
-}
+EXPERIMENTS = with_added(
+    "rsa",
+    RsaSpec,
+    {
+        TRAINING: Experiment(
+            TRAINING_STUDY,
+            own={"end": "end", "steps": "steps", "steps_most": "at_most", "others": "others"},
+            shared=("measure", "words", "sinks", *TEXT),
+            models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
+        ),
+        DIVERGENCE: Experiment(
+            DIVERGENCE_STUDY,
+            own={
+                "language_models": "compare",
+                "language_baselines": "others",
+                "masking": "masking",
+            },
+            shared=("base", "words", "sinks", *TEXT),
+            below=coloured_words,
+        ),
+        AUDIT: Experiment(
+            AUDIT_STUDY,
+            own={
+                "audited": "models",
+                "audited_end": "end",
+                "audited_as": "kind",
+                "audited_most": "at_most",
+            },
+            models=lambda asked: asked.refs,
+        ),
+        SWAP: Experiment(
+            SWAP_STUDY,
+            own={"swap_noises": "noises", "swap_random": "random", "swap_frozen": "frozen"},
+            shared=("base", "compare", *TEXT),
+            choose=choose_swaps,
+        ),
+        TRUTH: Experiment(TRUTH_STUDY, own={"plants": "plants", "truth_measures": "measures"}),
+    },
+)

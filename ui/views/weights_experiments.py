@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.intruders.study import STUDY
 from core.studies.weights.lineage.study import STUDY as LINEAGE_STUDY
-from ui.study.experiment import Experiment
+from ui.study.experiment import Experiment, with_added
 
 INTRUDERS, LINEAGE = STUDY.title, LINEAGE_STUDY.title
 
 
-EXPERIMENTS = {
-    INTRUDERS: Experiment(
-        STUDY,
-        own={
-            "intruder_models": "models",
-            "leading": "leading",
-            "cosine": "threshold",
-            "draws": "draws",
-            "scaling": "scaling",
-        },
-        shared=("base", "families", "seed"),
-    ),
-    LINEAGE: Experiment(
-        LINEAGE_STUDY,
-        own={"lineage_models": "models", "lineage_pair": "pair"},
-        shared=("families", "seed"),
-    ),
-}
+EXPERIMENTS = with_added(
+    "weights",
+    WeightsSpec,
+    {
+        INTRUDERS: Experiment(
+            STUDY,
+            own={
+                "intruder_models": "models",
+                "leading": "leading",
+                "cosine": "threshold",
+                "draws": "draws",
+                "scaling": "scaling",
+            },
+            shared=("base", "families", "seed"),
+        ),
+        LINEAGE: Experiment(
+            LINEAGE_STUDY,
+            own={"lineage_models": "models", "lineage_pair": "pair"},
+            shared=("families", "seed"),
+        ),
+    },
+)

@@ -12,6 +12,7 @@ from core.errors import SpecError
 from core.maths.maps.cca import Cca, Pwcca, Svcca
 from core.maths.maps.controls import Lookup, Shuffled
 from core.maths.maps.linear import Aligner, Identity, Ols, Procrustes, Ridge
+from core.maths.plugins import Registry
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _static(seed: int) -> Aligner:
     return StaticKernel((), seed)
 
 
-METHODS: dict[str, Method] = {
+_HOUSE: dict[str, Method] = {
     "identity": Method(
         "identity (no map)",
         lambda seed: Identity(),
@@ -148,6 +149,7 @@ METHODS: dict[str, Method] = {
         "#A0522D",
     ),
 }
+METHODS = Registry("maps", Method, _HOUSE)
 STATIC = tuple(name for name, method in METHODS.items() if method.kind == "static")
 DEFAULT_METHODS = (
     "identity",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.errors import SpecError
+from core.maths.plugins import Registry
 from core.maths.similarity import canonical, cka, matching, neighbours, rdm
 from core.maths.similarity.kernels import FloatArray, IntArray
 from core.maths.statistics import jackknife_sentences
@@ -211,7 +212,7 @@ _ALL = (
         lowest=0.0,
     ),
 )
-MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
+MEASURES = Registry("measures", Measure, {measure.name: measure for measure in _ALL})
 
 
 def get_measure(name: str, options: Options | None = None) -> Measure:

@@ -28,6 +28,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ShapeError
+from core.maths.plugins import Registry
 from core.maths.statistics import relative_change
 
 
@@ -297,7 +298,7 @@ def _euclidean(points: ndarray) -> ndarray:
     return np.stack([np.linalg.norm(points - point, axis=1) for point in points])
 
 
-VECTORS: dict[str, Vector] = {
+_HOUSE: dict[str, Vector] = {
     "projector": Vector(
         "Projectors",
         True,
@@ -340,3 +341,4 @@ VECTORS: dict[str, Vector] = {
         _original_distances,
     ),
 }
+VECTORS = Registry("vectors", Vector, _HOUSE)

@@ -1,0 +1,80 @@
+"""What other packages add: studies, measures, vectors of weight changes and maps.
+
+A package names what it adds in its pyproject.toml, and is found as soon as it is installed:
+
+    [project.entry-points."palimpsest.measures"]
+    overlap = "my_package:OVERLAP"
+
+The groups are palimpsest.studies, .measures, .vectors and .maps. What cannot be imported, is of
+another kind or takes a name that exists is left out, with a warning that names the package.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import UserDict
+from collections.abc import Container, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
+
+GROUP = "palimpsest"
+T = TypeVar("T")
+
+
+class Registry(UserDict[str, T]):
+    """Entries by name: those of the house, and behind them what other packages add.
+
+    Packages are imported at the first use, when the house itself has been, so that either may be
+    imported first.
+    """
+
+    def __init__(self, group: str, kind: type[T], entries: Mapping[str, T]) -> None:
+        """Take the entries of the house; other arguments as for `plugged`."""
+        self._group, self._kind, self._entries = group, kind, dict(entries)
+        self._complete = False
+
+    @property
+    def data(self) -> dict[str, T]:  # type: ignore[override]
+        """All entries."""
+        if not self._complete:
+            self._complete = True
+            self._entries |= plugged(self._group, self._kind, self._entries)
+        return self._entries
+
+
+class PluginWarning(UserWarning):
+    """Something that another package adds is left out."""
+
+
+def plugged(group: str, kind: type[T], taken: Container[str] = ()) -> dict[str, T]:
+    """Import what installed packages add, by name.
+
+    Args:
+        group: "studies", "measures", "vectors" or "maps".
+        kind: What each must be.
+        taken: Names that exist.
+    """
+    added: dict[str, T] = {}
+    for point in sorted(entry_points(group=f"{GROUP}.{group}"), key=lambda point: point.name):
+        if point.name in taken or point.name in added:
+            _warn(point, group, "its name is taken")
+            continue
+        try:
+            loaded = point.load()
+        except Exception as error:  # whatever a stranger's module does when it is imported
+            _warn(point, group, f"{type(error).__name__}: {error}")
+            continue
+        if isinstance(loaded, kind):
+            added[point.name] = loaded
+        else:
+            _warn(point, group, f"it is a {type(loaded).__name__}, not a {kind.__name__}")
+    return added
+
+
+def _warn(point: EntryPoint, group: str, reason: str) -> None:
+    package = point.dist.name if point.dist is not None else point.value
+    warnings.warn(
+        f"{point.name!r}, which {package} adds to {group}, is left out: {reason}.",
+        PluginWarning,
+        stacklevel=3,
+    )
