@@ -11,59 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.results.columns import COLUMNS
 from core.results.numbers import Kind, band_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.95
-KINDS: dict[str, Kind] = {
-    "accuracy": "per cent",
-    "share": "per cent",
-    "chance": "per cent",
-    "margin": "gain",
-    "p_value": "p",
-    "smallest_p": "p",
-    "difference": "change",
-    "ahead": "gain",
-    "null_mean": "amount",
-    "rank": "whole",
-    "items": "whole",
-    "intruders": "whole",
-    "seconds": "seconds",
-    "js": "probability",  # at most one bit
-    "chance_js": "probability",
-    "kl": "amount",
-    "reverse_kl": "amount",
-    "surprisal": "amount",
-    "base_surprisal": "amount",
-    "agreement": "per cent",
-}  # by the name of a column; others are shares of 1
 OF_HUNDRED = (
     *("uuas", "root", "uas", "las", "label", "direction", "accuracy", "unseen"),
 )  # metrics of probes in per cent
-PREFIXED = (
-    "loss",
-    "excess",
-    "ahead",
-    "cost",
-    "correlation",
-    "within",
-    "calibrated",
-)  # columns whose interval is named after them
-BANDED = (
-    "similarity",
-    "value",
-    "nmse",
-    "difference",
-    "margin",
-    "score",
-    "accuracy",
-    "auc",
-    "distance",
-    "js",
-    "correlation",
-)  # columns to which `low` and `high` may belong: the first of these in a table
 
 
 @dataclass(frozen=True)
@@ -142,10 +99,10 @@ def estimate_of(
 def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
     """Read a column of a table with its intervals, row by row.
 
-    `low` and `high` are the interval of the table's first column of `BANDED`; other columns have
-    their own, or none.
+    `low` and `high` are the interval of the table's first column that may share them; other columns
+    have their own, or none.
     """
-    owner = next((name for name in BANDED if name in table), "")
+    owner = next((name for name in table if _interval(name) == "shared"), "")
     low, _ = _ends(column)
     rows = (
         table
@@ -164,11 +121,15 @@ def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:
         return "points" if metric in OF_HUNDRED else "amount" if metric == "bits" else "share"
     if column in ("difference", "margin", "ahead", "cost"):
         return "gain" if metric.partition(" ")[0] in OF_HUNDRED else "change"
-    return KINDS.get(column, "share")
+    return COLUMNS[column].kind if column in COLUMNS else "share"
 
 
 def _ends(column: str) -> tuple[str, str]:
-    return (f"{column}_low", f"{column}_high") if column in PREFIXED else ("low", "high")
+    return (f"{column}_low", f"{column}_high") if _interval(column) == "own" else ("low", "high")
+
+
+def _interval(column: str) -> str:
+    return COLUMNS[column].interval if column in COLUMNS else ""
 
 
 def _float(value: Any) -> float:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import DrawingError
 from core.results.bundle import Say, silent
-from core.results.columns import describe
+from core.results.columns import describe, title_of_table
 from core.results.drawing import files as drawn
 from core.results.numbers import text_of
 from core.results.statements import lead_of
-from core.results.table_words import title_of_table
 from core.results.templates import SHARED, fill, marked
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from core.catalogue import STUDIES
 from core.commands.study import command_line
 from core.options import Option, options_of
-from core.results.columns import describe
+from core.results.columns import describe, title_of, title_of_table
 from core.results.export import Result
 from core.results.papers.reference import Reference
-from core.results.table_words import label_of, title_of_table
 from core.study import Study
 from docs.make.code import code_lines
 from docs.make.figures import Figure, figures_of, precomputed
@@ -146,7 +145,7 @@ def _tables(result: Result) -> list[str]:
     parts = ["## Tables", "A result holds these tables; files name their columns as here."]
     for table, columns in describe(result.tables).items():
         rows = [
-            f"| `{column}` | {plain(label_of(table, column))} | {cell(meaning)} |"
+            f"| `{column}` | {plain(title_of(table, column))} | {cell(meaning)} |"
             for column, meaning in columns.items()
         ]
         lines = ["| column | on the page | meaning |", "|---|---|---|", *rows]

@@ -19,7 +19,7 @@ from core.catalogue import STUDIES
 from core.commands.main import all_commands, main
 from core.commands.pricing import check_price
 from core.errors import SpecError
-from core.results.columns import COLUMNS
+from core.results.columns import COLUMNS, read_columns
 from core.results.report import report_html
 from core.runs import tasks
 from core.vectors.activations import extract
@@ -32,7 +32,7 @@ PAGE = ROOT / "docs" / "extending.md"
 
 def example(file: str) -> str:
     """The example that begins with this file's name, as in `# core/maths/similarity/registry.py`."""
-    for block in blocks_of(PAGE, "python"):
+    for block in blocks_of(PAGE, "python", "toml"):
         if block.code.startswith(f"# {file}\n"):
             return block.code
     raise AssertionError(f"{PAGE.name} adds nothing to {file}")
@@ -76,7 +76,9 @@ def length_study(
     room = importlib.import_module("core.studies.rsa")
     monkeypatch.setattr(room, "__path__", [*room.__path__, str(folder.parent)])
     add("core/catalogue.py", "STUDIES")
-    add("core/results/columns.py", "COLUMNS")
+    _, columns = read_columns(example("core/results/columns.toml"))
+    for name, column in columns.items():
+        monkeypatch.setitem(COLUMNS, name, column)
     yield "rsa length"
     for name in [name for name in sys.modules if name.startswith("core.studies.rsa.length")]:
         del sys.modules[name]
@@ -224,7 +226,7 @@ def test_from_python(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_column_has_one_line() -> None:
-    assert all(text and "\n" not in text for text in COLUMNS.values())
+    assert all("\n" not in column.meaning for column in COLUMNS.values())
 
 
 def test_mathematics_is_used_alone() -> None:

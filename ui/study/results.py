@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from core.results.columns import meaning
+from core.results.columns import meaning, title_of, title_of_table
 from core.results.drawing.paper import joined
 from core.results.glossary import explained
 from core.results.report import MISLEADING
 from core.results.statements import lead_of
-from core.results.table_words import label_of, title_of_table
 from ui.frame.naming import named_cells, names_here
 from ui.frame.shared import made_once
 from ui.frame.text import plain
@@ -230,7 +229,7 @@ def in_words(table: pd.DataFrame) -> pd.DataFrame:
 def _column(values: pd.Series, name: str, digits: int) -> Any:
     """Return a column's title, explanation and number format."""
     column = str(values.name)
-    label, explained_as = label_of(name, column), meaning(name, column)
+    label, explained_as = title_of(name, column), meaning(name, column)
     if values.dtype.kind == "f":
         return st.column_config.NumberColumn(label, help=explained_as, format=f"%.{digits}f")
     return st.column_config.Column(label, help=explained_as)

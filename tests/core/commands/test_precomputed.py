@@ -19,8 +19,8 @@ from core.catalogue import STUDIES
 from core.commands import precomputed
 from core.commands.examples.every import EXAMPLES
 from core.errors import NotStoredError
-from core.results.columns import describe
-from core.results.estimates import BANDED, PREFIXED, estimates_of
+from core.results.columns import COLUMNS, Column, describe
+from core.results.estimates import estimates_of
 from core.runs.precomputed import FILE, Precomputed, write_precomputed
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
@@ -86,7 +86,7 @@ def test_every_band_holds_its_estimate(walked: precomputed.Walk) -> None:
     banded = 0
     for name, result in walked.results.items():
         for table in result.tables.values():
-            for column in {*BANDED, *PREFIXED} & set(table):
+            for column in (name for name in table if COLUMNS.get(name, Column()).interval):
                 for estimate in estimates_of(table, column):
                     if estimate.banded:
                         assert estimate.low <= estimate.value <= estimate.high, (name, column)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from importlib import import_module
-from pkgutil import iter_modules
+import tomllib
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
-from core.results import dictionary
-from core.results.columns import COLUMNS, GENERAL, describe, meaning
+from core.results.columns import (
+    COLUMNS,
+    TABLES,
+    describe,
+    meaning,
+    read_columns,
+    title_of,
+    title_of_table,
+)
 from tests.core.results.statements import contradictions, false_statements
 
 BESIDE: dict[str, dict[str, Any]] = {
@@ -77,12 +82,41 @@ def test_a_false_statement_is_seen(column: str, values: list[Any], text: str, so
 def test_a_column_may_mean_something_of_its_own_in_a_table() -> None:
     assert meaning("ranks", "rank") != meaning("scores", "rank")
     assert meaning("any", "no such column") is None
-    assert all(text and "\n" not in text for text in COLUMNS.values())
+    assert all("\n" not in column.meaning for column in COLUMNS.values())
 
 
-def test_a_column_is_explained_in_one_module_only() -> None:
-    names = [module.name for module in iter_modules(dictionary.__path__)]
-    parts = [import_module(f"{dictionary.__name__}.{name}").COLUMNS for name in names]
-    modules = Counter(column for part in (GENERAL, *parts) for column in part)
-    assert [column for column, count in modules.items() if count > 1] == []
-    assert modules.keys() == COLUMNS.keys()
+@pytest.mark.parametrize("name", [name for name, column in COLUMNS.items() if column.meaning])
+def test_a_title_reads_as_words(name: str) -> None:
+    table, _, column = name.rpartition(".")
+    title = title_of(table, column)
+    assert "_" not in title
+    assert title[0].isupper() or title.startswith("p-value")
+    assert len(title) <= 40  # above a column
+
+
+def test_every_record_is_of_a_column_that_a_table_has() -> None:
+    inside = {name.rpartition(".")[2] for name, column in COLUMNS.items() if column.meaning}
+    assert {name for name in COLUMNS if name.rpartition(".")[2] not in inside} == set()
+
+
+def test_titles_of_tables_read_as_words() -> None:
+    assert title_of_table("head_matrix") == TABLES["head_matrix"]
+    assert title_of_table("new_table") == "New table"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[columns]\na = { meanings = "x" }', "has 'meanings', which no column has"),
+        ('[columns]\na = { kind = "percent" }', "has kind 'percent'; there are"),
+        ('[columns]\na = { interval = "mine" }', "has interval 'mine'; there are"),
+    ],
+)
+def test_a_record_with_a_slip_is_refused(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_columns(text)
+
+
+def test_a_column_has_one_record() -> None:
+    with pytest.raises(tomllib.TOMLDecodeError):
+        read_columns("[columns]\na = {}\na = {}")

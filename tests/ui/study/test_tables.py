@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.results.table_words import LABELS
+from core.results.columns import COLUMNS
 from ui.study import results
 from ui.study.results import in_words
 
@@ -41,7 +41,7 @@ def test_a_table_has_a_title_words_for_columns_and_raw_names_in_its_data() -> No
     proto = app.dataframe[0].proto
     columns = json.loads(proto.columns)
     assert columns["source_layer"]["label"] == "Source layer"
-    assert columns["rival_value"]["label"] == LABELS["rival_value"]
+    assert columns["rival_value"]["label"] == COLUMNS["rival_value"].title
     assert "metric" in columns["rival_value"]["help"]
     assert proto.placeholder == ""
     assert proto.HasField("placeholder")

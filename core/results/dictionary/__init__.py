@@ -1,1 +1,0 @@
-"""The data dictionary by subject; `core.results.columns` joins its parts."""
