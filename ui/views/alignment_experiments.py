@@ -3,17 +3,13 @@ published protocol."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.studies.alignment.attention.study import STUDY as ATTENTION_STUDY
 from core.studies.alignment.check.study import STUDY as CHECK_STUDY
 from core.studies.alignment.published.study import STUDY as PUBLISHED_STUDY
 from core.studies.alignment.rotation.study import STUDY as ROTATION_STUDY
+from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.stitching.study import STUDY as STITCHING_STUDY
 from ui.study.experiment import Experiment, with_added
-
-if TYPE_CHECKING:
-    from core.studies.alignment.seeds.spec import AlignSpec
 
 ROTATION = ROTATION_STUDY.title
 STITCHING, CHECK = STITCHING_STUDY.title, CHECK_STUDY.title
