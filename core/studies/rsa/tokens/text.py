@@ -74,7 +74,7 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
     """Say in which models the question is closer to its answer than to other spans of the passage,
     and with which p-value and how many spans this cannot be detected in the others."""
     than = "closer to its answer than to other spans"
-    sentences = []
+    sentences: list[str] = []
     for verdict, claim in (
         (CLOSER, f"The question is {than}"),
         (UNDECIDED, f"The question is not detectably {than}"),
@@ -82,19 +82,21 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
     ):
         there = [ref for ref in names if (ref, verdict) in facts]
         clauses = [
-            f"layer {facts[ref, verdict].layers[0]} of {names[ref]} (distance ratio "
-            f"{facts[ref, verdict].number.text}, {facts[ref, BY_CHANCE].number.text}, "
-            f"{facts[ref, BY_CHANCE].baseline.split()[0]} spans)"
+            f"layer {facts[ref, verdict].layers[0]} of {names[ref]} "
+            f"({facts[ref, verdict].number.text}, {facts[ref, BY_CHANCE].number.text})"
             for ref in there
         ]
         if clauses:
             least = min((facts[ref, BY_CHANCE] for ref in there), key=lambda s: s.number.value)
             note = f"smallest {least.number.text}" if len(there) > 1 else least.number.text
+            note += f" of {least.baseline.split()[0]} spans"
             note += f", corrected for {len(names)} models" if len(names) > 1 else ""
             where = "" if len(there) == len(names) else f" in {listed([names[r] for r in there])}"
-            sentences += [f"{claim}{where} ({note}).", f"It is closest at {listed(clauses)}."]
-    if sentences:
-        sentences.append("A distance ratio below 1 means closer to the answer than to other words.")
+            ratio = "" if sentences else " (distance ratio, below 1 where closer than other words)"
+            sentences += [
+                f"{claim}{where} ({note}).",
+                f"It is closest{ratio} at {listed(clauses)}.",
+            ]
     return sentences
 
 

@@ -189,9 +189,9 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     shown = explained_statement(["zoo:a", "zoo:b"], 0.5)
     said = make_headline((*made, shown), pd.DataFrame({"model": []}), ["zoo:a", "zoo:b"], 28)
     assert not unnamed([shown, *made], said)
-    assert said.count("25 spans") == 2
+    assert said.count("25 spans") == 1
     assert "too few spans to detect" in said
-    assert "(smallest p = .08, corrected for 2 models)" in said
+    assert "(smallest p = .08 of 25 spans, corrected for 2 models)" in said
     assert np.isnan(nearness(vectors, [QUESTION] * 28, words)[1])
     assert nearness_statements({"zoo:a": vectors}, [QUESTION] * 28, words) == ()
 
