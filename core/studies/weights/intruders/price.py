@@ -36,24 +36,15 @@ COPIES = 4  # of a model whose directions are scaled: with its head, the base's,
 def intruders_price(spec: IntruderSpec) -> Price:
     """Price the intruder experiment: every random update of every matrix is decomposed."""
     bases = bases_by_member(spec.base, spec.models)
-    sizes, _ = sizes_with_adapters(
-        spec.base, bases
-    )  # an adapter's product is decomposed as any update is
+    # an adapter's product is decomposed as any update is
+    sizes, _ = sizes_with_adapters(spec.base, bases)
     here = [sizes[ref] for ref in bases if ref in sizes]
     tasks = [STARTING]
     for size in here:
-        once = sum(
-            number * _changed(shape, spec.draws)
-            for shape, number in matrices_of(size, spec.families)
-        )
-        tasks += [costs.OPENING + once / PARTS] * PARTS
-        tasks.append(
-            costs.OPENING
-            + sum(
-                number * _turned(shape, spec.draws)
-                for shape, number in matrices_of(size, spec.families)
-            )
-        )
+        matrices = matrices_of(size, spec.families)
+        once = sum(number * _changed(shape, spec.draws) for shape, number in matrices)
+        turned = sum(number * _turned(shape, spec.draws) for shape, number in matrices)
+        tasks += [costs.OPENING + once / PARTS] * PARTS + [costs.OPENING + turned]
     memory = bytes_of_largest(here * PARTS) + sum(
         6 * size.layers * spec.draws * spec.leading * costs.SINGLE for size in here
     )
