@@ -35,7 +35,8 @@ def writer_of(study: Study) -> str:
     """Name the file that writes a study's headline."""
     folder = Path(inspect.getfile(study.Spec)).parent
     texts = (path for path in sorted(folder.glob("*.py")) if _defines(path, HEADLINE))
-    return next(texts).relative_to(folder.parents[2]).as_posix()
+    package = study.Spec.__module__.rpartition(".")[0]
+    return f"{package.replace('.', '/')}/{next(texts).name}"
 
 
 def _defines(path: Path, function: str) -> bool:
