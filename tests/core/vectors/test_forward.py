@@ -30,11 +30,16 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def plain_loop(ref: str, sentences, side: str = "encoder") -> list[np.ndarray]:
     """float32 (layer, word, d_model) a sentence: no batches, no padding, no tricks."""
     import torch
-    from transformers import AutoModel, AutoTokenizer
+    from tokenizers import Tokenizer
+    from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
     folder = ref.removeprefix("path:")
     model = AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
+    if tokenizer.is_fast:  # some classes of transformers overrule what the file says
+        written = Tokenizer.from_file(f"{folder}/tokenizer.json")
+        if type(written.model) is not type(tokenizer.backend_tokenizer.model):
+            tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     space = " " if model.config.model_type in BYTE_LEVEL else ""
     vectors = []
     for words in sentences:

@@ -149,7 +149,7 @@ def test_a_mean_is_over_the_other_words(models: dict[str, str]) -> None:
 def test_too_few_words_that_are_no_sinks(models: dict[str, str]) -> None:
     text = sentences()
     items = Items(text, tuple((0,) for _ in text), "words")
-    with pytest.raises(ShapeError, match="Only 0 items"):
+    with pytest.raises(ShapeError, match="can read 0 of the items"):
         extract_pair(models["first"], models["second"], items, sinks="auto")
 
 

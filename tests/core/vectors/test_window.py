@@ -45,4 +45,4 @@ def test_a_narrow_window_begins_a_wide_one():
 
 def test_whole_sentences_have_no_window():
     with pytest.raises(ShapeError, match="words"):
-        static_window(np.zeros((2, 3)), np.arange(2), np.full(2, -1))
+        static_window(np.zeros((2, 3)), np.arange(2), np.full(2, -1), 1)

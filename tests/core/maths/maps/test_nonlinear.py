@@ -12,7 +12,6 @@ from core.maths.maps.bank import Schedule
 from core.maths.maps.coupling import coupling_network
 from core.maths.maps.linear import Ols, Procrustes, Ridge
 from core.maths.maps.nonlinear import Inn, Mlp
-from core.studies.alignment.check.study import check_bijections
 
 QUICK = Schedule(steps=30, batch=64, check_every=10)
 
@@ -119,31 +118,3 @@ def test_different_widths(rng) -> None:
     with pytest.raises(ShapeError, match="equal width"):
         Inn(2, 8, QUICK).fit(x, y)
     assert Mlp(8, QUICK).fit(x, y).transform(x).shape == (100, 4)
-
-
-def check(model: str, sentences, layer: int = 1):
-    return check_bijections(
-        model,
-        "a",
-        sentences,
-        "words",
-        "sentence",
-        layer,
-        ("coupling", "bend"),
-        (0, 1, 4),
-        ("identity", "ols", "lookup"),
-        0,
-    )
-
-
-def test_the_check_is_exact_for_rotations_and_harder_with_every_block(models, sentences) -> None:
-    value = check(models[0], sentences)
-    for errors in value["ols/nmse"]:
-        assert errors[0] < 1e-6
-        assert errors[0] < errors[1] < errors[2]
-    assert np.isnan(value["lookup/inverse"]).all()
-    assert (
-        value["lookup/nmse"][0] == value["lookup/nmse"][1]
-    ).all()  # it reads no source, so no bend
-    with pytest.raises(ShapeError, match="0 to 2; 9"):
-        check(models[0], sentences, layer=9)
