@@ -78,7 +78,7 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
     for verdict, claim in (
         (CLOSER, f"The question is {than}"),
         (UNDECIDED, f"The question is not detectably {than}"),
-        (TOO_FEW, f"The passage has too few spans to detect whether the question is {than}"),
+        (TOO_FEW, "There are too few spans to detect that the question is closer to its answer"),
     ):
         there = [ref for ref in names if (ref, verdict) in facts]
         clauses = [
@@ -92,10 +92,14 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
             note += f" of {least.baseline.split()[0]} spans"
             note += f", corrected for {len(names)} models" if len(names) > 1 else ""
             where = "" if len(there) == len(names) else f" in {listed([names[r] for r in there])}"
-            ratio = "" if sentences else " (distance ratio, below 1 where closer than other words)"
+            ratio = "" if sentences else "distance ratio, below 1 where closer than other words"
+            # on a page the first sentence is a line above the figure
+            late = verdict == TOO_FEW
+            noted = "; ".join(filter(None, (ratio, note if late else "")))
+            noted = f" ({noted})" if noted else ""
             sentences += [
-                f"{claim}{where} ({note}).",
-                f"It is closest{ratio} at {listed(clauses)}.",
+                f"{claim}{where}." if late else f"{claim}{where} ({note}).",
+                f"It is closest{noted} at {listed(clauses)}.",
             ]
     return sentences
 

@@ -191,7 +191,7 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     assert not unnamed([shown, *made], said)
     assert said.count("25 spans") == 1
     assert "too few spans to detect" in said
-    assert "(smallest p = .08 of 25 spans, corrected for 2 models)" in said
+    assert "; smallest p = .08 of 25 spans, corrected for 2 models)" in said
     assert np.isnan(nearness(vectors, [QUESTION] * 28, words)[1])
     assert nearness_statements({"zoo:a": vectors}, [QUESTION] * 28, words) == ()
 
