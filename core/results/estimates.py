@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.results.columns import COLUMNS
+from core.results.columns import COLUMNS, Column
 from core.results.numbers import Kind, band_text
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:
         return "points" if metric in OF_HUNDRED else "amount" if metric == "bits" else "share"
     if column in ("difference", "margin", "ahead", "cost"):
         return "gain" if metric.partition(" ")[0] in OF_HUNDRED else "change"
-    return COLUMNS[column].kind if column in COLUMNS else "share"
+    return COLUMNS.get(column, Column()).kind
 
 
 def _ends(column: str) -> tuple[str, str]:
@@ -129,7 +129,7 @@ def _ends(column: str) -> tuple[str, str]:
 
 
 def _interval(column: str) -> str:
-    return COLUMNS[column].interval if column in COLUMNS else ""
+    return COLUMNS.get(column, Column()).interval
 
 
 def _float(value: Any) -> float:

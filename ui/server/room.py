@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,12 +102,9 @@ class Room:
 
     async def _has_room(self) -> bool:
         """Wait for a moment until there is room for a further tab; return whether there is."""
-        until = asyncio.get_running_loop().time() + SETTLE
-        while self._is_full():
-            if self.tabs >= MOST_TABS or asyncio.get_running_loop().time() > until:
-                return False
-            await asyncio.sleep(SETTLING)
-        return True
+        return await _comes_true(
+            lambda: not self._is_full(), SETTLE, SETTLING, lambda: self.tabs >= MOST_TABS
+        )
 
     def _is_full(self) -> bool:
         """Whether there is no room for a further tab, after closing sessions that were left."""
@@ -145,9 +143,20 @@ def _asks_for_page(scope: Scope) -> bool:
 
 async def _file_is_free() -> bool:
     """Wait for a moment until there is a free file; return whether there is one."""
-    until = asyncio.get_running_loop().time() + PATIENCE
-    while free_files() < FOR_ANSWERS:
-        if asyncio.get_running_loop().time() > until:
+    return await _comes_true(lambda: free_files() >= FOR_ANSWERS, PATIENCE, LOOKS)
+
+
+async def _comes_true(
+    wanted: Callable[[], bool],
+    seconds: float,
+    pause: float,
+    hopeless: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Look again and again, at most so many seconds and only while there is hope."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + seconds
+    while not wanted():
+        if hopeless() or clock() > until:
             return False
-        await asyncio.sleep(LOOKS)
+        await asyncio.sleep(pause)
     return True

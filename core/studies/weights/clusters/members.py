@@ -3,9 +3,8 @@
 `zoo:*-*` stands for every included fine-tune of the base that was trained with the common settings.
 A model of another base is left out with a notice, or compared with its own base if asked, because
 another base has other directions. A model trained with other settings (learning rate, frozen
-layers)
-is left out too, unless it is named or a pattern matches only such models: it serves as a comparison
-and is not scored.
+layers) is left out too, unless it is named or a pattern matches only such models: it serves as a
+comparison and is not scored.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -328,3 +328,22 @@ def _guess(name: str) -> str:
     """Guess the task from a folder's name without its number: nli-2 -> nli; "" from one that names
     a step of training, such as checkpoint-300."""
     return "" if STEP_NAME.fullmatch(name) else NUMBERED.sub("", name)
+
+
+def bases_by_member(base: str, patterns: Sequence[str], own_bases: bool = False) -> dict[str, str]:
+    """List the fine-tunes that are named, each with its base; the study itself reports those that
+    cannot be found.
+
+    Raises:
+        SpecError: If a pattern matches nothing.
+    """
+    named = [
+        pattern for pattern in patterns if pattern.startswith("hub:") and not is_pattern(pattern)
+    ]
+    unnamed = [pattern for pattern in patterns if pattern not in named]
+    members: dict[str, str] = {}
+    if unnamed:
+        with suppress(ModelError):
+            tuned = find_members(base, unnamed, own_bases).members
+            members = {member.ref: member.base for member in tuned}
+    return {**members, **{ref: base for ref in named if ref not in members}}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from core.errors import ModelError
 from core.models import costs
-from core.models.references import is_pattern
 from core.models.sizes import Size
 from core.runs.price import Price
 from core.studies.weights.activations import SENTENCES
-from core.studies.weights.clusters.members import EVERY, find_members
+from core.studies.weights.clusters.members import EVERY, bases_by_member
 from core.studies.weights.prices import (
     MAPS,
     SKETCHED,
@@ -63,29 +60,6 @@ def weights_price(spec: WeightsSpec) -> Price:
         more_download=listed,
         work=costs.counted(len(here), "fine-tune"),
     )
-
-
-def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> tuple[str, ...]:
-    """List the fine-tunes that are named; the study itself reports those that cannot be found.
-
-    Raises:
-        SpecError: If a pattern matches nothing.
-    """
-    return tuple(bases_by_member(base, patterns, own_bases))
-
-
-def bases_by_member(base: str, patterns: Sequence[str], own_bases: bool = False) -> dict[str, str]:
-    """Find the fine-tunes of `members_of`, each with its base."""
-    named = [
-        pattern for pattern in patterns if pattern.startswith("hub:") and not is_pattern(pattern)
-    ]
-    unnamed = [pattern for pattern in patterns if pattern not in named]
-    members: dict[str, str] = {}
-    if unnamed:
-        with suppress(ModelError):
-            tuned = find_members(base, unnamed, own_bases).members
-            members = {member.ref: member.base for member in tuned}
-    return {**members, **{ref: base for ref in named if ref not in members}}
 
 
 def _decomposed(size: Size, families: Sequence[str], factors: bool = False) -> float:

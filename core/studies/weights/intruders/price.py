@@ -9,7 +9,7 @@ from core.models import costs
 from core.models.sizes import Size
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
-from core.studies.weights.clusters.price import bases_by_member
+from core.studies.weights.clusters.members import bases_by_member
 from core.studies.weights.intruders.scales import SCALES
 from core.studies.weights.intruders.tasks import LARGE_DRAWS, PARTS
 from core.studies.weights.prices import (

@@ -22,7 +22,7 @@ from core.maths.statistics import corrected
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.studies.weights.clusters.price import members_of
+from core.studies.weights.clusters.members import Member, bases_by_member
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import PURPOSE
 from core.studies.weights.intruders.charts import draw_view, figures
@@ -86,7 +86,8 @@ def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> lis
         return [finding]
     reading = Task.of(
         "read examples", read_examples, role="examples", fleeting=True,
-        refs=members_of(spec.base, spec.models), labelled=spec.labelled, corpus=spec.text,
+        refs=tuple(bases_by_member(spec.base, spec.models)),
+        labelled=spec.labelled, corpus=spec.text,
         genres=(), limit=MOST_SENTENCES,
     )  # fmt: skip
     return [finding, reading, text_task(spec.text, (), MOST_SENTENCES)]
@@ -107,12 +108,7 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
             measure_intruders,
             role=(MEASURED, member.ref, part),
             group=member.ref,
-            base=member.base,
-            model=member.ref,
-            base_identity=selection.identities[member.base],
-            model_identity=selection.identities[member.ref],
-            families=spec.families,
-            leading=spec.leading,
+            **_of_member(spec, selection, member),
             draws=spec.draws,
             seed=spec.seed,
             part=part,
@@ -126,12 +122,7 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
             measure_turned,
             role=(TURNED, member.ref),
             group=member.ref,
-            base=member.base,
-            model=member.ref,
-            base_identity=selection.identities[member.base],
-            model_identity=selection.identities[member.ref],
-            families=spec.families,
-            leading=spec.leading,
+            **_of_member(spec, selection, member),
             threshold=spec.threshold,
             draws=spec.draws,
             seed=spec.seed,
@@ -139,6 +130,18 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
         for member in selection.members
     ]
     return [*measured, *(_scaling_tasks(spec, ready) if spec.scaling else ())]
+
+
+def _of_member(spec: IntruderSpec, selection: Selection, member: Member) -> dict[str, Any]:
+    """Arguments of every task on a fine-tune."""
+    return {
+        "base": member.base,
+        "model": member.ref,
+        "base_identity": selection.identities[member.base],
+        "model_identity": selection.identities[member.ref],
+        "families": spec.families,
+        "leading": spec.leading,
+    }
 
 
 def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
@@ -156,12 +159,7 @@ def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
             function,
             role=(part, member.ref),
             group=member.ref,
-            base=member.base,
-            model=member.ref,
-            base_identity=selection.identities[member.base],
-            model_identity=selection.identities[member.ref],
-            families=spec.families,
-            leading=spec.leading,
+            **_of_member(spec, selection, member),
             threshold=spec.threshold,
             pairs=examples.pairs[examples.heads[member.ref].kind],
             words=ready.need("text").words,
