@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.maths.maps.registry import METHODS
-from core.studies.alignment.check import study as check
 from core.studies.alignment.seeds.spec import SPLITS, AlignSpec
 from core.studies.alignment.seeds.study import STUDY
+from extras.alignment.check import study as check
 
 if TYPE_CHECKING:
     import pandas as pd

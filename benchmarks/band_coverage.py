@@ -28,8 +28,6 @@ from core.studies.alignment.seeds.bands import Replicates, leave_out
 from core.studies.probes.behaviour.tables import behaviour_table, margin_table
 from core.studies.probes.minimal_pairs.accuracy import correlation_interval, rank_correlation
 from core.studies.probes.minimal_pairs.templates import pair_groups
-from core.studies.probes.removal.tables import tables_of
-from core.studies.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
 from core.studies.probes.trees.comparisons import best_layers, differences, margins
 from core.studies.probes.trees.tables import attachment_row
 from core.studies.rsa.divergence.tables import correlate, mean_band
@@ -37,6 +35,8 @@ from core.studies.rsa.layers.random_changes import TURNS, distance_ratios
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.weights.intruders.scales import SCALES, WAYS
 from core.studies.weights.intruders.scaling_tables import scaling_table
+from extras.probes.removal.tables import tables_of
+from extras.probes.removal.tasks import MATCHED, NONE, PROBE, RANDOM
 
 REPLICATES = 600
 DRAWS = 300

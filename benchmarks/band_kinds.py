@@ -19,7 +19,7 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.studies.probes.behaviour.tables.behaviour_table": ("share of pairs, in groups",),
     "core.studies.probes.behaviour.tables._margins": ("difference of shares of pairs",),
     "core.studies.probes.behaviour.tables.correlation_table": ("rank correlation over models",),
-    "core.studies.probes.removal.tables._estimate": (
+    "extras.probes.removal.tables._estimate": (
         *("erasure, loss", "erasure, cost", "erasure, cost of random subspaces"),
         "erasure, cost above random subspaces",
     ),
@@ -47,27 +47,27 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
         *("swap, score", "swap, loss", "swap, excess", "swap, score of random changes"),
         "swap, loss of random changes",
     ),
-    "core.studies.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
+    "extras.rsa.truth.areas.area_band": ("AUC of states, planted models", "AUC of outputs"),
     "core.studies.weights.intruders.scaling_tables._rows": (
         *("scaled directions, value", "scaled directions, change"),
         *("scaled directions, beyond random ones", "scaled directions, beyond shrinking"),
     ),
 }  # function -> names of its rows in TABLES
 RANGES: Mapping[str, str] = {
-    "core.studies.alignment.attention.study._head_columns": "similarities of shuffled heads",
-    "core.studies.alignment.rotation.tables.error_tables": "errors of planted rotations",
-    "core.studies.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
+    "extras.alignment.attention.study._head_columns": "similarities of shuffled heads",
+    "extras.alignment.rotation.tables.error_tables": "errors of planted rotations",
+    "extras.alignment.rotation.tables.spectrum_table": "spectra of planted rotations",
     "core.maths.similarity.scoring.score": "chance level: sentences shuffled",
     "core.studies.rsa.training.tasks.shuffle_layers": "chance level of the highest layer",
     "core.studies.weights.intruders.tables.family_row": "counts of random updates",
     "core.maths.spectra.neighbours.calc_neighbour_shares": "shares of permuted labels",
 }  # middle 95 % of draws under a null or a plant: they claim to hold no true value
 UNBANDED: Mapping[str, str] = {
-    "core.studies.alignment.rotation.text._unevenness": "percentiles of singular values",
+    "extras.alignment.rotation.text._unevenness": "percentiles of singular values",
     "core.studies.alignment.seeds.charts._boxes": "boxes of pairs",
     "core.studies.probes.minimal_pairs.accuracy.grouped_interval": "the interval of groups itself",
     "core.studies.probes.sentence.word_charts.distance_charts": "the end of a colour scale",
-    "core.studies.rsa.truth.areas._critical_value": "of a test whose errors `coverage` counts",
+    "extras.rsa.truth.areas._critical_value": "of a test whose errors `coverage` counts",
     "core.studies.probes.minimal_pairs.accuracy.correlation_interval": "Bonett and Wright's itself",
     "core.studies.probes.minimal_pairs.accuracy.wilson_interval": "Wilson's interval itself",
     "core.maths.statistics.bootstrap_interval": "the percentile interval of an estimate itself",

@@ -23,7 +23,7 @@ from core.maths.similarity.registry import compare, get_measure
 from core.maths.similarity.scoring import sentence_band
 from core.maths.statistics import interval, sentence_counts, t_interval
 from core.studies.rsa.layers.runs import pooled_band
-from core.studies.rsa.truth.areas import area, area_band, area_replicates, lows_together
+from extras.rsa.truth.areas import area, area_band, area_replicates, lows_together
 
 REPLICATES = 200
 DRAWS = 200

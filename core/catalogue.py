@@ -2,8 +2,8 @@
 it.
 
 A study's folder states its purpose in one line; the study itself is imported at its first use, so
-that listing the commands takes no time. A folder of another package may be one, too: see
-`core.maths.plugins`.
+that listing the commands takes no time. Folders of other packages may be some, too, and those in
+`extras` are: see `core.maths.plugins`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from core.maths.plugins import Registry
-from core.studies.alignment import attention, check, published, rotation, seeds, stitching
-from core.studies.probes import behaviour, edges, polar, removal, trees
+from core.studies.alignment import seeds, stitching
+from core.studies.probes import behaviour, edges, trees
 from core.studies.probes import training as probe_training
-from core.studies.rsa import audit, divergence, layers, swap, tokens, training, truth
+from core.studies.rsa import audit, divergence, layers, swap, tokens, training
 from core.studies.weights import clusters, intruders, lineage
 
 if TYPE_CHECKING:
@@ -71,23 +71,16 @@ STUDIES = Catalogue(
         "tokens": tokens,
         "swap": swap,
         "divergence": divergence,
-        "truth": truth,
         "training": training,
         "audit": audit,
         "probe": trees,
         "probe edges": edges,
-        "probe polar": polar,
         "probe training": probe_training,
         "probe behaviour": behaviour,
-        "probe removal": removal,
         "weights": clusters,
         "weights intruders": intruders,
         "weights lineage": lineage,
         "align": seeds,
-        "align rotation": rotation,
-        "align check": check,
         "align stitch": stitching,
-        "align protocol": published,
-        "align attention": attention,
     }
 )

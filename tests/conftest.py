@@ -39,7 +39,7 @@ LONGEST = (  # folders whose tests take ten seconds or more, by what they took
     *(
         "core/studies/probes/edges",
         "core/studies/rsa/swap",
-        "core/studies/rsa/truth",
+        "extras/rsa/truth",
         "core/text",
         "core/vectors",
     ),

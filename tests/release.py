@@ -21,7 +21,14 @@ from pathlib import Path
 
 from tests import ROOT
 
-BUILT_FROM = ("core", "zoo", "pyproject.toml", "requirements.txt", "requirements-dask.txt")
+BUILT_FROM = (
+    "core",
+    "extras",
+    "zoo",
+    "pyproject.toml",
+    "requirements.txt",
+    "requirements-dask.txt",
+)
 STUDY = "rsa"  # precomputed: shows that results are found, too
 IN_CORE = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 SAID_IN = {

@@ -17,6 +17,8 @@ NEEDED = (
     "pages",
     "ui",
     "core",
+    "extras",
+    "pyproject.toml",
     "zoo",
     ".streamlit/config.toml",
     "requirements.txt",

@@ -6,18 +6,24 @@ A package names what it adds in its pyproject.toml, and is found as soon as it i
     overlap = "my_package:OVERLAP"
 
 The groups are palimpsest.studies, .measures, .vectors and .maps. What cannot be imported, is of
-another kind or takes a name that exists is left out, with a warning that names the package.
+another kind or takes a name that exists is left out, with a warning that names the package. The
+house's own `extras` come in by the same door; where the house is not installed, its pyproject.toml
+is read for them.
 """
 
 from __future__ import annotations
 
+import tomllib
 import warnings
 from collections import UserDict
 from collections.abc import Container, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TypeVar
 
 GROUP = "palimpsest"
+SOURCES = Path(__file__).parents[2]  # of the house, where it is not installed
+OWN = "extras"  # package
 T = TypeVar("T")
 
 
@@ -55,7 +61,7 @@ def plugged(group: str, kind: type[T], taken: Container[str] = ()) -> dict[str, 
         taken: Names that exist.
     """
     added: dict[str, T] = {}
-    for point in sorted(entry_points(group=f"{GROUP}.{group}"), key=lambda point: point.name):
+    for point in _points(f"{GROUP}.{group}"):
         if point.name in taken or point.name in added:
             _warn(point, group, "its name is taken")
             continue
@@ -69,6 +75,20 @@ def plugged(group: str, kind: type[T], taken: Container[str] = ()) -> dict[str, 
         else:
             _warn(point, group, f"it is a {type(loaded).__name__}, not a {kind.__name__}")
     return added
+
+
+def _points(group: str) -> list[EntryPoint]:
+    """List the entry points of a group by name, the house's own first."""
+    file = SOURCES / "pyproject.toml"
+    groups = {}
+    if file.is_file():
+        project = tomllib.loads(file.read_text(encoding="utf8")).get("project", {})
+        groups = project.get("entry-points", {})
+    listed = (EntryPoint(name, value, group) for name, value in groups.get(group, {}).items())
+    points = {(point.name, point.value): point for point in (*entry_points(group=group), *listed)}
+    return sorted(
+        points.values(), key=lambda point: (point.module.partition(".")[0] != OWN, point.name)
+    )
 
 
 def _warn(point: EntryPoint, group: str, reason: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-TOPS = ("app.py", "pages", "ui", "core", "zoo", "benchmarks")
+TOPS = ("app.py", "pages", "ui", "core", "extras", "zoo", "benchmarks")
 FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bound to none
     ("app", "pages"),
     ("ui", "core.commands", "core.sweep", "benchmarks"),
@@ -23,6 +23,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
         "core.studies.probes",
         "core.studies.weights",
         "core.studies.alignment",
+        "extras",
         "zoo",
     ),
     ("core.study",),
@@ -37,6 +38,9 @@ ROOMS = (
     "core.studies.probes",
     "core.studies.weights",
     "core.studies.alignment",
+    "extras.rsa",
+    "extras.probes",
+    "extras.alignment",
 )
 SOLE_IMPORTERS = {
     "diskcache": "core.runs.store",
@@ -44,7 +48,8 @@ SOLE_IMPORTERS = {
     "dask": "core.runs.cluster",
     "distributed": "core.runs.cluster",
 }
-PRODUCT = ("core", "ui", "pages", "app")
+PRODUCT = ("core", "extras", "ui", "pages", "app")
+BUILT = ("core.", "extras.", "ui.")
 MOST_MODULES = 14  # of one folder of core or ui
 MOST_LINES = 350
 VAGUE = frozenset({"found", "known", "one", "own", "other", "thing", "stuff"})
@@ -166,7 +171,7 @@ def rooms_that_meet(house: House) -> list[str]:
         for doors in (ROOMS, pages)
         for origin, target in _arrows(house)
         for start, end in [(_room(origin, doors), _room(target, doors))]
-        if start and end and start != end
+        if start and end and start.rpartition(".")[2] != end.rpartition(".")[2]
     ]
 
 
@@ -180,7 +185,7 @@ def circles_of_files(house: House) -> list[str]:
 
 
 def circles_of_folders(house: House) -> list[str]:
-    """Folders of core or ui whose modules import each other, by whatever detour.
+    """Folders of core, extras or ui whose modules import each other, by whatever detour.
 
     A folder and the one that it lies in are one place, but not among the studies: what those of a
     room share knows none of them.
@@ -189,8 +194,8 @@ def circles_of_folders(house: House) -> list[str]:
     for origin, target in _arrows(house):
         start, end = house.modules[origin].folder, house.modules[target].folder
         nested = within(start, end) or within(end, start)
-        nested = nested and not start.startswith("core.studies.")
-        if not nested and start.startswith(("core.", "ui.")) and end.startswith(("core.", "ui.")):
+        nested = nested and not start.startswith(("core.studies.", "extras."))
+        if not nested and start.startswith(BUILT) and end.startswith(BUILT):
             between[start].add(end)
     return [f"a circle of folders: {', '.join(circle)}" for circle in circles(between)]
 
@@ -226,10 +231,10 @@ def circles(arrows: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def full_folders(house: House) -> list[str]:
-    """Folders of core or ui with more modules than a reader can look over."""
+    """Folders of core, extras or ui with more modules than a reader can look over."""
     inside: dict[str, int] = defaultdict(int)
     for module in house.modules.values():
-        if module.folder.partition(".")[0] in ("core", "ui") and not module.package:
+        if module.folder.partition(".")[0] in ("core", "extras", "ui") and not module.package:
             inside[module.folder] += 1
     return [
         f"{folder} holds {count} modules"
@@ -276,6 +281,15 @@ def _ours(house: House) -> list[Module]:
     return [module for module in house.modules.values() if not within(module.name, "benchmarks")]
 
 
+def extras_alone(house: House) -> list[str]:
+    """Imports by core of what is added to it: it comes in by the entry points of a stranger."""
+    return [
+        f"{origin} imports {target}, which is registered instead"
+        for origin, target in _arrows(house)
+        if within(origin, "core") and within(target, "extras")
+    ]
+
+
 def mathematics_alone(house: House) -> list[str]:
     """Imports by mathematics of anything else of the house but its errors."""
     return [
@@ -293,6 +307,7 @@ CONTRACTS: tuple[Callable[[House], list[str]], ...] = (
     circles_of_folders,
     full_folders,
     wrong_importers,
+    extras_alone,
     mathematics_alone,
     long_modules,
     vague_names,

@@ -96,6 +96,21 @@ BREACHES: list[tuple[Callable[[House], list[str]], dict[str, str], int]] = [
     ),
     (
         contracts.rooms_that_meet,
+        {"extras/rsa/a.py": "import core.studies.probes.b", "core/studies/probes/b.py": ""},
+        1,
+    ),
+    (
+        contracts.rooms_that_meet,
+        {"extras/rsa/a.py": "import core.studies.rsa.b", "core/studies/rsa/b.py": ""},
+        0,
+    ),
+    (
+        contracts.extras_alone,
+        {"core/sweep/a.py": "import extras.rsa.b", "extras/rsa/b.py": ""},
+        1,
+    ),
+    (
+        contracts.rooms_that_meet,
         {"core/studies/rsa/a.py": "from core.studies.rsa.b import c", "core/studies/rsa/b.py": ""},
         0,
     ),

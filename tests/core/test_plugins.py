@@ -156,7 +156,7 @@ class Entry:
     class dist:
         name = "stranger"
 
-    value = "stranger:thing"
+    module, value = "stranger", "stranger:thing"
 
     def __init__(self, name: str, thing: object) -> None:
         self.name, self._thing = name, thing

@@ -16,7 +16,7 @@ from tests.docs.blocks import blocks_of
 from tests.docs.links import URL, dead_links, sentences, slug, wrong_address
 
 FRONT = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "zoo/LICENSES.md")
-PRODUCT = ("app.py", "pages", "ui", "core")
+PRODUCT = ("app.py", "pages", "ui", "core", "extras")
 EXAMPLES = (
     "core/studies/rsa/length",
     "zoo/models/NAME",

@@ -77,7 +77,7 @@ def test_texts_are_as_large_as_the_page_says() -> None:
 
 def test_every_variable_of_the_environment_is_read_somewhere() -> None:
     named = re.findall(r"^\| `(PALIMPSEST_\w+)`", page("deployment.md"), flags=re.M)
-    places = (path for top in ("core", "ui") for path in (ROOT / top).rglob("*.py"))
+    places = (path for top in ("core", "extras", "ui") for path in (ROOT / top).rglob("*.py"))
     sources = "\n".join(path.read_text(encoding="utf8") for path in places)
     assert len(named) >= 6
     assert [name for name in named if f'"{name}"' not in sources] == []

@@ -12,7 +12,7 @@ from tests import ROOT
 
 PLACES = (
     *("docs", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", ".github"),
-    *("app.py", "pages", "ui", "core", "zoo/recipe", "zoo/LICENSES.md"),
+    *("app.py", "pages", "ui", "core", "extras", "zoo/recipe", "zoo/LICENSES.md"),
 )
 LISTS = "clear,rare"
 

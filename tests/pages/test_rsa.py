@@ -17,12 +17,12 @@ from core.studies.rsa.layers.study import STUDY
 from core.studies.rsa.layers.text import too_few_items, unequal_sizes
 from core.studies.rsa.swap.text import GUESSES
 from core.studies.rsa.tokens.study import MOST_WORDS
-from core.studies.rsa.truth.spec import TruthSpec
 from core.text.reading import fewer_sentences
+from extras.rsa.truth.spec import TruthSpec
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
-from tests.core.studies.rsa.truth.test_study import SMALL as FEW
 from tests.core.tiny_models import save_tiny
+from tests.extras.rsa.truth.test_study import SMALL as FEW
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
 from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, SWAP, TRAINING, TRUTH
 

@@ -3,12 +3,12 @@ published protocol."""
 
 from __future__ import annotations
 
-from core.studies.alignment.attention.study import STUDY as ATTENTION_STUDY
-from core.studies.alignment.check.study import STUDY as CHECK_STUDY
-from core.studies.alignment.published.study import STUDY as PUBLISHED_STUDY
-from core.studies.alignment.rotation.study import STUDY as ROTATION_STUDY
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.stitching.study import STUDY as STITCHING_STUDY
+from extras.alignment.attention.study import STUDY as ATTENTION_STUDY
+from extras.alignment.check.study import STUDY as CHECK_STUDY
+from extras.alignment.published.study import STUDY as PUBLISHED_STUDY
+from extras.alignment.rotation.study import STUDY as ROTATION_STUDY
 from ui.study.experiment import Experiment, with_added
 
 ROTATION = ROTATION_STUDY.title

@@ -12,16 +12,16 @@ from core.options import Spec, options_of
 from core.studies.probes.behaviour.study import STUDY as BEHAVIOUR_STUDY
 from core.studies.probes.edges.charts import drawable
 from core.studies.probes.edges.study import STUDY as EDGE_STUDY
-from core.studies.probes.polar.charts import drawable as drawable_metrics
-from core.studies.probes.polar.study import STUDY as POLAR_STUDY
-from core.studies.probes.polar.tables import NAMES as POLAR_NAMES
-from core.studies.probes.removal.charts import drawable as drawable_costs
-from core.studies.probes.removal.study import STUDY as REMOVAL_STUDY
-from core.studies.probes.removal.tables import NAMES as COST_NAMES
 from core.studies.probes.training.charts import METRICS
 from core.studies.probes.training.study import STUDY as TRAINING_STUDY
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.tables import NAMES
+from extras.probes.polar.charts import drawable as drawable_metrics
+from extras.probes.polar.study import STUDY as POLAR_STUDY
+from extras.probes.polar.tables import NAMES as POLAR_NAMES
+from extras.probes.removal.charts import drawable as drawable_costs
+from extras.probes.removal.study import STUDY as REMOVAL_STUDY
+from extras.probes.removal.tables import NAMES as COST_NAMES
 from ui.study.controls import KEPT
 from ui.study.experiment import Experiment, with_added
 

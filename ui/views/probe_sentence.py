@@ -18,7 +18,6 @@ from core.studies.probes.sentence.result import figures as sentence_figures
 from core.studies.probes.sentence.result import sentence_result
 from core.studies.probes.sentence.study import (
     SentenceSpec,
-    draw_sentence,
     ranked_sentences,
     run_sentences,
 )
@@ -45,10 +44,9 @@ if TYPE_CHECKING:
     from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
-    from core.studies.probes.polar.result import PolarResult
     from core.studies.probes.sentence.study import SentencesRead
     from core.studies.probes.trees.data import Tree
-    from core.studies.probes.trees.result import ProbeResult
+    from core.studies.probes.trees.result import ProbeResult, TrainedResult
     from core.studies.probes.trees.spec import ProbeSpec
     from core.study import View
     from ui.study.forms import Form
@@ -94,7 +92,7 @@ def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, v
         polar = experiment_result(form, EXPERIMENTS[POLAR_TITLE], spec)
         if polar is not None and not polar.table.empty:
             show_notes(polar, form.bar)
-            read = cast("PolarResult", polar)
+            read = cast("TrainedResult", polar)
             played(form.address, _sentence)(form.address, read, list(read.probes))
         return
     drawable = [
@@ -108,7 +106,7 @@ def sentence_view(form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, v
     played(form.address, _sentence)(form.address, result, drawable)
 
 
-def _sentence(address: Address, result: ProbeResult | PolarResult, drawable: Sequence[str]) -> None:
+def _sentence(address: Address, result: TrainedResult, drawable: Sequence[str]) -> None:
     headline = st.container()  # filled once the edges are predicted
     left, right = st.columns([5, 2], vertical_alignment="center")
     for name in ("source", "sentence"):
@@ -180,7 +178,7 @@ def _model_control(address: Address, drawable: Sequence[str]) -> str:
 
 
 def _show_prediction(
-    result: ProbeResult | PolarResult,
+    result: TrainedResult,
     read: SentencesRead,
     model: str,
     layer: int,
@@ -192,7 +190,7 @@ def _show_prediction(
     view = made_once().get(
         result,
         ("sentence", model, layer, tree),
-        lambda: draw_sentence(result, model, layer, tree, vectors),
+        lambda: result.draw(model, layer, tree, vectors),
     )
     statement = statement_of(view, model, layer)
     line = cautioned(read, sentence_headline(statement, parsed=result.parsed))
@@ -231,9 +229,7 @@ def _which(trees: Sequence[Tree]) -> int:
     return int(number or 0)
 
 
-def _browsed(
-    result: ProbeResult | PolarResult, model: str, layer: int, *, worst: bool
-) -> Tree | None:
+def _browsed(result: TrainedResult, model: str, layer: int, *, worst: bool) -> Tree | None:
     """A test sentence, chosen among those with the lowest or highest UUAS at this layer."""
     order = ranked_sentences(result, model, layer, worst=worst)[:BROWSED]
     if not order:

@@ -14,7 +14,7 @@ from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
 from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
-from core.studies.rsa.truth.study import STUDY as TRUTH_STUDY
+from extras.rsa.truth.study import STUDY as TRUTH_STUDY
 from ui.study.experiment import Experiment, with_added
 
 if TYPE_CHECKING:

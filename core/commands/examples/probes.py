@@ -19,7 +19,6 @@ def tree(results: Sequence[Result]) -> Finding:
     from core.studies.probes.sentence.study import (
         SENTENCE_SHOWN,
         SentenceSpec,
-        draw_sentence,
         run_sentences,
     )
 
@@ -28,7 +27,7 @@ def tree(results: Sequence[Result]) -> Finding:
     layer = result.best_layer(model)
     layers = result.probes[model].layers
     read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
-    view = draw_sentence(result, model, layer, read.trees[0], read.vectors[0])
+    view = result.draw(model, layer, read.trees[0], read.vectors[0])
     at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
     uuas = float(
         at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[

@@ -16,7 +16,7 @@ from tests import ROOT
 
 SOURCES = {
     path: path.read_text(encoding="utf8")
-    for folder in ("core", "ui", "pages")
+    for folder in ("core", "extras", "ui", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path.name not in ("bibliography.py", "statistical.py")
 }

@@ -38,9 +38,9 @@ from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
-from core.studies.alignment.check.drawings import stitching_chart
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.alignment.stitching import PURPOSE
+from core.studies.alignment.stitching.charts import stitching_chart
 from core.studies.alignment.stitching.price import stitching_price
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.text import (

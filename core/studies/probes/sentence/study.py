@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import CorpusError, SpecError
-from core.maths.structural.positions import beside_positions
-from core.maths.structural.predict import SentenceView, view_sentence
+from core.errors import CorpusError
 from core.results.export import Result
 from core.runs.runner import Task, run
 from core.runs.tasks import pure
-from core.studies.probes.polar.result import PolarResult, draw_arcs
 from core.studies.probes.trees.data import Tree
-from core.studies.probes.trees.result import ProbeResult
+from core.studies.probes.trees.result import TrainedResult
 from core.studies.probes.trees.tasks import read_vectors
 from core.vectors.model_files import with_model_files
 from core.vectors.vocabulary import (
@@ -140,42 +137,8 @@ def read_sentences(
     return tuple(trees), tuple(parts), share, lost_capitals(spec.model)
 
 
-def draw_sentence(
-    result: ProbeResult | PolarResult, model: str, layer: int, tree: Tree, vectors: np.ndarray
-) -> SentenceView:
-    """Apply the probes of one layer to one sentence; polar probes give its edges heads and labels.
-
-    Args:
-        result: The study, of structural or of polar probes.
-        model: One of its models.
-        layer: One of that model's layers.
-        tree: The sentence.
-        vectors: Of its words, (word, layer, d_model), at the layers of the model's probes.
-
-    Raises:
-        SpecError: If the study has no such probe for that model and layer.
-    """
-    if isinstance(result, PolarResult):
-        return draw_arcs(result, model, layer, tree, vectors)
-    probes = result.probes.get(model)
-    if probes is None or probes.distance_maps is None or layer not in probes.layers:
-        raise SpecError(
-            f"No distance probe was trained on layer {layer} of {model} in this study. Choose "
-            "another layer, or add distance to probes."
-        )
-    place = probes.layers.index(layer)
-    read = vectors[:, [place]]
-    if probes.centres is not None and probes.deviations is not None:
-        spread = probes.centres[[place]], probes.deviations[[place]]
-        read = beside_positions(read, np.array([len(tree.words)]), *spread)
-    depth = None if probes.depth_maps is None else probes.depth_maps[place]
-    return view_sentence(
-        tree.words, tree.heads, np.array(tree.keep), read[:, 0], probes.distance_maps[place], depth
-    )
-
-
 def ranked_sentences(
-    result: ProbeResult | PolarResult, model: str, layer: int, worst: bool = True, shortest: int = 6
+    result: TrainedResult, model: str, layer: int, worst: bool = True, shortest: int = 6
 ) -> list[int]:
     """Rank the test sentences of at least `shortest` words (not punctuation) by UUAS at a layer.
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import SpecError
+from core.maths.structural.positions import beside_positions
+from core.maths.structural.predict import SentenceView, view_sentence
 from core.results.export import Result
 from core.studies.probes.trees.data import Tree
 from core.studies.probes.trees.tables import best_row
@@ -61,6 +64,26 @@ class TrainedResult(Result):
     test: tuple[Tree, ...] = ()
     parsed: bool = False
     pipeline: str = "box"
+    probes: Mapping[str, Any] = field(default_factory=dict)  # each with `layers` and `uuas`
+
+    def best_layer(self, model: str, metric: str = "") -> int:
+        """Return the layer at which a model scores highest on the development sentences; empty
+        for the study's own metric."""
+        raise NotImplementedError
+
+    def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
+        """Apply the probes of one layer to one sentence.
+
+        Args:
+            model: One of the result's models.
+            layer: One of that model's layers.
+            tree: The sentence.
+            vectors: Of its words, (word, layer, d_model), at the layers of the model's probes.
+
+        Raises:
+            SpecError: If the study has no such probe for that model and layer.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -73,6 +96,25 @@ class ProbeResult(TrainedResult):
         """The layer at which a model scores highest on the development sentences."""
         chosen = best_row(self.table, model, metric)
         return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
+
+    def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
+        """See `TrainedResult.draw`; needs a distance probe."""
+        probes = self.probes.get(model)
+        if probes is None or probes.distance_maps is None or layer not in probes.layers:
+            raise SpecError(
+                f"No distance probe was trained on layer {layer} of {model} in this study. Choose "
+                "another layer, or add distance to probes."
+            )
+        place = probes.layers.index(layer)
+        read = vectors[:, [place]]
+        if probes.centres is not None and probes.deviations is not None:
+            spread = probes.centres[[place]], probes.deviations[[place]]
+            read = beside_positions(read, np.array([len(tree.words)]), *spread)
+        depth = None if probes.depth_maps is None else probes.depth_maps[place]
+        distance = probes.distance_maps[place]
+        return view_sentence(
+            tree.words, tree.heads, np.array(tree.keep), read[:, 0], distance, depth
+        )
 
 
 def model_probes(value: Value) -> ModelProbes:

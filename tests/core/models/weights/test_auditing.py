@@ -17,13 +17,13 @@ from core.models.weights.auditing import (
 )
 from core.models.zoo import zoo_folder
 from core.runs.runner import run_here
-from core.studies.alignment.rotation.spec import RotationSpec
-from core.studies.alignment.rotation.study import STUDY as ROTATION
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.study import STUDY as ALIGN
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.training.study import STUDY as PROBE_TRAINING
 from core.study import Study, read_first
+from extras.alignment.rotation.spec import RotationSpec
+from extras.alignment.rotation.study import STUDY as ROTATION
 
 MODELS = zoo_folder() / "models"
 STEPS = tuple(f"zoo:seed-0@step-{step}" for step in (50, 200, 800))

@@ -16,9 +16,6 @@ from core.errors import ModelError, SpecError
 from core.maths.maps import kernel
 from core.results.estimates import Estimate
 from core.results.statements import Statement
-from core.studies.alignment.attention import study as attention
-from core.studies.alignment.attention.study import MATRIX_COLUMNS, _match_heads, align_attention
-from core.studies.alignment.check import study as check
 from core.studies.alignment.seeds.charts import figures, method_chart, pair_chart
 from core.studies.alignment.seeds.curves import AND_AGAIN, curve_chart, layer_chart
 from core.studies.alignment.seeds.space import space_chart
@@ -49,6 +46,9 @@ from core.studies.alignment.seeds.text import (
 )
 from core.studies.alignment.seeds.views import pairs_sentence
 from core.studies.alignment.stitching import study as stitching
+from extras.alignment.attention import study as attention
+from extras.alignment.attention.study import MATRIX_COLUMNS, _match_heads, align_attention
+from extras.alignment.check import study as check
 from tests.core.studies.alignment.conftest import LABELLED, WORDS, save_classifier
 
 METHODS = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")

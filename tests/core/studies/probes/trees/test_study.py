@@ -25,7 +25,6 @@ from core.studies.probes.sentence import charts as sentence_charts
 from core.studies.probes.sentence import word_charts
 from core.studies.probes.sentence.study import (
     SentenceSpec,
-    draw_sentence,
     ranked_sentences,
     read_text,
     run_sentences,
@@ -151,7 +150,7 @@ def drawn(result: ProbeResult, model: str, layer: int, number: int) -> SentenceV
     read = run_sentences(
         SentenceSpec(model, layers, words=tree.words, heads=tree.heads, keep=tree.keep)
     )
-    return draw_sentence(result, model, layer, read.trees[0], read.vectors[0])
+    return result.draw(model, layer, read.trees[0], read.vectors[0])
 
 
 def test_the_table_has_every_row_that_makes_a_score_mean_something(

@@ -1,0 +1,131 @@
+"""Charts of attention: matched heads, all heads of a pair, mapped outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import grey_band
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.style import COLOURS, SHAPES, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.names import short_names
+from core.results.numbers import Tip, text_of, told
+from core.studies.alignment.seeds.curves import HEIGHT, error_chart
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+HEADS = 290  # height of the plot of matched heads, with a legend below
+LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"
+
+
+def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the correlation of matched heads by layer, a point per head and pair, random matchings
+    in grey."""
+    table = result.tables["heads"]
+    names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
+    table = table.assign(pair=table["source"].map(names) + " into " + table["target"].map(names))
+    pairs = list(dict.fromkeys(table["pair"]))
+    null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
+    ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
+    title = "Correlation of matched heads"
+    plane = layer_plane(
+        table, "correlation", title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
+    )
+    tips = (
+        Tip("pair", "Models"),
+        Tip("layer", "Layer", "whole"),
+        Tip("head", "Source head", "whole"),
+    )
+    rows, tooltip = told(
+        table,
+        (*tips, Tip("match", "Target head", "whole"), Tip("correlation", "Correlation", "share")),
+    )
+    # Two directions often match the same heads: their points are drawn side by side.
+    spread = {pair: 0.4 * ((place + 0.5) / len(pairs) - 0.5) for place, pair in enumerate(pairs)}
+    rows = rows.assign(at=rows["layer"] + rows["pair"].map(spread))
+    wide = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3))
+    x = wide.x_of()
+    looks = [{"domain": pairs, "range": [values[n % len(values)] for n in range(len(pairs))]}
+             for values in (COLOURS, SHAPES)]  # fmt: skip
+    points = (
+        Chart(rows)
+        .mark_point(filled=True, size=45, opacity=0.75)
+        .encode(
+            x=wide.x_of(column="at"),
+            y=plane.y_of(),
+            color=channel("pair:N", title=None, scale=looks[0], legend=legend()),
+            shape=channel("pair:N", title=None, scale=looks[1], legend=legend()),
+            tooltip=tooltip,
+        )
+    )
+    band = grey_band(null, plane, "null_low", "null_high", "Random matchings")(x)
+    by_layer = table.groupby("layer")["correlation"].mean()
+    what = "Correlation of matched attention heads"
+    words = (
+        f"{what}. Points for {len(table)} heads by layer; mean correlation "
+        + ", ".join(
+            f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items()
+        )
+        + f". Grey band: mean of random matchings, up to {text_of(float(null['null_high'].max()))}."
+    )
+    chart = layered(band, points).properties(
+        title=heading(what, "held-out sentences; grey: mean of random matchings, 95 % range"),
+        width="container",
+        height=plane.pixels,
+        description=words,
+    )
+    return chart
+
+
+def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the correlation of every head of the first pair's source with every head of its target,
+    in any layer."""
+    table = result.tables["head_matrix"]
+    ends = [str(table[name].iloc[0]) for name in ("source", "target")]
+    names = short_names(dict.fromkeys(ends))
+    source, target = (names[ref] for ref in ends)
+    cells = table.assign(
+        row=table["source_layer"].astype(str) + "." + table["source_head"].astype(str),
+        column=table["target_layer"].astype(str) + "." + table["target_head"].astype(str),
+    )
+    rows, columns = (list(dict.fromkeys(cells[name])) for name in ("row", "column"))
+    chart = heatmap(
+        cells,
+        x="column",
+        y="row",
+        value="correlation",
+        ends=(0.0, 1.0),
+        order=(columns, rows[::-1]),
+        height=2 * HEIGHT,
+        titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
+        tips=(
+            Tip("row", source),
+            Tip("column", target),
+            Tip("correlation", "Correlation", "share"),
+        ),
+        context=context,
+    )
+    what = "Correlation of every head with every head"
+    best = cells.loc[cells["correlation"].idxmax()]
+    words = (
+        f"{what} of {source} and {target}: {len(rows)} by {len(columns)} correlations. The highest "
+        f"is "
+        f"{text_of(float(best['correlation']))}, of {best['row']} with {best['column']} (layer and "
+        f"head)."
+    )
+    title = heading(what, f"{source} and {target}, held-out sentences; 3.0 is layer 3, head 0")
+    return chart.properties(title=title, description=words)
+
+
+def output_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the held-out error of mapped attention outputs by layer, one line per method, mean over
+    pairs."""
+    table = result.tables["outputs"].groupby(["method", "layer"], as_index=False)["nmse"].mean()
+    below = "mean over pairs; 0: perfect; 1: no better than the target's mean"
+    return error_chart(
+        table, "Error on attention outputs", below, x_title=LAYER_FROM_1, context=context
+    )

@@ -1,0 +1,179 @@
+"""Every sentence of the attention study: headline, methods, how to read its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+from typing import TYPE_CHECKING
+
+from core.maths.maps.registry import METHODS
+from core.results.estimates import Estimate
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.studies.alignment.seeds.text import named
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from extras.alignment.attention.spec import AttentionSpec
+
+ABOVE_CHANCE, WITHIN_CHANCE, TOO_FEW = "above chance", "within chance", "too few to tell"
+HIGHEST = "highest correlation"
+SAME_LAYER = "most similar head in the same layer"
+LOWEST = "lowest error"
+HEADS = "matched heads"
+CHANCE = "random matching"
+TAIL = 0.025  # share of random matchings above the upper end of their 95 % range
+ROUNDING = 1e-6
+
+REASON = (
+    "Two seeds may look at the same words without sharing the order of their attention heads: "
+    "matching the heads first shows whether they correspond."
+)
+HOW_TO_READ = (
+    "First figure: each point is a matched pair of heads; 1 is the same attention, grey random "
+    "matching. Second: errors; lower is better."
+)
+CAVEATS = {
+    "The best of few matchings is high by chance.": (
+        "With 4 heads per layer there are 24 ways to match them, and the best one is chosen. "
+        "Compare correlations with the grey band, not with 0."
+    ),
+    "Heads that look at the same words need not do the same.": (
+        "The correlation compares where two heads attend, not what they take from there. The "
+        "errors of the maps between attention outputs show the latter."
+    ),
+    "Attention outputs depend on the word, too.": (
+        "A per-subword average, which ignores the source model, predicts part of every output. "
+        "Only what a map predicts beyond it is shared by the two models."
+    ),
+    "Attention to special tokens is part of it.": (
+        "Many heads rest on [SEP] or [CLS] when they have nothing to do. This study reads encoders "
+        "like BERT only, and leaves no position out."
+    ),
+}
+
+
+def statements_of(
+    heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame
+) -> tuple[Statement, ...]:
+    """State whether matched heads correlate more than chance, where their counterparts are, and the
+    best output map.
+
+    Args:
+        heads: source, target, layer, head, match, correlation, null_low, null_high.
+        outputs: source, target, layer, method, nmse.
+        matrix: source_layer, source_head, target_layer, target_head, correlation of the first pair.
+
+    Returns:
+        First the layer of the highest mean correlation, then how the layers compare with chance;
+        empty without a pair.
+    """
+    if heads.empty:
+        return ()
+    by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
+    best = by_layer["correlation"].idxmax()
+    facts = [
+        Statement(
+            HEADS, HIGHEST, Estimate(float(by_layer["correlation"][best])), (int(best),), CHANCE
+        )
+    ]
+    above = by_layer[by_layer["correlation"] > by_layer["null_high"] + ROUNDING].index
+    if 1 / factorial(int(heads["head"].max()) + 1) > TAIL:
+        facts.append(Statement(HEADS, TOO_FEW, baseline=CHANCE))
+    elif len(above):
+        facts.append(
+            Statement(
+                HEADS, ABOVE_CHANCE, layers=tuple(int(layer) for layer in above), baseline=CHANCE
+            )
+        )
+    else:
+        facts.append(Statement(HEADS, WITHIN_CHANCE, baseline=CHANCE))
+    if len(by_layer) > 1 and len(matrix):
+        nearest = matrix.loc[
+            matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()
+        ]
+        same, chance = (
+            float((nearest["source_layer"] == nearest["target_layer"]).mean()),
+            1 / len(by_layer),
+        )
+        facts.append(
+            Statement(
+                HEADS,
+                SAME_LAYER,
+                Estimate(same, kind="per cent"),
+                baseline=text_of(chance, "per cent"),
+            )
+        )
+    means = outputs.groupby("method")["nmse"].mean()
+    maps = means.drop([name for name in means.index if METHODS[name].kind == "control"])
+    shown = [
+        *([str(maps.idxmin())] if len(maps) else []),
+        *(["lookup"] if "lookup" in means else []),
+    ]
+    facts += [
+        Statement(name, LOWEST, Estimate(float(means[name]), kind="per cent")) for name in shown
+    ]
+    return tuple(facts)
+
+
+def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
+    """Write the headline of the statements of `statements_of`.
+
+    Args:
+        facts: The statements.
+        layers: Number of layers compared.
+        heads: Number of heads in a layer.
+    """
+    if not facts:
+        return "No pair of models could be compared, for the reasons given."
+    highest, compared = facts[0], facts[1]
+    best = (
+        ""
+        if highest.estimate is None
+        else f"{highest.estimate.value_text} at best (layer {highest.layers[0]})"
+    )
+    text = f"Matched attention heads correlate at {best}"
+    if compared.verdict == TOO_FEW:
+        text += (
+            f", but with only {heads} heads per layer this is within the 95 % range of random "
+            "matching"
+        )
+    elif compared.verdict == ABOVE_CHANCE:
+        above = len(compared.layers)
+        text += f", and above the 95 % range of random matching at {above} of {layers} layers"
+    else:
+        text += f", within the 95 % range of random matching at all {layers} layers"
+    sentences = [text]
+    for fact in facts[2:]:
+        if fact.verdict == SAME_LAYER and fact.estimate is not None:
+            sentences.append(
+                f"For {fact.estimate.value_text} of heads the most similar head of the other model "
+                f"is in the same layer (chance: {fact.baseline})"
+            )
+    clauses = [
+        f"{_subject(fact.subject)} leaves {fact.estimate.value_text}"
+        for fact in facts
+        if fact.verdict == LOWEST and fact.estimate is not None
+    ]
+    if clauses:
+        clauses[0] += " of the variance of held-out attention outputs unexplained"
+        sentences.append(f"Averaged over layers, {'; '.join(clauses)}")
+    return ". ".join(sentences) + "."
+
+
+def _subject(method: str) -> str:
+    return "a per-subword average" if method == "lookup" else named(method)
+
+
+def make_methods(spec: AttentionSpec, sentences: int) -> str:
+    """Write the methods paragraph."""
+    return (
+        f"On {sentences:,} sentences of {spec.corpus}, each source head was matched with one "
+        "target head of the same layer by the Hungarian method, which maximises the summed "
+        "correlation of attention probabilities over training sentences. Correlations shown are on "
+        "held-out sentences; chance is random one-to-one matching. The matrix compares every head "
+        "of the first pair with every head, in any layer. Attention outputs (before the residual "
+        "connection) of all subwords were mapped like hidden states, with whole sentences held "
+        f"out. The per-word average is over subwords here. {spec.settings()}"
+    )

@@ -1,0 +1,49 @@
+"""The chart of the bijection check: the error of undoing each form, by its number of blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.results.drawing.axes import Plane
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.vega import Chart
+from core.studies.alignment.seeds.curves import (
+    ERROR_TITLE,
+    HEIGHT,
+    curves_of_methods,
+    method_looks,
+    named_methods,
+)
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+LOWEST = 1e-6  # lower errors are rounding and drawn here
+
+
+def check_chart(result: Result, truth: str, meaning: str, *, context: Context = PAGE) -> Chart:
+    """Draw the error of undoing one form of bijection, by its number of blocks, one line per map.
+
+    Args:
+        result: Of the bijection check.
+        truth: The form.
+        meaning: A description of the form.
+    """
+    rows = named_methods(result.table[result.table["truth"] == truth])
+    rows = rows.assign(shown=np.maximum(rows["nmse"], LOWEST))
+    values = np.log10(rows["shown"])
+    blocks = sorted(int(count) for count in set(rows["blocks"]))
+    plane = Plane(
+        *("blocks", "shown", "Blocks of the bijection (0 = a rotation)", ERROR_TITLE),
+        *(float(10 ** (values.min() - 0.15)), float(10 ** (values.max() + 0.15))),
+        (float(blocks[0]), float(max(blocks[-1], blocks[0] + 1))),
+        kind="measure",
+        height=HEIGHT,
+        x_axis={"values": blocks, "format": "d"},
+        y_log=True,
+        context=context,
+    )
+    what = f"Undoing a known bijection: {truth}"
+    return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning)

@@ -1,0 +1,217 @@
+"""The bijection check: hidden states are transformed by a known bijection, and each map is fitted
+to undo it.
+
+A bijection exists by construction, so every remaining error is the map's own. With 0 blocks every
+form is a rotation, which every linear map can undo; each further block makes it less linear. One of
+the three forms is that of the invertible network, which favours it; the others favour no map, and
+kernel ridge shows what can be learned from so many rows without an assumed form.
+
+Reference: arXiv 2305.14555, the sanity experiment. Deviations: the number of blocks of the
+bijection is varied, and two forms are added that are not the network's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from core.errors import ShapeError
+from core.maths.arrays import Value, Words
+from core.maths.evaluation.judging import fit_each
+from core.maths.evaluation.scoring import rows_for
+from core.maths.evaluation.split import split_rows
+from core.maths.maps.bijections import FORMS, plant
+from core.maths.maps.moments import TINY
+from core.maths.maps.registry import METHODS
+from core.maths.progress import span
+from core.models.identity import as_identified, identity_tasks
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.vega import Chart
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.runs.tasks import pure
+from core.studies.alignment.seeds.study import CITATIONS
+from core.studies.alignment.seeds.text import FORMULAS, OF_MAPS
+from core.study import EXPERIMENTS, Study, View
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.activations import extract
+from core.vectors.sinks import TABLE, sink_argument, words_without_sinks
+from extras.alignment.check import PURPOSE
+from extras.alignment.check.charts import check_chart
+from extras.alignment.check.price import check_price
+from extras.alignment.check.spec import TRUTHS, CheckSpec
+from extras.alignment.check.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
+
+BLOCKS = (0, 1, 2, 4)
+COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
+assert TRUTHS.keys() == FORMS.keys()
+
+
+@pure("alignment.check", version=3, guard=as_identified)
+def check_bijections(
+    model: str,
+    identity: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    layer: int,
+    truths: tuple[str, ...],
+    blocks: tuple[int, ...],
+    methods: tuple[str, ...],
+    seed: int,
+    sinks: str = "",
+) -> Value:
+    """Measure the held-out error of undoing each form with each number of blocks; all are fitted
+    together. Attention sinks are no rows where `sinks` says so, see `extract_pair`.
+
+    Returns:
+        `m/nmse` and `m/inverse` (form, number of blocks) for each method, NaN without an inverse;
+        `m/refused` with the reason where a method does not fit; `rows`, the number of training
+        rows; `notices` and, where they were looked for, `sinks`.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        ShapeError: If the layer does not exist, or there are too few rows to split.
+    """
+    keep, left_out = None, None
+    with span(0.0, 0.2):
+        if sinks and items != "cls":
+            keep, left_out = words_without_sinks(sentences, None, sinks, (model, {}))
+        activations = extract(model, sentences, items=items, keep=keep)
+    depth = len(activations.vectors)
+    if layer >= depth:
+        raise ShapeError(
+            f"{model} has layers 0 to {depth - 1}; {layer} was requested: choose another layer."
+        )
+    truth = activations.vectors[layer].astype(np.float64)
+    parts = split_rows(sentences, activations.sentence, activations.word, split, seed)
+    bent = np.stack([plant(truth, form, count, seed) for form in truths for count in blocks])
+    target = np.broadcast_to(truth, bent.shape)
+    train, test = parts.train, parts.test
+    value: Value = {"rows": len(train), "notices": list(activations.notices)}
+    value |= {TABLE: left_out} if left_out else {}
+    spread = max(float(((truth[test] - truth[train].mean(0)) ** 2).sum()), TINY)
+    bent_spread = ((bent[:, test] - bent[:, train].mean(1, keepdims=True)) ** 2).sum((1, 2))
+    shape = (len(truths), len(blocks))
+    for name, aligner in fit_each(methods, seed, bent, target, parts, value, low=0.2):
+        undone = aligner.transform(rows_for(aligner, bent, parts.types)[:, test])
+        value[f"{name}/nmse"] = (((undone - truth[test]) ** 2).sum((1, 2)) / spread).reshape(shape)
+        value[f"{name}/inverse"] = np.full(shape, np.nan)
+        if aligner.invertible:
+            back = ((aligner.inverse_transform(undone) - bent[:, test]) ** 2).sum((1, 2))
+            value[f"{name}/inverse"] = (back / np.maximum(bent_spread, TINY)).reshape(shape)
+    return value
+
+
+def prepare(spec: CheckSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Plan the first stage: read the text and identify the model."""
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks([spec.model]),
+    ]
+
+
+def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
+    """Plan one task for each non-linear map and one for the others; roles are their methods.
+
+    Raises:
+        CorpusError: If the text could not be read.
+        ModelError: If the model could not be found.
+    """
+    slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
+    quick = tuple(name for name in spec.methods if METHODS[name].kind != "non-linear")
+    return [
+        Task.of(
+            METHODS[methods[0]].label if methods in slow else "linear maps and controls",
+            check_bijections,
+            role=methods,
+            group=spec.model,
+            model=spec.model,
+            identity=ready.need(("identity", spec.model)).content,
+            sentences=ready.need("text").words,
+            items=spec.items,
+            split=spec.split,
+            layer=spec.layer,
+            truths=spec.truths,
+            blocks=BLOCKS,
+            methods=methods,
+            seed=spec.seed,
+            **sink_argument(spec.sinks, ready, spec.model),
+        )
+        for methods in ([*slow, quick] if quick else slow)
+    ]
+
+
+def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make the table `check` (COLUMNS) and its headline."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    notices: list[str] = []
+    for methods, value in outputs.values.items():
+        notices += value["notices"]
+        for method in methods:
+            if f"{method}/refused" in value:
+                notices.append(value[f"{method}/refused"])
+                continue
+            for place, truth in enumerate(spec.truths):
+                for step, blocks in enumerate(BLOCKS):
+                    errors = [
+                        float(value[f"{method}/{what}"][place, step])
+                        for what in ("nmse", "inverse")
+                    ]
+                    rows.append(dict(zip(COLUMNS, (truth, blocks, method, *errors), strict=True)))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = table.sort_values(["truth", "blocks", "nmse"], kind="stable", ignore_index=True)
+    corpus: Corpus = ready.values["text"]
+    statements = statements_of(table)
+    return Result(
+        study="align check",
+        spec=spec.plain(),
+        headline=make_headline(statements),
+        statements=statements,
+        tables={"check": table},
+        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance((spec.model,), corpus),
+        methods=make_methods(spec),
+        citations=cite((*CITATIONS, "behrmann2019")),
+    )
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the error of undoing each form of bijection, by its number of blocks."""
+    if result.table.empty:
+        return {}
+    return {
+        f"check-{truth}": check_chart(result, truth, TRUTHS[truth], context=context)
+        for truth in result.spec["truths"]
+    }
+
+
+STUDY = Study(
+    name="align check",
+    title="Bijection check",
+    purpose=PURPOSE,
+    Spec=CheckSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=check_price,
+    caveats={**CAVEATS, **OF_MAPS},
+    formulas=FORMULAS,
+    reason=REASON,
+    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+)

@@ -1,0 +1,124 @@
+"""Every sentence of the bijection check: headline, methods, how to read its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.maps.registry import METHODS
+from core.results.estimates import Estimate
+from core.results.names import listed
+from core.results.statements import Statement
+from core.studies.alignment.seeds.text import named
+from extras.alignment.check.spec import TRUTHS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from extras.alignment.check.spec import CheckSpec
+
+BEST, COMPARED = "lowest error", "compared"
+RIVALS = ("kernel", "inn", "ols")  # maps that the headline names beside the best one
+
+REASON = (
+    "An error between two seeds may mean that no bijection exists or that the maps cannot find it "
+    "from so few words; here a bijection exists by construction, so every remaining error is the "
+    "maps' own."
+)
+HOW_TO_READ = (
+    "Height is the error (log scale): lower is better, 1 no better than the mean. Across is how "
+    "many blocks build the bijection; 0: a rotation."
+)
+CAVEATS = {
+    "The check speaks of these forms only.": (
+        "The relation of two trained models need not have any of them. A map that fails here would "
+        "fail on some bijections; one that succeeds may still fail on others."
+    ),
+    "The errors are those of so many words.": (
+        "With more training rows most maps are fitted better. An error that remains shows what the "
+        "map cannot find from this text, not that it never could."
+    ),
+    "Each form is drawn once.": (
+        "No intervals are computed. Repeat the check with another seed before you rank maps whose "
+        "errors are close."
+    ),
+}
+
+
+def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the error of the best map and of its rivals on each form, at the largest number of
+    blocks.
+
+    Args:
+        table: truth, blocks, method, nmse, inverse_error.
+
+    Returns:
+        A statement for each map and form; the form is the baseline. Empty where no map was fitted.
+    """
+    if table.empty:
+        return ()
+    most = table[table["blocks"] == table["blocks"].max()]
+    errors = most.pivot_table(index="truth", columns="method", values="nmse", sort=False)
+    best = errors.idxmin(axis=1)
+    facts = [
+        Statement(
+            str(name),
+            BEST,
+            Estimate(float(errors.loc[truth, name]), kind="per cent"),
+            baseline=str(truth),
+        )
+        for truth, name in best.items()
+    ]
+    facts += [
+        Statement(name, COMPARED, Estimate(float(error), kind="per cent"), baseline=str(truth))
+        for name in RIVALS
+        if name in errors
+        for truth, error in errors[name].dropna().items()
+        if name != best[truth]
+    ]
+    return tuple(facts)
+
+
+def make_headline(facts: Sequence[Statement]) -> str:
+    """Write the headline of the statements of `statements_of`."""
+    if not facts:
+        return "The bijection check could not be run, for the reasons given."
+    best = [fact for fact in facts if fact.verdict == BEST]
+    maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
+    clauses = [
+        f"Although a bijection exists by construction, the best map ({maps}) leaves "
+        f"{_listed(best)} of the variance unexplained"
+    ]
+    rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
+    compared = [
+        f"{named(name)} leaves "
+        f"{_listed([f for f in facts if f.verdict == COMPARED and f.subject == name])}"
+        for name in rivals
+    ]
+    if compared:
+        text = "; ".join(compared)
+        clauses.append(text[0].upper() + text[1:])
+    return ". ".join(clauses) + "."
+
+
+def _listed(facts: Sequence[Statement]) -> str:
+    """Errors with the form of the bijection."""
+    parts = [
+        f"{fact.estimate.value_text} ({fact.baseline})"
+        for fact in facts
+        if fact.estimate is not None
+    ]
+    return listed(parts)
+
+
+def make_methods(spec: CheckSpec) -> str:
+    """Write the methods paragraph."""
+    forms = "; ".join(f"{name}: {TRUTHS[name]}" for name in spec.truths)
+    return (
+        f"States of {spec.model} at layer {spec.layer} were centred, scaled, rotated and mapped "
+        f"through random bijections ({forms}). Each map "
+        f"({', '.join(METHODS[name].label for name in spec.methods)}) was fitted to undo them on "
+        f"training rows, split by {spec.split}, and evaluated on held-out rows. A bijection exists "
+        "by construction, so every remaining error is the map's own. Intervals are not computed. "
+        f"{spec.settings()}"
+    )

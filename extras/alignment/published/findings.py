@@ -1,0 +1,205 @@
+"""Findings by the published protocol and by this app's: errors, differences with intervals, and
+which findings hold.
+
+A finding is a difference of two errors with a sign. It holds where the whole interval has that
+sign, is reversed where the whole interval has the other sign, and is open where the interval
+includes 0. Intervals are jackknife intervals over evaluated sentences or words, simultaneous for
+all findings of a protocol (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from core.studies.alignment.seeds.bands import Replicates, leave_out
+from extras.alignment.published.maps import METHODS, VARIANTS
+from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, OURS, PROTOCOLS, REVERSED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+assert set(PROTOCOLS) == {*VARIANTS, OURS}
+OUR_METHODS = {"identity": "identity", "inn": "inn", "linear": "ridge", "mlp": "mlp", "cca": "cca"}
+LEVEL = 1 - 0.05 / len(CLAIMS)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of one pair by one protocol: squared errors and spreads (layer, unit), a pair of them
+    for each direction.
+
+    `pooled` as in `maps.Protocol`.
+    """
+
+    spread: list[Float[np.ndarray, "layer unit"]]
+    by_method: Mapping[str, list[Float[np.ndarray, "layer unit"]]]
+    pooled: bool
+
+    def replicates(self, method: str) -> Replicates:
+        """Compute a method's error by layer; "mean" is the mean of the target's training rows."""
+        error = self.spread if method == "mean" else self.by_method[method]
+        spread = self.spread
+        if self.pooled:
+            spread = [np.broadcast_to(part.mean(0, keepdims=True), part.shape) for part in spread]
+        pairs = [("source", "target"), ("target", "source")][: len(spread)]
+        return leave_out(np.stack(error), np.stack(spread), pairs)
+
+
+def errors_of(value: Mapping[str, Any], variant: str) -> Errors:
+    """Collect errors from the output of `maps.published_pair`."""
+    errors = {
+        name: [value[f"{variant}/{name}/error"]]
+        for name in METHODS
+        if f"{variant}/{name}/error" in value
+    }
+    return Errors([value[f"{variant}/spread"]], errors, VARIANTS[variant].pooled)
+
+
+def our_errors(values: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Errors:
+    """Collect errors on unseen words from the outputs of `seeds.tasks.align_pair`, by methods."""
+    by_method, spread = {}, []
+    for methods, value in values.items():
+        for name, ours in OUR_METHODS.items():
+            if ours in methods and f"{ours}/error" in value:
+                by_method[name] = list(value[f"{ours}/error"][:, 1])
+                spread = list(value["spread"][:, 1])
+    return Errors(spread, by_method, pooled=False)
+
+
+def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates | None:
+    """Compute the difference of errors of a finding; None where a protocol does not have both
+    errors."""
+    has = {*errors.by_method, "mean"}
+    if claim == "depth":
+        if "inn" not in has:
+            return None
+        by_layer = errors.replicates("inn")
+        ends = [
+            Replicates(*(part[..., place] for part in _parts(by_layer)))
+            for place in (slice(-1, None), slice(0, 1))
+        ]
+        return ends[0] - ends[1]
+    if claim == "tuned":
+        if tuned is None or not {"inn"} <= has & {*tuned.by_method}:
+            return None
+        first, second = (part.replicates("inn").mean() for part in (tuned, errors))
+        return first - second if first.units.shape == second.units.shape else None
+    worse, better = ("mlp", "inn") if claim == "mlp" else ("inn", claim)
+    if not {worse, better} <= has:
+        return None
+    return errors.replicates(worse).mean() - errors.replicates(better).mean()
+
+
+def _parts(replicates: Replicates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return replicates.point, replicates.models, replicates.units
+
+
+def verdict(claim: str, low: float, high: float) -> str:
+    """Decide whether a finding holds, is reversed, or is open."""
+    sign = CLAIMS[claim].sign
+    ends = sorted((sign * low, sign * high))
+    return HOLDS if ends[0] > 0 else REVERSED if ends[1] < 0 else OPEN
+
+
+def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.DataFrame:
+    """Make the table claim, protocol, difference, low, high, level, verdict of every finding and
+    protocol."""
+    import pandas as pd
+
+    rows = []
+    for claim in CLAIMS:
+        for protocol in PROTOCOLS:
+            if protocol not in errors:
+                continue
+            gap = difference(claim, errors[protocol], tuned.get(protocol))
+            if gap is None:
+                continue
+            low, high = (float(end[0]) for end in gap.band(LEVEL))
+            decided = verdict(claim, low, high) if low == low else OPEN
+            rows.append((claim, protocol, float(gap.point[0]), low, high, LEVEL, decided))
+    return pd.DataFrame(
+        rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"]
+    )
+
+
+def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
+    """Make the table claim, says, said_by, published, ours, changed_by, survives, one row per
+    finding."""
+    import pandas as pd
+
+    rows = []
+    for claim, about in CLAIMS.items():
+        verdicts = claims[claims["claim"] == claim].set_index("protocol")["verdict"]
+        if "published" not in verdicts.index:
+            continue
+        theirs, ours = verdicts["published"], verdicts.get(OURS, "")
+        changed = [
+            PROTOCOLS[name]
+            for name in verdicts.index
+            if name not in ("published", OURS) and verdicts[name] != theirs
+        ]
+        survives = (
+            "not asked"
+            if not ours
+            else "yes"
+            if theirs == ours == HOLDS
+            else "no"
+            if theirs == HOLDS
+            else ""
+        )
+        survives = survives or ("only by ours" if ours == HOLDS else "found by neither")
+        rows.append(
+            (claim, about.says, about.source, theirs, ours, "; ".join(changed) or "none", survives)
+        )
+    return pd.DataFrame(
+        rows, columns=["claim", "says", "said_by", "published", "ours", "changed_by", "survives"]
+    )
+
+
+def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFrame:
+    """Make the table pair, protocol, method, layer, nmse, low, high, mse; layer -1 is the mean over
+    layers."""
+    import pandas as pd
+
+    tables = []
+    for protocol, measured in errors.items():
+        for method in [*measured.by_method, "mean"]:
+            by_layer = measured.replicates(method)
+            squared = np.mean(
+                [
+                    part.mean(-1)
+                    for part in (
+                        measured.spread if method == "mean" else measured.by_method[method]
+                    )
+                ],
+                0,
+            )
+            for estimate, layers, mse in (
+                (by_layer.mean(), [-1], [squared.mean()]),
+                (by_layer, None, squared),
+            ):
+                low, high = estimate.band()
+                tables.append(
+                    pd.DataFrame(
+                        {
+                            "nmse": estimate.point,
+                            "low": low,
+                            "high": high,
+                            "mse": np.asarray(mse) / width,
+                        }
+                    ).assign(
+                        pair=pair,
+                        protocol=protocol,
+                        method=method,
+                        layer=layers or range(len(estimate.point)),
+                    )
+                )
+    columns = ["pair", "protocol", "method", "layer", "nmse", "low", "high", "mse"]
+    return (
+        pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    )

@@ -1,0 +1,206 @@
+"""The protocol published with BERT-INN, compared with ours on the same pair: which findings hold
+with both?
+
+The published code averages sentences over their padding and evaluates with dropout on, on pairs of
+unrelated training sentences, with one network for all layers that is initialised at random and
+trained at a learning rate of 1e-6. Each of these choices is changed alone, then all of them, and
+the result is compared with this page's own study. The findings and their sources are in
+`text.CLAIMS`.
+
+References: Ren et al. 2023, arXiv 2305.14555, *All Roads Lead to Rome?*, and
+github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`, its readme). From the paper's
+abstract: that the network learns the bijection better than other bijective methods such as CCA.
+From the code's readme: that a network that need not be invertible should have the lowest error,
+1,600 sentences of GLUE, and the test set as the main result, where the code's default is the
+training set (both are quoted in `text.CAVEATS`). From the code: everything else, see `rows`, `maps`
+and `training`. Not known: whether the paper's figures were made by this version of the code.
+Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the
+target's variance (of all layers together, so that layers have the weight of a plain squared error),
+which `mse` is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from core.models.identity import contents, identity_tasks
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.vega import Chart
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.studies.alignment.seeds import study
+from core.studies.alignment.seeds.spec import AlignSpec
+from core.studies.alignment.seeds.tasks import joined_parts
+from core.studies.alignment.seeds.text import FORMULAS, OF_PAIRS, OF_WORDS
+from core.study import EXPERIMENTS, Study, View
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from extras.alignment.published import PURPOSE
+from extras.alignment.published.charts import claim_chart, protocol_chart
+from extras.alignment.published.findings import (
+    OUR_METHODS,
+    Errors,
+    claim_rows,
+    error_rows,
+    errors_of,
+    finding_rows,
+    our_errors,
+)
+from extras.alignment.published.maps import FITTED, published_pair
+from extras.alignment.published.price import protocol_price
+from extras.alignment.published.spec import OURS_OF, ProtocolSpec
+from extras.alignment.published.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    OURS,
+    REASON,
+    make_headline,
+    make_methods,
+    make_notices,
+    statements_of,
+)
+
+TUNED = ("published", "training", "all")  # fits of the fine-tuned pair that its one finding needs
+
+
+def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Plan the first stage: read the text and identify the models."""
+    refs = [ref for pair in spec.groups.values() for ref in pair]
+    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(refs)]
+
+
+def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
+    """Plan a task for each fit of each pair, with role (pair, fit), and those of our study, (pair,
+    "ours", methods).
+
+    Raises:
+        CorpusError: If the text could not be read.
+    """
+    content = contents(ready)
+    tasks: list[Task] = []
+    for group, (source, target) in spec.groups.items():
+        if source not in content or target not in content:
+            continue
+        for fitted in FITTED if group == "models" else TUNED:
+            name = f"{source} → {target}: {fitted}"
+            arguments: dict[str, Any] = {
+                "length": spec.length,
+                "steps": spec.steps,
+                "seed": spec.seed,
+                "fitted": fitted,
+            }
+            task = Task.of(
+                name,
+                published_pair,
+                role=(group, fitted),
+                group=target,
+                one=source,
+                other=target,
+                one_identity=content[source],
+                other_identity=content[target],
+                sentences=ready.need("text").words,
+                **arguments,
+            )
+            tasks.append(task)
+        for task in study.plan(_ours(spec, group), ready):
+            of_pair = cast("tuple[Any, ...]", task.role)[3:]
+            tasks.append(
+                Task(task.name, task.function, task.arguments, (group, OURS, *of_pair), task.group)
+            )
+    return tasks
+
+
+def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
+    """Our study of a pair; with the page's options its tasks are those of the page's own study."""
+    return AlignSpec(
+        spec.groups[group],
+        methods=OURS_OF[group],
+        corpus=spec.corpus,
+        genres=spec.genres,
+        sentences=spec.sentences,
+        grid="",
+        seed=spec.seed,
+    )
+
+
+def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make the tables `findings`, `claims` and `errors`, see the module `findings`."""
+    import pandas as pd
+
+    by_protocol: dict[str, dict[str, Errors]] = {group: {} for group in spec.groups}
+    widths = dict.fromkeys(spec.groups, 1)
+    notices: list[str] = []
+    for group in spec.groups:
+        for fitted, variants in FITTED.items():
+            if (group, fitted) in outputs.values:
+                value = outputs.values[group, fitted]
+                widths[group] = value["d"]
+                by_protocol[group] |= {variant: errors_of(value, variant) for variant in variants}
+        ours_by_role = joined_parts(
+            {role: value for role, value in outputs.values.items() if role[:2] == (group, OURS)}
+        )
+        values = {role[2]: value for role, value in ours_by_role.items()}
+        if values and (ours := our_errors(values)).by_method:
+            by_protocol[group][OURS] = ours
+            notices += [notice for value in values.values() for notice in value["notices"]]
+    notices += make_notices(widths["models"])
+    claims = claim_rows(by_protocol["models"], by_protocol.get("tuned", {}))
+    findings = finding_rows(claims)
+    errors = pd.concat(
+        [error_rows(measured, group, widths[group]) for group, measured in by_protocol.items()],
+        ignore_index=True,
+    )
+    statements = statements_of(errors, findings)
+    corpus: Corpus = ready.values["text"]
+    refs = tuple(ref for pair in spec.groups.values() for ref in pair)
+    return Result(
+        study="align protocol",
+        spec=spec.plain(),
+        headline=make_headline(statements),
+        statements=statements,
+        tables={"findings": findings, "claims": claims, "errors": errors},
+        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(refs, corpus),
+        methods=make_methods(spec, len(corpus.sentences)),
+        citations=cite(study.CITATIONS),
+    )
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw errors by protocol, and which finding holds with which protocol."""
+    if result.tables["claims"].empty:
+        return {}
+    return {
+        "protocol-errors": protocol_chart(result, context=context),
+        "protocol-findings": claim_chart(result, context=context),
+    }
+
+
+assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])
+
+
+STUDY = Study(
+    name="align protocol",
+    title="Published protocol",
+    purpose=PURPOSE,
+    Spec=ProtocolSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=protocol_price,
+    caveats={**CAVEATS, **OF_WORDS, **OF_PAIRS},
+    formulas=FORMULAS,
+    reason=REASON,
+    views=(
+        View(
+            tables=lambda result: result.tables,
+            table="errors",
+            how_to_read=HOW_TO_READ,
+            group=EXPERIMENTS,
+        ),
+    ),
+)

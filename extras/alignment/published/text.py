@@ -1,0 +1,208 @@
+"""Every sentence of the published-protocol study: protocols, findings, headline, methods, how to
+read its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import listed
+from core.results.statements import Statement
+from extras.alignment.published.rows import RATE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from extras.alignment.published.spec import ProtocolSpec
+
+OURS = "ours"
+PROTOCOLS = {
+    "published": "published protocol",
+    "padding": "means without padding",
+    "dropout": "dropout off",
+    "partners": "same sentences paired",
+    "maps": "one network per layer",
+    "training": "trained to convergence",
+    "rows": "held-out sentences",
+    "unit": "error by layer",
+    "all": "all seven changes",
+    OURS: "ours, on unseen words",
+}
+HOLDS, REVERSED, OPEN = "holds", "reversed", "open"
+# than the target's mean
+ABOVE, BELOW, UNDECIDED = "worse", "better", "not detectably better or worse"
+THEIR_WIDTH = 768
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A finding: its label, its sentence, who states it, and the sign of the difference of errors
+    if it is true."""
+
+    label: str
+    says: str
+    source: str
+    sign: int
+
+
+CLAIMS = {
+    "cca": Claim("beats CCA", "the invertible network has a lower error than CCA", "the paper", -1),
+    "linear": Claim(
+        "beats linear map",
+        "the invertible network has a lower error than a linear map",
+        "the paper",
+        -1,
+    ),
+    "mlp": Claim(
+        "MLP is better",
+        "an MLP, which need not be invertible, has a lower error than the invertible network",
+        "the code",
+        -1,
+    ),
+    "tuned": Claim(
+        "tuned is worse",
+        "fine-tuned models have a higher error than pretrained ones",
+        "a question",
+        1,
+    ),
+    "depth": Claim(
+        "top is worse", "the top layer has a higher error than the embeddings", "a question", 1
+    ),
+    "mean": Claim(
+        "beats the mean",
+        "the invertible network has a lower error than the target's mean",
+        "a control",
+        -1,
+    ),
+    "start": Claim(
+        "training helps", "training lowers the invertible network's error", "a control", -1
+    ),
+}
+SURVIVES = {
+    "yes": "Both protocols agree that",
+    "no": "Only the published protocol finds that",
+    "only by ours": "Only our protocol finds that",
+    "found by neither": "Neither protocol finds that",
+}
+
+CAVEATS = {
+    "Which sentences the paper's figures are of is not known.": (
+        "The readme of the released code says that it reports the L2 norm “on the training set "
+        "(for reference) and test set (as the main result)”; a comment in the code itself says "
+        "“Default for evaluating on training set. Set train_dataloader to be test_dataloader if "
+        "you want to evaluate on the test set.” As released, evaluation of a network stops with an "
+        "error, because `fit_model` is made under `--train` only. The published protocol here is "
+        "the code's default; the row *held-out sentences* is the readme's main result. Whether the "
+        "paper's figures were made by this version of the code is not known, either."
+    ),
+    "The published protocol keeps attention sinks.": (
+        "It averages all positions of a sentence, as the released code does. For decoders, our "
+        "protocol beside it leaves the words out whose states hold massive activations."
+    ),
+}
+REASON = (
+    "Published findings about seed alignment may depend on how the maps were trained and "
+    "evaluated: changing one choice at a time shows which findings remain."
+)
+HOW_TO_READ = (
+    "Left of the dashed line at 1, a map is better than predicting the mean. Second figure: "
+    "does a finding hold with a protocol?"
+)
+
+
+def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the invertible network's error by both protocols, and which findings hold.
+
+    Args:
+        errors: pair, protocol, method, layer, nmse, low, high.
+        findings: claim, survives.
+
+    Returns:
+        First the error by the published protocol, then by ours, then a statement for each finding,
+        whose verdict is a key of `SURVIVES`; empty where the published protocol has no error.
+    """
+    rows = errors[
+        (errors["pair"] == "models") & (errors["layer"] == -1) & (errors["method"] == "inn")
+    ]
+    by_protocol = rows.set_index("protocol")
+    if "published" not in by_protocol.index:
+        return ()
+    facts = []
+    for protocol in ("published", OURS):
+        if protocol in by_protocol.index:
+            error = estimate_of(by_protocol.loc[protocol], "nmse")
+            verdict = ABOVE if error.value > 1 else BELOW
+            if error.value > 1:
+                error = Estimate(error.value, error.low, error.high, kind="amount")
+            if error.low <= 1 <= error.high:
+                verdict = UNDECIDED
+            facts.append(Statement(protocol, verdict, error, baseline="the target's mean"))
+    facts += [Statement(str(row["claim"]), str(row["survives"])) for _, row in findings.iterrows()]
+    return tuple(facts)
+
+
+def make_headline(facts: Sequence[Statement]) -> str:
+    """Write the headline of the statements of `statements_of`."""
+    if not facts:
+        return "The published protocol could not be run on this pair, for the reasons given."
+    by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
+    theirs = by_protocol["published"]
+    verb = "is" if theirs.verdict == UNDECIDED else "predicts"
+    text = (
+        f"By the published protocol, the invertible network {verb} {theirs.verdict} than the "
+        f"mean{_error(theirs)}"
+    )
+    if OURS in by_protocol:
+        ours = by_protocol[OURS]
+        text += f"; by ours, on unseen words, {ours.verdict}{_error(ours)}"
+    sentences = [text]
+    for verdict, words in SURVIVES.items():
+        said = [
+            CLAIMS[fact.subject].says
+            for fact in facts
+            if fact.verdict == verdict and fact.subject in CLAIMS
+        ]
+        if said:
+            rest = [f"that {finding}" for finding in said[1:]]
+            sentences.append(f"{words} {listed([said[0], *rest])}")
+    return ". ".join(sentences) + "."
+
+
+def _error(fact: Statement) -> str:
+    return "" if fact.estimate is None else f" (error {fact.estimate.text})"
+
+
+def make_notices(width: int) -> list[str]:
+    """What a reader must know of models narrower than the paper's.
+
+    Args:
+        width: Of the pair.
+    """
+    if width >= THEIR_WIDTH:
+        return []
+    return [
+        f"These models have width {width}, the paper's {THEIR_WIDTH}: a wider network has more "
+        "weights to change, so the same number of training steps has a larger effect."
+    ]
+
+
+def make_methods(spec: ProtocolSpec, sentences: int) -> str:
+    """Write the methods paragraph."""
+    return (
+        f"{sentences:,} sentences of {spec.corpus} were padded to {spec.length} subwords and their "
+        "states averaged over all positions. One invertible layer (RealNVP), a linear map and an "
+        "MLP of four layers, each shared by all layers of the models, were initialised at random "
+        "and trained with one step of Adam per layer and batch of 64, at a learning rate of 1e-6 "
+        f"that falls by 1 % per batch, for {spec.steps:,} batches. They were evaluated on training "
+        "sentences, the released code's default (its readme calls the test set the main result), "
+        f"with dropout on (rate {RATE} for models trained without dropout), with each "
+        "source row paired with another sentence's target row; CCA was fitted on such pairs. Then "
+        "each of these choices was changed alone, and finally all of them. Our protocol fits maps "
+        "between vectors of words, as in this page's own study, and evaluates them on unseen "
+        "words. Errors are squared errors divided by the target's variance. Intervals are "
+        "jackknife intervals over evaluated sentences or words: 95 % in figures of errors, "
+        "simultaneous for all findings of a protocol where findings are judged. They describe this "
+        f"pair of models. {spec.settings()}"
+    )

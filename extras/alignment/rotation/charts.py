@@ -1,0 +1,102 @@
+"""Charts of the test of rotations: errors by layer in-sample and held out, and spectra."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.maths.maps.registry import METHODS
+from core.results.drawing.axes import Plane, layer_plane
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished, graded
+from core.results.drawing.style import DASHES, GREY
+from core.results.drawing.vega import Chart
+from core.results.numbers import Tip
+from core.studies.alignment.seeds.curves import ERROR_TITLE, HEIGHT, curves_of_methods
+from core.studies.alignment.seeds.tables import OVERALL
+from extras.alignment.rotation.tasks import LINEAR, ROTATION
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+PARTS = {"test": "held out", "train": "in-sample"}
+PLANTED = "planted rotation"
+LEAST = 1e-3  # smaller singular values are drawn here
+BEYOND = 1.25  # room above the largest singular value, as a factor
+
+
+def error_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the errors of the scaled rotation and of ridge by layer, held out and in-sample."""
+    table = result.tables["rotation"]
+    table = table[table["method"].isin((ROTATION, LINEAR)) & (table["layer"] != OVERALL)]
+    rows = table.assign(
+        name=[
+            f"{METHODS[method].label}, {PARTS[part]}"
+            for method, part in zip(table["method"], table["split"], strict=True)
+        ]
+    )
+    looks = {
+        f"{METHODS[method].label}, {PARTS[part]}": Look(
+            METHODS[method].colour, dash=DASHES[0] if part == "train" else (1, 0)
+        )
+        for method in (ROTATION, LINEAR)
+        for part in PARTS
+    }
+    top = float(max(1.0, rows["nmse"].max()))
+    plane = layer_plane(rows, "nmse", ERROR_TITLE, (0.0, top), height=HEIGHT, context=context)
+    what = "A rotation with one scale and a linear map"
+    below = "solid: held out, with 95 % intervals; dashed: in-sample"
+    return curves_of_methods(rows, plane, looks, what, below)
+
+
+def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw ridge's singular values, a line per layer, and those with a planted rotation in grey."""
+    import pandas as pd
+
+    table = result.tables["spectra"]
+    layers = [f"layer {layer}" for layer in sorted(set(table["layer"]))]
+    rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
+    columns = ["singular_value", "planted", "planted_low", "planted_high"]
+    planted = table.groupby("direction", as_index=False)[columns].mean()
+    planted = planted.assign(
+        name=PLANTED,
+        singular_value=planted["planted"], low=planted["planted_low"], high=planted["planted_high"],
+    )  # fmt: skip
+    drawn = pd.concat([rows, planted], ignore_index=True)
+    for column in ("singular_value", "low", "high"):
+        drawn[column] = drawn[column].clip(lower=LEAST)
+    top = BEYOND * float(drawn["singular_value"].max())
+    plane = Plane(
+        "direction",
+        "singular_value",
+        "Direction",
+        "Singular value (1 = root mean square)",
+        float(drawn["singular_value"].min()) / BEYOND,
+        top,
+        (1.0, float(table["direction"].max())),
+        kind="measure",
+        height=HEIGHT,
+        x_axis={"tickCount": 5, "format": "d"},
+        y_log=True,
+        context=context,
+    )
+    looks = graded(layers, point=False, width=1.8)
+    looks[PLANTED] = Look(GREY, dash=(6, 4), point=False, width=2.0)
+    tips = (
+        Tip("name", "Layer"),
+        Tip("direction", "Direction", "whole"),
+        Tip("singular_value", "Singular value", "measure"),
+    )
+    chart = curves(drawn, plane, looks, tips)
+    what = "Singular values of the linear map"
+    below = "a rotation has 1 throughout; dashed: a planted rotation, mean over layers"
+    return finished(chart, drawn, plane, what, below, list(looks), x_title="direction")
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw errors and spectra; no figure where no pair could be compared."""
+    if result.table.empty:
+        return {}
+    return {
+        "rotation": error_by_layer(result, context=context),
+        "spectra": spectrum_by_layer(result, context=context),
+    }

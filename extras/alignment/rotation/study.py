@@ -1,0 +1,128 @@
+"""Rotation or linear map: are two models' spaces rotations of each other?
+
+One task for each pair of models fits rotations and linear maps at all layers in both directions.
+
+Reference: Schönemann 1966 (orthogonal Procrustes). Deviations: see
+`extras.alignment.rotation.tasks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+from core.models.identity import contents, identity_tasks
+from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.studies.alignment import MAPS
+from core.study import Study, View
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.sinks import sink_argument
+from extras.alignment.rotation import PURPOSE
+from extras.alignment.rotation.charts import figures
+from extras.alignment.rotation.price import rotation_price
+from extras.alignment.rotation.spec import RotationSpec
+from extras.alignment.rotation.tables import (
+    ERRORS,
+    GAPS,
+    SPECTRA,
+    error_tables,
+    spectrum_table,
+)
+from extras.alignment.rotation.tasks import compare_rotation
+from extras.alignment.rotation.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    planted_gap,
+    statements_of,
+)
+
+CITATIONS = ("schonemann1966", "ren2023")
+
+
+def prepare(spec: RotationSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Plan the first stage: read the text and identify the models."""
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks(spec.models),
+        *look_tasks(spec.models),
+    ]
+
+
+def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
+    """Plan one task for each pair; roles are (first, second).
+
+    Raises:
+        CorpusError: If the text could not be read.
+    """
+    content = contents(ready)
+    usable = [ref for ref in usable_seeds(ready, spec.models) if ref in content]
+    return [
+        Task.of(
+            f"{first} ↔ {second}",
+            compare_rotation,
+            role=(first, second),
+            group=second,
+            one=first,
+            other=second,
+            one_identity=content[first],
+            other_identity=content[second],
+            sentences=ready.need("text").words,
+            items=spec.items,
+            split=spec.split,
+            draws=spec.draws,
+            seed=spec.seed,
+            **sink_argument(spec.sinks, ready, first, second),
+        )
+        for first, second in combinations(usable, 2)
+    ]
+
+
+def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make the tables `rotation` (ERRORS), `rotation_gaps` (GAPS) and `spectra` (SPECTRA), and the
+    answer."""
+    import pandas as pd
+
+    errors, gaps, spectra = (pd.DataFrame(columns=list(each)) for each in (ERRORS, GAPS, SPECTRA))
+    if outputs.values:
+        (errors, gaps), spectra = error_tables(outputs.values), spectrum_table(outputs.values)
+    corpus: Corpus = ready.values["text"]
+    notices = [notice for value in outputs.values.values() for notice in value["notices"]]
+    statements = statements_of(errors, gaps, spectra)
+    refs = tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair))
+    return Result(
+        study="align rotation",
+        spec=spec.plain(),
+        headline=make_headline(spec, statements, planted_gap(gaps)),
+        statements=statements,
+        tables={"rotation": errors, "rotation_gaps": gaps, "spectra": spectra},
+        notices=tuple(
+            dict.fromkeys([*corpus.notices, *describe_seeds(ready, spec.models), *notices])
+        ),
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(refs, corpus),
+        methods=make_methods(spec, len(corpus.sentences)),
+        citations=cite(CITATIONS),
+    )
+
+
+STUDY = Study(
+    name="align rotation",
+    title="Rotation or linear map",
+    purpose=PURPOSE,
+    Spec=RotationSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=rotation_price,
+    caveats=CAVEATS,
+    reason=REASON,
+    views=(View(how_to_read=HOW_TO_READ, group=MAPS),),
+)

@@ -1,0 +1,106 @@
+"""Tidy tables of the test of rotations: errors, their differences, and spectra.
+
+`values` maps (first, second) to the output of `tasks.compare_rotation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.maths.arrays import Value
+from core.maths.statistics import interval
+from core.studies.alignment.seeds.bands import Replicates, leave_out
+from core.studies.alignment.seeds.tables import OVERALL, spread_out
+from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Values = Mapping[tuple[str, str], Value]
+ERRORS = ("method", "split", "layer", "nmse", "low", "high")
+GAPS = ("layer", "difference", "low", "high", "planted", "planted_low", "planted_high")
+SPECTRA = ("layer", "direction", "singular_value", "planted", "planted_low", "planted_high")
+TRAINED, TESTED = range(2)  # parts of `nmse`
+ALL = 0  # subset of `nmse`
+
+
+def error_tables(values: Values) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make the tables of errors (ERRORS) and of the rotation's error minus ridge's (GAPS).
+
+    Both are averaged over pairs and directions; layer -1 is the mean over layers. In-sample errors
+    have no interval.
+    """
+    import pandas as pd
+
+    frames, tested = [], {}
+    layers = np.arange(_depth(values))
+    for name in MAPS:
+        tested[name] = _replicates(values, name)
+        inside = np.mean(
+            [each[f"{name}/nmse"][:, TRAINED, ALL, : len(layers)] for each in values.values()],
+            axis=(0, 1),
+        )
+        none = np.full(len(layers) + 1, np.nan)
+        nmse = np.append(inside, inside.mean())
+        columns = {"layer": np.append(layers, OVERALL), "nmse": nmse, "low": none, "high": none}
+        frames.append(pd.DataFrame({"method": name, "split": "train", **columns}))
+        frames.append(_banded(tested[name], layers, "nmse").assign(method=name, split="test"))
+    gap = tested[ROTATION] - tested[LINEAR]
+    gaps = _banded(gap, layers, "difference")
+    drawn = np.concatenate([each["planted_gap"][..., : len(layers)] for each in values.values()])
+    by_draw = drawn.mean(0)  # over pairs and directions
+    planted = np.column_stack([by_draw, by_draw.mean(1)])
+    low, high = interval(planted)
+    gaps = gaps.assign(planted=planted.mean(0), planted_low=low, planted_high=high)
+    return pd.concat(frames, ignore_index=True)[list(ERRORS)], gaps[list(GAPS)]
+
+
+def spectrum_table(values: Values) -> pd.DataFrame:
+    """Make the table (SPECTRA) of ridge's singular values, averaged over pairs and directions."""
+    import pandas as pd
+
+    depth = _depth(values)
+    width = min(each["spectrum"].shape[-1] for each in values.values())
+    seen = np.mean([each["spectrum"][:, :depth, :width] for each in values.values()], axis=(0, 1))
+    planted = np.mean(
+        [each["planted_spectrum"][:, :, :depth, :width].mean(0) for each in values.values()], axis=0
+    )
+    low, high = interval(planted)
+    layer, direction = (index.ravel() for index in np.indices(seen.shape))
+    columns = (seen, planted.mean(0), low, high)
+    numbers = (layer, direction + 1, *(column.ravel() for column in columns))
+    return pd.DataFrame(dict(zip(SPECTRA, numbers, strict=True)))
+
+
+def _depth(values: Values) -> int:
+    return min(len(each["layers"]) for each in values.values())
+
+
+def _replicates(values: Values, name: str) -> Replicates:
+    """A map's held-out error with its jackknife replicates over units and models."""
+    depth = _depth(values)
+    units = np.unique(np.concatenate([each["units"] for each in values.values()]))
+    pairs: list[tuple[str, str]] = []
+    error: list[np.ndarray] = []
+    spread: list[np.ndarray] = []
+    for (first, second), each in values.items():
+        for way, pair in enumerate(((first, second), (second, first))):
+            pairs.append(pair)
+            for sums, kept in ((error, f"{name}/error"), (spread, "spread")):
+                part = spread_out(each[kept][way][:, :depth], each["units"], units)
+                sums.append(part.sum(0))
+    return leave_out(np.stack(error), np.stack(spread), pairs)
+
+
+def _banded(estimate: Replicates, layers: np.ndarray, column: str) -> pd.DataFrame:
+    """An estimate by layer and, in the last row, averaged over layers, with intervals."""
+    import pandas as pd
+
+    frames = []
+    for part, places in ((estimate, layers), (estimate.mean(), np.array([OVERALL]))):
+        low, high = part.band()
+        frames.append(pd.DataFrame({"layer": places, column: part.point, "low": low, "high": high}))
+    return pd.concat(frames, ignore_index=True)

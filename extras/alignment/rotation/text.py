@@ -1,0 +1,169 @@
+"""Every sentence of the test of rotations: headline, methods, how to read its figures, caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.results.estimates import Estimate, estimate_of
+from core.results.names import short_names
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.studies.alignment.seeds.tables import OVERALL
+from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from extras.alignment.rotation.spec import RotationSpec
+
+LEAVES, IN_SAMPLE = "leaves unexplained", "leaves unexplained in-sample"
+NOT_ROTATIONS, MAYBE_ROTATIONS = "no rotations of each other", "no detectable difference"
+UNEVEN = "90th over 10th percentile"
+SPECTRUM = "singular values of ridge"
+PLANTED = "planted rotation"
+HIGH, LOW = 90.0, 10.0  # percentiles of the singular values that are compared
+NO_PAIR = "No pair of models could be compared, for the reasons given."
+REASON = (
+    "Two seeds may learn one space in different coordinates: if so, a rotation with one scale "
+    "predicts one from the other as well as any linear map does."
+)
+HOW_TO_READ = (
+    "First figure: height is the error, the same for both maps if the spaces are rotations of each "
+    "other. Second: singular values, 1 if so."
+)
+CAVEATS = {
+    "A rotation with noise does not have equal singular values.": (
+        "Ridge shrinks directions with little variance, and noise spreads the rest. The planted "
+        "rotations, fitted by the same maps on the same rows, show how much."
+    ),
+    "A linear map that wins does not show that the spaces are linear images.": (
+        "Both maps may leave most of the variance unexplained. The main study compares them with "
+        "non-linear maps and with the static window."
+    ),
+    "In-sample errors favour the map with more coefficients.": (
+        "A linear map has d² of them, a rotation about half as many. Only the held-out difference "
+        "is tested."
+    ),
+}
+
+
+def statements_of(
+    errors: pd.DataFrame, gaps: pd.DataFrame, spectra: pd.DataFrame
+) -> tuple[Statement, ...]:
+    """State whether a linear map predicts more than a rotation with one scale, and how uneven it
+    is.
+
+    Args:
+        errors: method, split, layer, nmse, low, high.
+        gaps: layer, difference, low, high, planted, planted_low, planted_high.
+        spectra: layer, direction, singular_value, planted.
+
+    Returns:
+        The verdict first, then the errors of both maps, the rotation's in-sample error at the first
+        and the last layer, and the ratio of singular values; empty without a pair.
+    """
+    if errors.empty:
+        return ()
+    facts = [_verdict(gaps.set_index("layer").loc[OVERALL])]
+    tested = errors[errors["split"] == "test"]
+    overall = tested[tested["layer"] == OVERALL].set_index("method")
+    facts += [
+        Statement(name, LEAVES, estimate_of(overall.loc[name], "nmse", "per cent"))
+        for name in (ROTATION, LINEAR)
+    ]
+    inside = errors[(errors["split"] == "train") & (errors["method"] == ROTATION)]
+    inside = inside[inside["layer"] != OVERALL]
+    for place in dict.fromkeys((inside["layer"].min(), inside["layer"].max())):
+        row = inside[inside["layer"] == place].iloc[0]
+        share = Estimate(float(row["nmse"]), kind="per cent")
+        facts.append(Statement(ROTATION, IN_SAMPLE, share, (int(place),)))
+    seen, planted = (_unevenness(spectra, name) for name in ("singular_value", "planted"))
+    facts.append(Statement(SPECTRUM, UNEVEN, Estimate(seen, kind="amount")))
+    facts.append(Statement(PLANTED, UNEVEN, Estimate(planted, kind="amount")))
+    return tuple(facts)
+
+
+def _verdict(gap: pd.Series) -> Statement:
+    """No rotations where ridge predicts more, with 95 % confidence and more than where a rotation
+    was planted."""
+    points = Estimate(100 * gap["difference"], 100 * gap["low"], 100 * gap["high"], kind="gain")
+    more = points.low > max(0.0, 100 * gap["planted_high"])
+    return Statement(LINEAR, NOT_ROTATIONS if more else MAYBE_ROTATIONS, points, (), ROTATION)
+
+
+def _unevenness(spectra: pd.DataFrame, column: str) -> float:
+    """The ratio of two percentiles of the singular values, averaged over layers."""
+    ratios = []
+    for _, rows in spectra.groupby("layer"):
+        high, low = np.percentile(rows[column], (HIGH, LOW))
+        ratios.append(high / max(low, 1e-12))
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def make_headline(
+    spec: RotationSpec, facts: Sequence[Statement], planted: Estimate | None = None
+) -> str:
+    """Answer whether the spaces are rotations of each other.
+
+    Args:
+        spec: The test.
+        facts: Of `statements_of`.
+        planted: The difference of the errors, in points, where a rotation was planted.
+    """
+    if not facts or planted is None:
+        return NO_PAIR
+    gap, rotation, linear = (fact.number for fact in facts[:3])
+    seen, control = (fact.number for fact in facts[-2:])
+    names = list(short_names(spec.models).values())
+    who = " and ".join(names) if len(names) == 2 else f"The {len(names)} models"
+    rows = "unseen words" if spec.split == "word" else "held-out sentences"
+    answer = (
+        f"{who} are not rotations of each other"
+        if facts[0].verdict == NOT_ROTATIONS
+        else f"{who} are not detectably different from rotations of each other"
+    )
+    learnt = " and ".join(
+        f"{fact.number.value_text} at layer {fact.layers[0]}"
+        for fact in facts
+        if fact.verdict == IN_SAMPLE
+    )
+    return (
+        f"{answer}: on {rows}, a scaled rotation leaves {rotation.value_text} of the variance "
+        f"unexplained, a linear map {linear.value_text}. The linear map (ridge: {linear.text}; "
+        f"rotation: {rotation.text}) leaves {gap.direction('less', 'more')}. In a control, where "
+        "one space is a noisy rotation of the other by construction, it leaves "
+        f"{planted.direction('less', 'more')}. On training rows the "
+        f"rotation leaves {learnt}. The 90th percentile of the linear map's singular values is "
+        f"{seen.value_text} times the 10th, {control.value_text} times in the control."
+    )
+
+
+def planted_gap(gaps: pd.DataFrame) -> Estimate | None:
+    """The mean difference of the errors over layers where a rotation was planted, in points."""
+    rows = gaps[gaps["layer"] == OVERALL]
+    if rows.empty:
+        return None
+    return Estimate(100 * float(rows["planted"].iloc[0]), kind="gain")
+
+
+def make_methods(spec: RotationSpec, sentences: int) -> str:
+    """Write the methods paragraph."""
+    maps = {
+        "procrustes": "an orthogonal map",
+        ROTATION: "an orthogonal map with one scale",
+        LINEAR: "ridge regression with a penalty chosen on validation rows",
+        "ols": "least squares",
+    }
+    return (
+        f"Models read the same {sentences:,} sentences of {spec.corpus}; rows were split by "
+        f"{spec.split}. At every layer and in both directions of each pair we fitted "
+        f"{', '.join(maps[name] for name in MAPS)} on training rows. Errors are fractions of "
+        "variance unexplained, with 95 % Student's t intervals from a jackknife over held-out "
+        "units and, with three or more models, over models. For comparison, the two maps were "
+        f"fitted to {text_of(float(spec.draws), 'whole')} planted targets: the scaled rotation "
+        "that fits best, plus ridge's held-out residuals dealt out at random. Singular values of "
+        f"ridge are divided by their root mean square. {spec.settings()}"
+    )

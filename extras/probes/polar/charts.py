@@ -1,0 +1,99 @@
+"""Charts of a study of polar probes: scores by layer, a curve per model, baselines in grey."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.errors import SpecError
+from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import curves, finished
+from core.results.drawing.panels import Panels
+from core.results.drawing.vega import Chart
+from core.results.names import short_names
+from core.results.numbers import Kind
+from core.studies.probes.edges.charts import ON_CONTROL
+from core.studies.probes.edges.tables import CONTROL, REAL
+from core.studies.probes.trees.charts import DASHES, baseline_rules, layer_tips, looks_of
+from extras.probes.polar.tables import LAS, METRICS, NAMES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+KIND: Kind = "points"  # of all scores
+HEIGHT = 296  # below the choice of a metric
+
+
+def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -> Chart:
+    """One metric by layer: models with their bands, control labels dotted, baselines in grey.
+
+    Args:
+        result: Of a study of polar probes.
+        metric: One of METRICS.
+
+    Raises:
+        SpecError: If the result has no scores of that metric.
+    """
+    import pandas as pd
+
+    rows = _rows(result, metric)
+    label, kind = f"{NAMES[metric]} (%)", KIND
+    scored = rows[rows["layer"].notna() & (rows["labels"] == REAL)]
+    control = rows[rows["layer"].notna() & (rows["labels"] == CONTROL)]
+    lines = rows[rows["layer"].isna() & rows["model"].isin(list(DASHES))]
+    looks = looks_of(result.table["model"], scored["model"])
+    parts = [scored]
+    if not control.empty:
+        dotted = control["name"] + ON_CONTROL
+        blank = float("nan")
+        parts.append(control.assign(who=control["name"], name=dotted, low=blank, high=blank))
+        looks |= {
+            f"{name}{ON_CONTROL}": replace(look, dash=(2, 3), point=False, width=1.6)
+            for name, look in list(looks.items())
+            if (control["name"] == name).any()
+        }
+    drawn = pd.concat(parts)
+    ends = span_of(drawn["value"], drawn["low"], drawn["high"], lines["value"])
+    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
+    rules, baselines = baseline_rules(lines, plane)
+    looks |= baselines
+    table = pd.concat([*parts, *rules], ignore_index=True)
+    below = "bands: 95 % intervals"
+    below += "" if control.empty else "; dots: control labels"
+    chart = curves(table, plane, looks, layer_tips(label, kind))
+    return finished(chart, table, plane, f"{NAMES[metric]} by layer", below, list(looks))
+
+
+def drawable(result: Result) -> list[str]:
+    """Metrics of which the result has scores by layer."""
+    table = result.table
+    there = set(table.loc[table["layer"].notna(), "metric"])
+    return [metric for metric in METRICS if metric in there]
+
+
+def draw_polar(result: Result, metric: str = LAS, *, context: Context = PAGE) -> Panels:
+    """One metric, and beside LAS the undirected edges and the labels of gold edges."""
+    asked = [LAS, "uuas", "label"] if metric == LAS else [metric]
+    there = drawable(result)
+    charts = [polar_chart(result, each, context=context) for each in asked if each in there]
+    return Panels(charts, across=3)
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Every chart that can be drawn of the result, by file name; the main one first."""
+    return {
+        f"polar-{metric}": polar_chart(result, metric, context=context)
+        for metric in drawable(result)
+    }
+
+
+def _rows(result: Result, metric: str) -> pd.DataFrame:
+    """Rows of one metric, with the models' short names."""
+    rows = result.table[result.table["metric"] == metric]
+    if rows.empty:
+        there = ", ".join(drawable(result)) or "nothing"
+        raise SpecError(f"This result has no scores of {metric!r}; choose one of: {there}.")
+    return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))

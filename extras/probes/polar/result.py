@@ -1,0 +1,111 @@
+"""The result of a study of polar probes: tables, and trained probes that draw any sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import SpecError
+from core.maths.angular.arcs import label_links
+from core.maths.structural.positions import beside_positions
+from core.maths.structural.predict import predicted_tree, project_sentences, view_sentence
+from core.maths.structural.scores import candidates
+from core.maths.trees import spanning_tree
+from core.studies.probes.trees.result import TrainedResult
+from extras.probes.polar.tables import LAS, best_row
+
+if TYPE_CHECKING:
+    from core.maths.arrays import Value
+    from core.maths.structural.predict import SentenceView
+    from core.studies.probes.trees.data import Tree
+
+
+@dataclass(frozen=True)
+class PolarProbes:
+    """One model's trained probes, the first of each layer.
+
+    Attributes:
+        layers: Layer of each probe.
+        maps: (layer, rank, d_model).
+        means: Direction of each label, (layer, label, rank).
+        classes: The labels.
+        uuas: Share of edges predicted, (layer, sentence), NaN where a sentence has none.
+        centres: Mean of each layer's vectors, (layer, d_model), where position codes are appended;
+            else None.
+        deviations: Mean absolute deviation of each layer's vectors, (layer,); None where `centres`
+            is.
+    """
+
+    layers: tuple[int, ...]
+    maps: np.ndarray
+    means: np.ndarray
+    classes: tuple[str, ...]
+    uuas: np.ndarray
+    centres: np.ndarray | None
+    deviations: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class PolarResult(TrainedResult):
+    """A result with its trained polar probes by model reference."""
+
+    probes: Mapping[str, PolarProbes] = field(default_factory=dict)
+
+    def best_layer(self, model: str, metric: str = LAS) -> int:
+        """The layer at which a model scores highest on the development sentences."""
+        chosen = best_row(self.table, model, metric)
+        return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
+
+    def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
+        """See `TrainedResult.draw`: a directed tree with labels."""
+        probes = self.probes.get(model)
+        if probes is None or layer not in probes.layers:
+            raise SpecError(
+                f"No polar probe was trained on layer {layer} of {model} in this study. Choose "
+                "another layer."
+            )
+        place, lengths = probes.layers.index(layer), np.array([len(tree.words)])
+        read, keep = vectors[:, [place]], np.array(tree.keep)
+        if probes.centres is not None and probes.deviations is not None:
+            read = beside_positions(
+                read, lengths, probes.centres[[place]], probes.deviations[[place]]
+            )
+        view = view_sentence(tree.words, tree.heads, keep, read[:, 0], probes.maps[place], None)
+        words = project_sentences(probes.maps[[place]], read, lengths, [0])[0][0]
+        links = spanning_tree(view.distances, keep)
+        heads, dependents, labels = label_links(
+            np.array(links, dtype=np.int64).reshape(-1, 2), words, probes.means[place]
+        )
+        under = set(dependents.tolist())
+        root = next((int(word) for word in heads if int(word) not in under), -1)
+        if root < 0:  # a sentence of one word has no edge
+            root = int(np.flatnonzero(candidates(keep))[0])
+        names = ["_"] * len(tree.words)
+        names[root] = "root"
+        for dependent, label in zip(dependents.tolist(), labels.tolist(), strict=True):
+            names[dependent] = probes.classes[label]
+        gold = tree.labels or ("_",) * len(tree.words)
+        return replace(
+            view,
+            predicted_heads=predicted_tree(view.distances, keep, root),
+            labels=tuple(names),
+            gold_labels=tuple(label.partition(":")[0] for label in gold),
+        )
+
+
+def polar_probes(value: Value) -> PolarProbes:
+    """Make probes of a training task's output."""
+    first = np.flatnonzero(np.asarray(value["draws"]) == 0)
+    hits, edges = np.asarray(value["hits"])[first], np.asarray(value["edges"], dtype=np.float64)
+    return PolarProbes(
+        layers=tuple(int(layer) for layer in np.asarray(value["layers"])[first]),
+        maps=np.asarray(value["probe_maps"]),
+        means=np.asarray(value["label_maps"]),
+        classes=tuple(str(label) for label in value["classes"]),
+        uuas=np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0),
+        centres=value.get("centres"),
+        deviations=value.get("deviations"),
+    )

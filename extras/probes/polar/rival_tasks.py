@@ -1,0 +1,166 @@
+"""The pure tasks of the baselines of polar probes: window, positions, linear chain, parser."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from core.maths.angular.arcs import SCORED
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
+from core.maths.structural.positions import position_code
+from core.models.identity import as_identified
+from core.runs.tasks import pure
+from core.studies.probes.edges.items import Tags, edge_items
+from core.studies.probes.trees.data import Trees
+from core.studies.probes.trees.rival_tasks import read_with_embeddings
+from core.studies.probes.trees.tasks import without_maps
+from core.vectors.window import of_best_reach
+from extras.probes.polar.labelled import TARGET, LabelledTrees, Sizes
+from extras.probes.polar.tasks import PolarRegime, train_and_score, with_positions
+
+
+@pure("probes.polar_window", version=2, guard=as_identified)
+def score_window(
+    model: str,
+    model_identity: str,
+    trees: Trees,
+    labels: Tags,
+    sizes: Sizes,
+    position: bool,
+    how: PolarRegime,
+    exact: bool = True,
+) -> Value:
+    """Train polar probes on the model's static window: the score that no layer is needed for.
+
+    The window's reach is chosen on the development sentences.
+
+    Args: as in `tasks.train_polar`; the rank is lowered to the width of the window.
+
+    Returns:
+        What `tasks.train_polar` returns without the trained maps, for one layer numbered 0;
+        and `reach` (layer,).
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    labelled = LabelledTrees.of(trees, labels, sizes)
+    with span(0.0, 0.1):
+        _, embeddings, notices = read_with_embeddings(model, trees.words)
+
+    def trained(window: np.ndarray, how: PolarRegime) -> Value:
+        vectors = window[:, None]
+        if position:
+            vectors, _, _ = with_positions(vectors, labelled)
+        return train_and_score(vectors, (0,), labelled, how, exact)
+
+    def score(window: np.ndarray) -> float:
+        return float(np.mean(trained(window, replace(how, draws=1))["dev"]))
+
+    with span(0.1, 0.6):
+        window, reach = of_best_reach(embeddings, labelled.lengths, score)
+    with span(0.6, 1.0):
+        scored = trained(window, how)
+    return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
+
+
+@pure("probes.polar_positions")
+def score_positions(trees: Trees, labels: Tags, sizes: Sizes, how: PolarRegime) -> Value:
+    """Train polar probes on position codes alone: the score that word order reaches.
+
+    Args: as in `tasks.train_polar`; the rank is lowered to the size of the code.
+
+    Returns:
+        As `score_window`.
+    """
+    labelled = LabelledTrees.of(trees, labels, sizes)
+    vectors = position_code(labelled.lengths)[:, None]
+    return without_maps(train_and_score(vectors, (0,), labelled, how))
+
+
+@pure("probes.polar_chain")
+def score_chain(trees: Trees, labels: Tags, sizes: Sizes) -> Value:
+    """Score the linear chain with the most frequent head and label of edges between neighbours.
+
+    Given both words of an edge, its head is the side that is most frequent in training, and its
+    label the most frequent one on the true side.
+
+    Returns:
+        As `score_window`.
+    """
+    labelled = LabelledTrees.of(trees, labels, sizes)
+    tick(0.1, "baselines")
+    items, numbers = labelled.items, labelled.targets[0]
+    before = items.head < items.word  # the head stands before the dependent
+    places = [np.cumsum(row) for row in trees.keep]  # of a kept word among the kept ones
+    apart = np.array(
+        [
+            abs(int(places[s][head]) - int(places[s][word]))
+            for s, head, word in zip(items.sentence, items.head, items.word, strict=True)
+        ]
+    )
+    training = items.sentence < sizes[0]
+    pairs = list(zip(before.tolist(), numbers.tolist(), strict=True))
+    near = Counter(pair for pair, used in zip(pairs, training & (apart == 1), strict=True) if used)
+    side, label = near.most_common(1)[0][0] if near else (True, 0)
+    named = {
+        way: Counter(numbers[training & (before == way)].tolist()).most_common(1)
+        for way in (True, False)
+    }
+    usual = {way: most[0][0] if most else -2 for way, most in named.items()}
+    oftener = bool(before[training].mean() >= 0.5)
+    right = {
+        "hits": apart == 1,
+        "directed": (apart == 1) & (before == side),
+        "labelled": (apart == 1) & (before == side) & (numbers == label),
+        "named": numbers == np.where(before, usual[True], usual[False]),
+        "oriented": before == oftener,
+    }
+    start, total = sizes[0] + sizes[1], sum(sizes)
+
+    def by_sentence(values: np.ndarray) -> np.ndarray:
+        return np.bincount(items.sentence, weights=values, minlength=total)[start:]
+
+    scores = {name: by_sentence(right[name]).astype(np.float32)[None] for name in SCORED}
+    edges = by_sentence(np.ones(len(items))).astype(np.float32)
+    return {"layers": np.zeros(1, int), "draws": np.zeros(1, int), "edges": edges, **scores}
+
+
+@pure("probes.polar_parser")
+def score_parser(trees: Trees, labels: Tags, pipeline: str, pipeline_identity: str) -> Value:
+    """Score a parser's labelled trees against gold ones.
+
+    Args:
+        trees: The gold trees.
+        labels: Their labels.
+        pipeline: The parser.
+        pipeline_identity: Fingerprint of its files; part of the key.
+
+    Returns:
+        As `score_window`, without `named` and `oriented`.
+
+    Raises:
+        ModelError: If the parser is not there.
+    """
+    from core.text.parsing import parse_sentences
+
+    items = edge_items(TARGET, trees.heads, trees.keep, labels)
+    parses = parse_sentences(trees.words, pipeline)
+    right: dict[str, list[bool]] = {"hits": [], "directed": [], "labelled": []}
+    for s, head, word, label in zip(
+        items.sentence, items.head, items.word, items.labels, strict=True
+    ):
+        above, named = parses[s].heads, parses[s].deprel[word].partition(":")[0]
+        directed = above[word] == head + 1
+        right["directed"].append(directed)
+        right["hits"].append(directed or above[head] == word + 1)
+        right["labelled"].append(directed and named == label)
+    counts = {
+        name: np.bincount(items.sentence, weights=values, minlength=len(parses)).astype(np.float32)
+        for name, values in {**right, "edges": [True] * len(items)}.items()
+    }
+    edges = counts.pop("edges")
+    scores = {name: values[None] for name, values in counts.items()}
+    return {"layers": np.zeros(1, int), "draws": np.zeros(1, int), "edges": edges, **scores}

@@ -1,0 +1,87 @@
+"""What a study of polar probes shows, as facts: the statements of its headline and notices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.models import parse_ref
+from core.results.estimates import estimate_of
+from core.results.statements import Statement
+from core.studies.probes.trees.statements import BEST, SIMILAR, TIED, at_layer, compared, tied_of
+from extras.probes.polar.tables import LABEL, LAS, METRICS, UUAS, best_row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from extras.probes.polar.spec import PolarSpec
+
+UNDIRECTED, GIVEN = "edges without head and label", "labels of gold edges"  # verdicts
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str], metric: str = LAS
+) -> tuple[Statement, ...]:
+    """What the tables show of one metric; empty where no model has a score.
+
+    Args:
+        tables: The study's `polar`, `differences`, `polar_margins` and `best_layers`.
+        models: References; the first trained one leads, the others are compared with it.
+        metric: One of METRICS of the tables.
+
+    Returns:
+        The first model's score at its best layer; for LAS also its UUAS there and the share of gold
+        edges whose label it predicts; its margin over the baseline that scores highest; the other
+        trained models' differences from it, each at its own best layer; then the layers that are
+        not distinguishable from a best one.
+    """
+    assert metric in METRICS
+    rows = {ref: best_row(tables["polar"], ref, metric) for ref in models}
+    best = {ref: row for ref, row in rows.items() if row is not None}
+    if not best:
+        return ()
+    first = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
+    layer = int(best[first]["layer"])
+    statements = [Statement(first, BEST, estimate_of(best[first], "value"), (layer,))]
+    for more, verdict in ((UUAS, UNDIRECTED), (LABEL, GIVEN)) if metric == LAS else ():
+        row = best_row(tables["polar"], first, more)
+        if row is not None:
+            statements.append(Statement(first, verdict, estimate_of(row, "value"), (layer,)))
+    margins = at_layer(tables["polar_margins"], first, metric, layer)
+    if len(margins):
+        strongest = margins.loc[margins["rival_value"].idxmax()]
+        statements.append(compared(first, strongest, "margin", str(strongest["rival"])))
+    for ref, row in best.items():
+        if ref != first and not parse_ref(ref).random:
+            differences = at_layer(tables["differences"], ref, metric, int(row["layer"]))
+            statements += [
+                compared(ref, difference, "difference", first)
+                for _, difference in differences.iterrows()
+            ]
+    named = {each.subject for each in statements}
+    for ref in best:
+        tied = tied_of(tables["best_layers"], ref, metric)
+        if ref in named and len(tied) > 1:
+            statements.append(Statement(ref, TIED, layers=tied))
+    return tuple(statements)
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame], spec: PolarSpec) -> tuple[Statement, ...]:
+    """Baselines above which a model's LAS at its best layer is not detectably.
+
+    Args:
+        tables: The study's `polar` and `polar_margins`.
+        spec: The study.
+    """
+    doubts: list[Statement] = []
+    for ref in spec.models:
+        row = best_row(tables["polar"], ref, LAS)
+        if row is None or parse_ref(ref).random:
+            continue
+        layer = int(row["layer"])
+        margins = at_layer(tables["polar_margins"], ref, LAS, layer)
+        doubts += [
+            Statement(ref, SIMILAR, estimate_of(gap, "margin"), (layer,), str(gap["rival"]))
+            for _, gap in margins[margins["low"] <= 0].iterrows()
+        ]
+    return tuple(doubts)

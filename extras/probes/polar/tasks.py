@@ -1,0 +1,166 @@
+"""The pure tasks of the study of polar probes on one model: train its probes and score them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from core.maths.angular.arcs import SCORED, ArcScores, score_arcs
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
+from core.maths.structural.positions import beside_positions, measure_vectors
+from core.maths.structural.predict import predict_distances, project_sentences
+from core.models.identity import as_identified
+from core.runs.tasks import pure
+from core.studies.probes.edges.items import Tags
+from core.studies.probes.trees.data import Trees, gold_of
+from core.studies.probes.trees.tasks import read_vectors, taking_turns, training_device
+from extras.probes.polar.labelled import LabelledTrees, Sizes
+
+
+@dataclass(frozen=True)
+class PolarRegime:
+    """How a task's probes are trained, in plain values.
+
+    Attributes:
+        rank: Rows of a probe's map.
+        weight: Of the loss of the angles.
+        draws: Probes of each layer: with different initial maps and orders of sentences, and on
+            control labels each on its own set of them.
+        seed: Of maps, the order of sentences and the control labels.
+        epochs: Most epochs.
+        control: Whether the labels are draws of control labels.
+    """
+
+    rank: int
+    weight: float
+    draws: int
+    seed: int
+    epochs: int
+    control: bool = False
+
+
+@pure("probes.polar", guard=as_identified)
+def train_polar(
+    model: str,
+    model_identity: str,
+    trees: Trees,
+    labels: Tags,
+    sizes: Sizes,
+    layers: tuple[int, ...],
+    position: bool,
+    how: PolarRegime,
+    exact: bool = True,
+) -> Value:
+    """Train the polar probes of one model and score them on the test sentences.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        trees: Those of training, then development, then test.
+        labels: Dependency label of each word.
+        sizes: How many of the sentences are for training, development and test.
+        layers: Layers to probe.
+        position: Whether a code of each word's position is appended to its vector.
+        how: How the probes are trained.
+        exact: Whether that is in double precision, see `trees.tasks.is_exact`.
+
+    Returns:
+        `layers`, `draws`, `dev` (probe,), the last the share of development edges whose head and
+        label are right; on the test sentences `edges` (sentence,) and SCORED (probe, sentence);
+        `notices`. On real labels also, of the first draw, `probe_maps` (layer, rank, d_model)
+        and `label_maps` (layer, label, rank), the labels' directions; their `classes`; and with
+        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        SpecError: If it has no such layer or fewer dimensions than the rank.
+    """
+    labelled = LabelledTrees.of(trees, labels, sizes)
+    if how.control:
+        labelled = labelled.with_controls(model, how.draws, how.seed)
+    with span(0.0, 0.2):
+        vectors, notices = read_vectors(model, trees.words, layers)
+    vectors[trees.sink_words] = 0  # no probe reads them, and they would set the scale
+    value: Value = {"notices": notices}
+    if position:
+        vectors, centres, deviations = with_positions(vectors, labelled)
+        value |= {} if how.control else {"centres": centres, "deviations": deviations}
+    with taking_turns(vectors.nbytes), span(0.2, 1.0):
+        return value | train_and_score(vectors, layers, labelled, how, exact)
+
+
+def train_and_score(
+    vectors: np.ndarray,
+    layers: tuple[int, ...],
+    labelled: LabelledTrees,
+    how: PolarRegime,
+    exact: bool = True,
+) -> Value:
+    """Train the probes on the training vectors and score them on the others; see `train_polar`."""
+    import torch
+
+    from core.maths.angular.training import EdgeData, train_polar_bank
+    from core.maths.structural.training import Probe
+
+    ends = [0, *np.cumsum(labelled.sizes).tolist()]
+    cuts = np.concatenate([[0], np.cumsum(labelled.lengths)])[ends]
+    read = [vectors[start:end] for start, end in pairwise(cuts)]
+    parts = [labelled.edges.part(start, end) for start, end in pairwise(ends)]
+    gold = gold_of(labelled.trees.rows)
+    rank = min(how.rank, vectors.shape[-1])
+    probes = [
+        Probe(layer, rank, draw, draw if how.control else 0)
+        for layer in layers
+        for draw in range(how.draws)
+    ]
+    train, dev = (
+        EdgeData(
+            torch.from_numpy(read[part]),
+            [row[None] for row in gold.distances[ends[part] : ends[part + 1]]],
+            parts[part],
+            len(labelled.classes),
+        )
+        for part in (0, 1)
+    )
+    with span(0.0, 0.9):
+        bank, means = train_polar_bank(
+            train, dev, probes, weight=how.weight, layers=layers, seed=how.seed,
+            epochs=how.epochs, exact=exact,
+            device=training_device(), report=tick,
+        )  # fmt: skip
+    rows, targets = [layers.index(probe.layer) for probe in probes], [p.target for p in probes]
+    scores = []
+    for part in (1, 2):
+        held = gold.part(ends[part], ends[part + 1])
+        distances = predict_distances(bank.maps, read[part], held.lengths, rows)
+        words = project_sentences(bank.maps, read[part], held.lengths, rows)
+        scores.append(score_arcs(distances, words, means, targets, parts[part], held.keep))
+    value: Value = {
+        "layers": np.array([probe.layer for probe in probes]),
+        "draws": np.array([probe.draw for probe in probes]),
+        "dev": scores[0].labelled.sum(axis=1) / max(scores[0].edges.sum(), 1.0),
+        **counted(scores[1]),
+    }
+    if not how.control:
+        first = [place for place, probe in enumerate(probes) if probe.draw == 0]
+        kept = {"probe_maps": bank.maps[first], "label_maps": means[first]}
+        value |= {**kept, "classes": list(labelled.classes)}
+    return value
+
+
+def counted(scores: ArcScores) -> Value:
+    """The counts of each sentence, by name."""
+    counts = {name: getattr(scores, name).astype(np.float32) for name in ("edges", *SCORED)}
+    return counts
+
+
+def with_positions(
+    vectors: np.ndarray, labelled: LabelledTrees
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Vectors, scaled by the training words, beside position codes; centres and deviations."""
+    training = int(labelled.lengths[: labelled.sizes[0]].sum())
+    centres, deviations = measure_vectors(vectors[:training])
+    return beside_positions(vectors, labelled.lengths, centres, deviations), centres, deviations

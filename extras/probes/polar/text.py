@@ -1,0 +1,212 @@
+"""Every sentence of the study of polar probes: the headline, made of statements, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.structural.bands import COVERAGE, TWO_DRAWS
+from core.maths.structural.positions import SIZE
+from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
+from core.results.names import first_of, short_name, short_names
+from core.results.notices import BANDS
+from core.results.numbers import text_of
+from core.results.statements import TWO_LINES, Statement, leading
+from core.studies.probes.trees.spec import which_layers
+from core.studies.probes.trees.statements import BEST, SIMILAR, TIED
+from core.studies.probes.trees.tables import CHAIN
+from core.studies.probes.trees.text import (
+    MOST_NAMED,
+    NOTHING,
+    baseline_name,
+    best_in_words,
+    compared_with,
+)
+from extras.probes.polar.statements import GIVEN, UNDIRECTED, statements_of
+from extras.probes.polar.tables import DIRECTION, LABEL, LAS, UAS, UUAS
+
+if TYPE_CHECKING:
+    from core.studies.probes.trees.data import Treebank
+    from extras.probes.polar.result import PolarResult
+    from extras.probes.polar.spec import PolarSpec
+
+CITATIONS = ("diegosimon2024", "hewitt2019structural", "hewitt2019control", "demarneffe2021")
+LEADS = {
+    LAS: "{name} predicts {value} of {edges} with head and label at {best}",
+    UAS: "{name} predicts {value} of {edges} with the right head at {best}",
+    UUAS: "{name} predicts {value} of {edges} at {best}",
+    LABEL: "Given {edges} and their heads, {name} predicts {value} of the labels at {best}",
+    DIRECTION: "Given {edges}, {name} predicts {value} of the heads at {best}",
+}
+
+
+def make_headline(statements: Sequence[Statement], *, parsed: bool) -> str:
+    """The statements on LAS in sentences: the first model and its baseline, then the others.
+
+    Args:
+        statements: Of `statements_of`.
+        parsed: Whether trees are a parser's, not gold.
+    """
+    return " ".join(_sentences(statements, LAS, parsed)) or NOTHING
+
+
+def view_sentence(result: PolarResult, metric: str = LAS) -> str:
+    """As many sentences on one metric as two lines hold; "" without scores."""
+    statements = statements_of(result.tables, list(result.probes), metric)
+    return leading(_sentences(statements, metric, result.parsed), TWO_LINES)
+
+
+def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
+    if not statements:
+        return
+    tied = {each.subject: each.layers for each in statements if each.verdict == TIED}
+    more = {each.verdict: each for each in statements if each.verdict in (UNDIRECTED, GIVEN)}
+    first, *rest = (each for each in statements if each.verdict not in (TIED, *more))
+    assert first.verdict == BEST
+    names = short_names(dict.fromkeys(each.subject for each in statements))
+    name, edges = names[first.subject], "parse edges" if parsed else "gold edges"
+    best = best_in_words(tied.get(first.subject, first.layers))
+    sentence = LEADS[metric].format(
+        name=name, value=first.number.value_text, best=best, edges=edges
+    )
+    if rest and rest[0].subject == first.subject:
+        gap = compared_with(rest.pop(0))
+        if metric in (LABEL, DIRECTION):  # given the edges, its row is the most frequent answer
+            gap = gap.replace(baseline_name(CHAIN), "the majority baseline")
+        sentence += f", {gap}"
+    yield f"{sentence}."
+    if UNDIRECTED in more and GIVEN in more:
+        yield (
+            f"Without head and label it predicts {more[UNDIRECTED].number.value_text} of the "
+            f"edges; given the edges, it predicts {more[GIVEN].number.value_text} of the labels."
+        )
+    for each in first_of(rest, MOST_NAMED):
+        gap = each.number.direction("above", "below")
+        how = f"not detectably different from {name} ({gap})"
+        how = how if each.verdict == SIMILAR else f"{gap} {name}"
+        where = best_in_words(tied.get(each.subject, each.layers))
+        yield f"At {where}, {names[each.subject]} is {how}."
+
+
+def make_notices(doubts: Sequence[Statement]) -> list[str]:
+    """A sentence for each of `doubts_of`."""
+    return [_notice(doubt) for doubt in doubts]
+
+
+def _notice(doubt: Statement) -> str:
+    name, best = short_name(doubt.subject), f"the best layer ({doubt.layers[0]})"
+    baseline = baseline_name(doubt.baseline)
+    if doubt.number.high < 0:
+        gap = doubt.number.direction("above", "below")
+        return f"{name}: LAS at {best} is {gap} {baseline}."
+    return (
+        f"{name}: LAS at {best} is not detectably above {baseline} (difference "
+        f"{doubt.number.text})."
+    )
+
+
+def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> str:
+    """A methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        treebank: Its sentences.
+        coded: Models whose vectors have a position code appended.
+    """
+    parts = [
+        f"Polar probes (Diego-Simón et al. 2024) of rank {spec.rank} were trained on "
+        f"{which_layers(spec.layers)} of {', '.join(spec.probed)}. A word's vector is the "
+        "mean of its subwords' vectors.",
+        treebank.in_words("Labelled dependency trees", spec.as_probes),
+        "Subtypes of labels, punctuation and edges to it were left out.",
+        "The loss is that of the structural probe (Hewitt & Manning 2019) plus "
+        f"{text_of(spec.weight, 'amount')} times the mean squared error, over pairs of a batch's "
+        "edges, of the cosine of their directions after the map, which is to be 1 for edges of one "
+        "label and 0 for others. Probes were trained with Adam at a learning rate of "
+        f"{LEARNING_RATE:g} on batches of {BATCH} sentences for at most {spec.epochs} epochs; "
+        "after each epoch without a new minimum of the development loss, the learning rate was "
+        f"divided by {text_of(1 / DECAY, 'whole')} and Adam's moments were reset.",
+        "The predicted tree is the minimum spanning tree of the squared distances. A label's "
+        "direction is the mean direction of its training edges; an edge's label is the one with "
+        "the highest cosine, and the root is the word from which all edges, directed away from it, "
+        "have the highest sum of cosines.",
+        "UUAS, UAS and LAS are the shares of edges between words that are not punctuation that are "
+        "predicted, predicted with the right head, and with the right head and label; the root's "
+        "own label is not counted. A model's best layer is the one with the highest LAS on the "
+        "development sentences.",
+        "Baselines are probes on a position code alone, the untrained model at its best layer, "
+        "each model's static window (its embeddings of a word and its neighbours, with no "
+        "layer run), its layer 0 alone, and the linear chain with the most frequent head and label "
+        "of edges between neighbours. The headline gives the difference from the one that scores "
+        "highest.",
+    ]
+    if coded:
+        parts.append(
+            f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
+            f"deviation, and extended by a code of each word's position ({SIZE} numbers)."
+        )
+    if spec.controls:
+        parts.append(
+            "Selectivity is the score minus that of probes on the same trees with control labels: "
+            "a random label for each type of dependent, drawn with the frequencies of the real "
+            f"labels (after Hewitt & Liang 2019), averaged over {spec.controls} draws."
+        )
+    parts.append(
+        f"Scores are means over {spec.seeds} probes with different initial maps and orders of the "
+        f"training sentences. Bands are 95 % percentile intervals over {spec.draws:,} resamples of "
+        "the test sentences, to each of which a t-distributed error of the mean over probes (and "
+        f"over draws of control labels) was added{TWO_DRAWS * (2 in (spec.seeds, spec.controls))}. "
+        "They are not corrected for the number of layers and models. Layers are not "
+        "distinguishable from the best one where the interval of the paired difference, 95 % for "
+        "all layers of the model together (Bonferroni), is not above 0."
+    )
+    return " ".join(parts)
+
+
+REASON = (
+    "Run it to see which layers encode who is the subject of what: the heads and labels of edges, "
+    "which the structural probe leaves out. The Sentence view draws them as directed arcs."
+)
+HOW_TO_READ = (
+    "Height is the share of edges predicted. Dotted curves: probes trained on random labels; grey "
+    "lines: baselines; bands: 95 % intervals."
+)
+CAVEATS = {
+    BANDS: f"{COVERAGE}.",
+    "Words alone tell most labels.": (
+        "A determiner is nearly always the dependent of a det edge. The static window and layer 0 "
+        "have the words and no context: compare with them, and with control labels, not with 0."
+    ),
+    "Distances and angles compete.": (
+        "Edges of one label are to point in one direction, so that two such edges in a row are "
+        "farther apart than the two edges that the tree counts. UUAS can be lower than that of a "
+        "structural probe."
+    ),
+    "Rare labels count little.": (
+        "The loss averages over pairs of edges, most of which have frequent labels, and the scores "
+        "over edges."
+    ),
+    "LAS here counts edges, not words.": (
+        "The root has no edge, so its word is not counted, and punctuation is left out."
+    ),
+    "Trees and labels predicted by a parser are parses, not gold.": (
+        "Scores then measure agreement with the parser, its errors included. Its own accuracy on "
+        "gold trees is in the table."
+    ),
+    "Encoded is not used.": (
+        "A tree that can be decoded from the vectors need not be used by later layers."
+    ),
+}
+FORMULAS = {
+    "Distances: squared distance after a linear map approximates the edges between words": (
+        r"\lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j)"
+    ),
+    "Angles: edges e of one label point in one direction, others are orthogonal": (
+        r"\cos(e, e') \approx [\ell(e) = \ell(e')], \qquad "
+        r"e = B (h_{\text{dependent}} - h_{\text{head}})"
+    ),
+    "Loss of the probe": (
+        r"\min_B L_{\text{distances}} + \lambda \, \frac{1}{n^2} "
+        r"\sum_{e, e'} \bigl( \cos(e, e') - [\ell(e) = \ell(e')] \bigr)^2"
+    ),
+}

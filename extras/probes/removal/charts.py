@@ -1,0 +1,86 @@
+"""Charts of the study that erases a probe's subspace: what it costs, by layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import SpecError
+from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.panels import Panels
+from core.results.drawing.style import GREY, colours_of
+from core.results.drawing.vega import Chart
+from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS
+from extras.probes.removal.tasks import MATCHED, PROBE, RANDOM
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+HEIGHT = 268
+SHOWN = {PROBE: "probe's subspace", RANDOM: "random subspaces", MATCHED: "random, equal change"}
+DASHES = {RANDOM: (2, 3), MATCHED: (6, 4)}
+
+
+def removal_chart(
+    result: Result, model: str, metric: str = LOSS, *, context: Context = PAGE
+) -> Chart:
+    """What erasing costs one model in one metric, by layer.
+
+    Args:
+        result: Of the study.
+        model: Reference.
+        metric: One of METRICS.
+
+    Raises:
+        SpecError: If the model was not scored in this metric.
+    """
+    table = result.table
+    rows = table[
+        (table["model"] == model) & (table["metric"] == metric) & table["erased"].isin(list(SHOWN))
+    ]
+    if rows.empty:
+        raise SpecError(f"This result has no costs of {model} in {metric!r}; choose another.")
+    rows = rows.assign(name=rows["erased"].map(SHOWN), low=rows["cost_low"], high=rows["cost_high"])
+    colour = colours_of(dict.fromkeys(table["model"]))[model]
+    looks = {SHOWN[PROBE]: Look(colour)} | {
+        SHOWN[name]: Look(GREY, dash=dash, point=False) for name, dash in DASHES.items()
+    }
+    kind: Kind = "change" if metric == LOSS else "gain"
+    label = f"Cost: {NAMES[metric]} ({UNITS[metric]})"
+    ends = span_of(rows["cost"], rows["low"], rows["high"], zero=True)
+    plane = layer_plane(rows, "cost", label, ends, kind=kind, height=HEIGHT, context=context)
+    tips = (
+        *(Tip("name", "Erased"), Tip("layer", "Layer", "whole")),
+        *(Tip("cost", label, kind), Tip("low", "Band, 95 %", kind)),
+    )
+    title = short_names(dict.fromkeys(table["model"]))[model]
+    below = "bands: 95 % intervals over sentences and subspaces"
+    return finished(curves(rows, plane, looks, tips), rows, plane, title, below, list(looks))
+
+
+def drawable(result: Result) -> list[str]:
+    """Metrics in which a model was scored."""
+    there = set(result.table["metric"])
+    return [metric for metric in METRICS if metric in there]
+
+
+def draw_removal(result: Result, metric: str = LOSS, *, context: Context = PAGE) -> Panels:
+    """A panel for each model that was scored in a metric."""
+    chosen = metric if metric in drawable(result) else drawable(result)[0]
+    rows = result.table[result.table["metric"] == chosen]
+    models = dict.fromkeys(rows["model"])
+    charts = [removal_chart(result, model, chosen, context=context) for model in models]
+    return Panels(charts, across=2)
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Every chart that can be drawn of the result, by file name; the main one first."""
+    table, names = result.table, short_names(dict.fromkeys(result.table["model"]))
+    return {
+        f"{metric}-{names[model]}": removal_chart(result, model, metric, context=context)
+        for metric in drawable(result)
+        for model in dict.fromkeys(table.loc[table["metric"] == metric, "model"])
+    }

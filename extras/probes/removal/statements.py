@@ -1,0 +1,57 @@
+"""What the study that erases a probe's subspace shows, as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.results.estimates import estimate_of
+from core.results.statements import Statement
+from core.studies.probes.trees.statements import compared
+from extras.probes.removal.tables import METRICS
+from extras.probes.removal.tasks import MATCHED, PROBE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COST = "cost of erasing the probe's subspace"
+OF = " of "  # between the metric and the model of a statement's subject
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """What the tables show; empty where nothing was measured.
+
+    Args:
+        tables: The study's `removal` and `removal_excess`.
+        models: References.
+
+    Returns:
+        For each model and metric, at the layer where erasing the probe's subspace costs most: that
+        cost, and how far it is above that of random subspaces scaled to an equal change.
+    """
+    statements = []
+    for model in models:
+        for metric in METRICS:
+            rows = _rows(tables["removal"], model, metric)
+            rows = rows[rows["erased"] == PROBE]
+            if rows.empty:
+                continue
+            worst = rows.loc[rows["cost"].idxmax()]
+            subject, layer = f"{metric}{OF}{model}", int(worst["layer"])
+            statements.append(Statement(subject, COST, estimate_of(worst, "cost"), (layer,)))
+            gaps = _rows(tables["removal_excess"], model, metric)
+            gaps = gaps[(gaps["layer"] == layer) & (gaps["rival"] == MATCHED)]
+            statements += [compared(subject, gap, "margin", MATCHED) for _, gap in gaps.iterrows()]
+    return tuple(statements)
+
+
+def metric_and_model(statement: Statement) -> tuple[str, str]:
+    """The metric and the model of a statement."""
+    metric, _, model = statement.subject.partition(OF)
+    return metric, model
+
+
+def _rows(table: pd.DataFrame, model: str, metric: str) -> pd.DataFrame:
+    return table[(table["model"] == model) & (table["metric"] == metric)]

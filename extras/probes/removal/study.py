@@ -1,0 +1,160 @@
+"""The study that erases a probe's subspace: does a model use what its structural probe reads?
+
+prepare: read, parse and split the text as for the structural probes, identify the models and their
+heads. plan: a task for each model and layer. collect: what erasing costs by layer, beside random
+subspaces of equal rank and of equal change, a headline and a methods paragraph.
+
+References: Belrose et al. 2023, NeurIPS (LEACE); Elazar et al. 2021, TACL (amnesic probing);
+Hewitt & Manning 2019, NAACL. Deviations: see `core.maths.erasure`; random subspaces of
+equal change are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from core.errors import TaskError
+from core.models.identity import identities
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+from core.runs.runner import Outputs, Task
+from core.studies.probes.trees.data import Treebank
+from core.studies.probes.trees.planning import (
+    TREEBANK,
+    chosen_layers,
+    model_arguments,
+    training_arguments,
+    with_limits,
+)
+from core.studies.probes.trees.planning import prepare as prepare_probes
+from core.studies.probes.trees.study import notes_of
+from core.study import EXPERIMENTS, Study, View
+from core.text.reading import Text
+from extras.probes.removal import PURPOSE
+from extras.probes.removal.charts import draw_removal, figures
+from extras.probes.removal.price import removal_price
+from extras.probes.removal.spec import RemovalSpec
+from extras.probes.removal.statements import statements_of
+from extras.probes.removal.tables import rows_of, tables_of
+from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
+from extras.probes.removal.text import (
+    CAVEATS,
+    CITATIONS,
+    FORMULAS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    make_notices,
+    view_sentence,
+)
+
+if TYPE_CHECKING:
+    from core.maths.arrays import Value
+
+HEAD, ERASED = "head", "erased"  # in roles of tasks
+
+
+def prepare(spec: RemovalSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read, parse and split the text, identify the models and their heads."""
+    heads = [
+        Task.of(f"head of {ref}", find_head, role=(HEAD, ref), fleeting=True, ref=ref)
+        for ref in spec.models
+    ]
+    return [*prepare_probes(spec.as_probes, texts), *heads]
+
+
+def plan(spec: RemovalSpec, ready: Outputs) -> list[Task]:
+    """A task for each layer of each model with a head that can be scored.
+
+    Raises:
+        TaskError: If no model has such a head.
+        CorpusError: If the text could not be read, or is too small.
+        SpecError: If a model has no layer of a number that was asked for.
+    """
+    treebank: Treebank = ready.need(TREEBANK)
+    identified, heads = identities(ready), heads_of(spec, ready)
+    if not heads:
+        refused = make_notices(spec.models)
+        raise TaskError(" ".join([*refused, *ready.sentences.values()]))
+    common = training_arguments(treebank)
+    tasks = []
+    for ref, head in heads.items():
+        model = identified[ref]
+        how = RemovalRegime(
+            min(spec.rank, model.d_model), spec.randoms, spec.scored, spec.kinds, spec.pairs,
+            spec.seed, spec.epochs,
+        )  # fmt: skip
+        shared = {**model_arguments(spec.as_probes, model), **common, "head": head, "how": how}
+        tasks += [
+            Task.of(
+                f"{ref}, layer {layer}", erase_subspace, role=(ERASED, ref, layer), group=ref,
+                layer=layer, **shared,
+            )
+            for layer in chosen_layers(spec.as_probes, model)
+        ]  # fmt: skip
+    return tasks
+
+
+def heads_of(spec: RemovalSpec, ready: Outputs) -> dict[str, str]:
+    """The models that can be scored, each with its head."""
+    identified = identities(ready)
+    kinds = {ref: str(ready.values.get((HEAD, ref), "")) for ref in spec.models}
+    return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
+
+
+def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Make tables, statements, headline, notices and methods of the tasks' outputs.
+
+    Returns:
+        A result with the tables `removal` and `removal_excess`, see `tables`.
+    """
+    treebank: Treebank = ready.values[TREEBANK]
+    heads = heads_of(spec, ready)
+    values: dict[tuple[str, int], Value] = {
+        role[1:]: value for role, value in outputs.values.items() if role[0] == ERASED
+    }
+    made = tables_of(values, spec.draws, spec.seed)
+    scored = tuple(dict.fromkeys(model for model, _ in values))
+    statements = statements_of(made, scored)
+    refused = [ref for ref in spec.models if ready.values.get((HEAD, ref)) == ""]
+    notices = (*make_notices(refused), *treebank.notices, *notes_of(values.values()))
+    result = Result(
+        study="probe removal",
+        spec=spec.plain(),
+        headline=make_headline(statements),
+        tables=made,
+        notices=tuple(dict.fromkeys(notices)),
+        statements=statements,
+        failures=ready.sentences | outputs.sentences,
+        provenance=provenance(scored, treebank.corpus),
+        methods=f"{make_methods(spec, treebank, heads)} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+    return with_limits(result, ready, scored)
+
+
+STUDY = Study(
+    name="probe removal",
+    title="Erasure",
+    purpose=PURPOSE,
+    Spec=RemovalSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=removal_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
+    reason=REASON,
+    views=(
+        View(
+            draw=draw_removal,
+            headline=view_sentence,
+            tables=rows_of,
+            how_to_read=HOW_TO_READ,
+            group=EXPERIMENTS,
+        ),
+    ),
+)

@@ -1,0 +1,192 @@
+"""The pure tasks of the study: erase a probe's subspace, and random ones, at a layer of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from core.errors import ModelError
+from core.maths.arrays import Value
+from core.maths.erasure import Eraser, fit_eraser, measure_states, random_readout
+from core.maths.progress import span, tick
+from core.models.identity import as_identified
+from core.models.loading.language_models import Kind, head_of
+from core.models.loading.model import load_with_head
+from core.models.loading.task_models import describe_head, load_task
+from core.runs.tasks import pure
+from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
+from core.studies.probes.trees.data import Tree, Trees
+from core.studies.probes.trees.tasks import Regime, read_vectors, train_probes
+
+NONE, PROBE, RANDOM, MATCHED = "nothing", "probe", "random", "random, equal change"
+ARCS = "arcs"  # the head of the included parser
+
+
+@dataclass(frozen=True)
+class RemovalRegime:
+    """What is erased and on how much it is measured, in plain values.
+
+    Attributes:
+        rank: Of the probe, and of the random subspaces.
+        randoms: Random subspaces, each erased as it is and scaled to the probe's change.
+        scored: Most test sentences on which the loss is measured.
+        kinds: Of minimal pairs.
+        pairs: Of each kind.
+        seed: Of the probe and of the random subspaces.
+        epochs: Most epochs of the probe.
+    """
+
+    rank: int
+    randoms: int
+    scored: int
+    kinds: tuple[str, ...]
+    pairs: int
+    seed: int
+    epochs: int
+
+
+@pure("probes.removal_head")
+def find_head(ref: str) -> str:
+    """Tell which head a model kept: "masked", "causal" or ARCS; "" without one of these.
+
+    Raises:
+        ModelError: If the model cannot be found.
+    """
+    kind = head_of(ref)
+    if kind is not None:
+        return kind
+    try:
+        return ARCS if describe_head(ref).kind == ARCS else ""
+    except ModelError:
+        return ""
+
+
+@pure("probes.removal", version=2, guard=as_identified)
+def erase_subspace(
+    model: str,
+    model_identity: str,
+    head: str,
+    trees: Trees,
+    sizes: tuple[int, int, int],
+    layer: int,
+    position: bool,
+    how: RemovalRegime,
+    exact: bool = True,
+) -> Value:
+    """Train a distance probe on a layer, erase its subspace there, and score the model.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        head: Of `find_head`, not "".
+        trees: Those of training, then development, then test.
+        sizes: How many of the sentences are for training, development and test.
+        layer: At which the subspace is erased.
+        position: Whether the probe reads a code of each word's position too; it is not erased.
+        how: What is erased and measured.
+        exact: Whether the probe is trained in double precision, see `trees.tasks.is_exact`.
+
+    Returns:
+        A row for each of `conditions`: NONE, PROBE, RANDOM (how.randoms times), MATCHED (as often).
+        `change` (condition,), mean squared length of the change over the states' variance; of a
+        language model `likelihood` (condition, sentence) in nats, `tokens` (sentence,), and for
+        each kind of pair `good/...` and `bad/...` (condition, pair), of the critical region; of a
+        parser `right` (condition, sentence) and `words` (sentence,). `uuas`, the probe's own score.
+
+    Raises:
+        ModelError: If the model cannot be loaded, or nothing can be erased at the layer.
+    """
+    with span(0.0, 0.3):
+        probe = train_probes(
+            model=model, model_identity=model_identity, trees=trees, sizes=sizes,
+            layers=(layer,), position=position,
+            how=Regime(("distance",), (how.rank,), 1, how.seed, how.epochs), exact=exact,
+        )  # fmt: skip
+    words = trees.words[: sizes[0]]
+    with span(0.3, 0.4):
+        vectors, notices = read_vectors(model, words, (layer,))
+    kept = (vectors[:, 0] != 0).any(axis=1) & ~trees.sink_words[: len(vectors)]
+    states = measure_states(vectors[kept, 0])
+    readout = np.asarray(probe["distance_maps"])[0][:, : vectors.shape[-1]]
+    named = [*_erasers(states, readout, how)]
+    variance = float(np.trace(states[1]))
+    value: Value = {
+        "conditions": [name for name, _ in named],
+        "change": np.array([0.0 if each is None else each.change / variance for _, each in named]),
+        "uuas": float(np.asarray(probe["hits"]).sum() / max(np.asarray(probe["edges"]).sum(), 1)),
+        "notices": notices,
+    }
+    test = trees.rows[sizes[0] + sizes[1] :][: how.scored]
+    with span(0.4, 1.0):
+        if head == ARCS:
+            return value | _parsed(model, layer, named, test)
+        sentences = tuple(tree.words for tree in test)
+        return value | _likelihoods(model, head, layer, named, sentences, how)
+
+
+def _erasers(
+    states: tuple[np.ndarray, np.ndarray], readout: np.ndarray, how: RemovalRegime
+) -> Iterator[tuple[str, Eraser | None]]:
+    """Every condition with its eraser."""
+    yield NONE, None
+    probe = fit_eraser(*states, readout)
+    yield PROBE, probe
+    rng = np.random.default_rng((how.seed, how.rank))
+    shape = (len(readout), readout.shape[1])
+    randoms = [fit_eraser(*states, random_readout(*shape, rng)) for _ in range(how.randoms)]
+    yield from ((RANDOM, each) for each in randoms)
+    yield from ((MATCHED, each.matched(probe)) for each in randoms)
+
+
+def _likelihoods(
+    model: str,
+    head: str,
+    layer: int,
+    named: list[tuple[str, Eraser | None]],
+    sentences: tuple[tuple[str, ...], ...],
+    how: RemovalRegime,
+) -> Value:
+    """Log-likelihoods of sentences and of minimal pairs under every condition."""
+    from core.studies.probes.erasure.hooks import erased
+    from core.studies.probes.minimal_pairs.scoring import score_words
+    from core.vectors.forward import cut_sentences
+
+    loaded = load_with_head(model)
+    made = {kind: make_pairs(kind, how.pairs) for kind in how.kinds}
+    texts = [*sentences]
+    for pairs in made.values():
+        texts += [*(pair.good for pair in pairs), *(pair.bad for pair in pairs)]
+    rows = []
+    for number, (name, eraser) in enumerate(named):
+        low, high = number / len(named), (number + 1) / len(named)
+        with span(low, high), erased(loaded.model, layer, eraser):
+            tick(0.0, name)
+            rows.append(score_words(loaded, cast("Kind", head), texts))
+    tokens = [len(cut.inside) for cut in cut_sentences(loaded.tokenizer, sentences)]
+    start = len(sentences)
+    likelihood = np.stack([words[:start].sum(axis=1) for words in rows])
+    value: Value = {"likelihood": likelihood, "tokens": np.array(tokens)}
+    for kind, pairs in made.items():
+        end = start + 2 * len(pairs)
+        sides = np.array([region_scores(words[start:end], pairs) for words in rows])
+        value |= {f"good/{kind}": sides[:, 0], f"bad/{kind}": sides[:, 1]}
+        start = end
+    return value
+
+
+def _parsed(
+    model: str, layer: int, named: list[tuple[str, Eraser | None]], test: list[Tree]
+) -> Value:
+    """Words whose head a parser predicts under every condition."""
+    from core.studies.probes.erasure.hooks import erased
+    from extras.probes.removal.parsing import attached
+
+    task, rows = load_task(model), []
+    for number, (name, eraser) in enumerate(named):
+        tick(number / len(named), name)
+        with erased(task.model, layer, eraser):
+            rows.append(attached(task, test))
+    return {"right": np.stack(rows), "words": np.array([sum(tree.keep) for tree in test])}

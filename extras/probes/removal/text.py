@@ -1,0 +1,138 @@
+"""Every sentence of the study that erases a probe's subspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from core.results.names import listed, short_name
+from core.results.statements import TWO_LINES, Statement, leading
+from core.studies.probes.trees.spec import which_layers
+from core.studies.probes.trees.statements import SIMILAR
+from extras.probes.removal.statements import COST, metric_and_model
+from extras.probes.removal.tables import ACCURACY, LOSS, UAS
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+    from core.studies.probes.trees.data import Treebank
+    from extras.probes.removal.spec import RemovalSpec
+
+CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
+NOTHING = "No model could be scored, for the reasons given."
+COSTS = {
+    LOSS: ("{name}'s loss per token is {cost}", "nats higher", "nats lower"),
+    ACCURACY: ("{name}'s accuracy on minimal pairs is {cost}", "lower", "higher"),
+    UAS: ("{name}'s UAS is {cost}", "lower", "higher"),
+}
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """The statements in sentences: the cost at its worst layer, and the random subspaces."""
+    return " ".join(_sentences(statements)) or NOTHING
+
+
+def view_sentence(result: Result, metric: str = LOSS) -> str:
+    """As many sentences on one metric as two lines hold; "" without any."""
+    mine = [each for each in result.statements if metric_and_model(each)[0] == metric]
+    return leading(_sentences(mine), TWO_LINES)
+
+
+def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
+    gaps = {each.subject: each for each in statements if each.verdict != COST}
+    for each in statements:
+        if each.verdict != COST:
+            continue
+        metric, model = metric_and_model(each)
+        clause, *ways = COSTS[metric]
+        lost = clause.format(name=short_name(model), cost=each.number.direction(*ways))
+        sentence = f"Without the probe's subspace at layer {each.layers[0]}, {lost}"
+        gap = gaps.get(each.subject)
+        if gap is not None:
+            what = "random subspaces of equal change"
+            more = gap.number.direction("more", "less")
+            sentence += (
+                f", not detectably more than by {what} ({more})"
+                if gap.verdict == SIMILAR
+                else f", {more} than by {what}"
+            )
+        yield f"{sentence}."
+
+
+def make_methods(spec: RemovalSpec, treebank: Treebank, heads: dict[str, str]) -> str:
+    """A methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        treebank: Its sentences.
+        heads: The head of each model that was scored.
+    """
+    layers = which_layers(spec.layers)
+    counts = {part: len(rows) for part, rows in treebank.parts.items()}
+    return " ".join(
+        [
+            f"Distance probes (Hewitt & Manning 2019) of rank {spec.rank} were trained on {layers} "
+            f"of {listed(list(heads))} ({treebank.corpus.ref}; {counts['train']:,} training and "
+            f"{counts['dev']:,} development sentences).",
+            "Their subspace was erased from the layer's states of every token while the model ran: "
+            "LEACE in closed form (Belrose et al. 2023), fitted to the vectors of the training "
+            "words, with the coordinates in the probe's space as the concept. A linear regression "
+            "finds nothing of these coordinates in what is left.",
+            f"For comparison, {spec.randoms} random subspaces of the same rank were erased in the "
+            "same way, and once more with the change scaled to the probe's mean squared length.",
+            "A language model was scored by the loss per token (for masked models the "
+            "pseudo-log-likelihood, Salazar et al. 2020, Kauf & Ivanova 2023) on at most "
+            f"{spec.scored} test sentences, and by its accuracy on the critical regions of "
+            f"{spec.pairs} minimal pairs of each kind; the included parser by its UAS on the same "
+            "sentences.",
+            f"Intervals are of 95 %, from {spec.draws:,} resamples of sentences, or of groups of "
+            "pairs with the same differing words, and, where random subspaces are involved, from "
+            "their spread (Student's t). They are not corrected for the number of layers and "
+            "models, and the headline names the layer at which erasing costs most on these "
+            "sentences or pairs.",
+        ]
+    )
+
+
+def make_notices(refused: Sequence[str]) -> list[str]:
+    """The notice that models have no head that can be scored."""
+    if not refused:
+        return []
+    names = listed([short_name(ref) for ref in refused])
+    return [
+        f"{names}: no language-model head and no parser's head, so nothing can be measured when "
+        "the subspace is erased."
+    ]
+
+
+REASON = (
+    "Run it to see whether a model uses what its structural probe reads: what is encoded need not "
+    "be used by later layers."
+)
+HOW_TO_READ = (
+    "Height is what erasing costs: 0 is nothing. The coloured line is the probe's subspace, grey "
+    "lines are random ones, bands 95 % intervals."
+)
+CAVEATS = {
+    "Any change costs something.": (
+        "Random subspaces of the same rank, and random ones that change the states as much, are "
+        "erased too. Only what is above their cost says something of the probe's subspace."
+    ),
+    "The subspace holds more than syntax.": (
+        "A probe's space also holds what is correlated with tree distances, such as word classes. "
+        "A cost shows that the subspace is used, not that it is used for syntax."
+    ),
+    "Other directions may hold the same.": (
+        "After erasure no linear regression finds the probe's coordinates, but a nonlinear one "
+        "may, and another probe trained anew may find trees in other directions."
+    ),
+    "Special tokens are changed, too.": (
+        "The eraser is fitted to words and applied to every token, mask tokens included."
+    ),
+}
+FORMULAS = {
+    "Erasure of z = R x, with the mean m and the covariance C of the states": (
+        r"x' = x - C^{1/2} U U^\top C^{-1/2} (x - m), \qquad "
+        r"U \text{ an orthonormal basis of } C^{1/2} R^\top"
+    ),
+    "Mean squared change": r"\mathbb{E} \lVert x' - x \rVert^2 = \lVert C^{1/2} U \rVert_F^2",
+}

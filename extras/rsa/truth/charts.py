@@ -1,0 +1,98 @@
+"""The AUCs as a heatmap: a row per measure, a column per rounding or per thing compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.style import heading
+from core.results.drawing.vega import Chart
+from core.results.numbers import Tip
+from extras.rsa.truth.text import READINGS, RIVALS, ROUNDINGS, finder_label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+ROW = 26  # pixels
+COLUMNS = {
+    "frozen": "size of the rounding, compared with that of the weight change",
+    "planted": "a layer's state, its drop from the layer below, its output on the base's input",
+}
+TITLES = {
+    "frozen": "Frozen fine-tunes: finding changed states",
+    "planted": "Planted models: finding changed layers",
+}
+
+
+def truth_chart(
+    result: Result, truth: str, matched: bool = False, *, context: Context = PAGE
+) -> Chart:
+    """Draw the AUCs of all measures and baselines.
+
+    Args:
+        result: Of the truth study.
+        truth: "frozen" or "planted".
+        matched: Whether weight changes were matched in size.
+    """
+    table = result.table
+    rows = table[(table["truth"] == truth) & (table["matched"] == matched)]
+    rows = rows.assign(
+        name=rows["finder"].map(finder_label), what=[column_name(row) for _, row in rows.iterrows()]
+    )
+    rivals = [finder_label(name) for name in RIVALS]
+    order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
+    tips = (
+        *(
+            Tip("name", "Measure"),
+            Tip("what", "Column"),
+            Tip("auc", "AUC", "share"),
+            Tip("low", "Band, 95 %", "share"),
+        ),
+        *(
+            Tip("same_depth", "AUC at equal depth", "share"),
+            Tip("changed", "Changed layers", "whole"),
+        ),
+        Tip("unchanged", "Unchanged layers", "whole"),
+    )
+    chart = heatmap(
+        rows,
+        x="what",
+        y="name",
+        value="auc",
+        titles=(None, None, "AUC"),
+        ends=(0.5, 1.0),
+        tips=tips,
+        order=(list(dict.fromkeys(rows["what"])), order),
+        height=ROW * len(order),
+        limit=200,
+        context=context,
+    )
+    size = ", weight changes matched in size" if matched else ""
+    title = heading(TITLES[truth], f"AUC{size}; columns: {COLUMNS[truth]}")
+    words = cells_in_words(
+        rows, f"{TITLES[truth]}{size}", row="name", column="what", value="auc", value_title="AUC"
+    )
+    return chart.properties(title=title, description=words)
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
+    return {
+        f"truth-{truth}{'-matched' if matched else ''}": truth_chart(
+            result, truth, matched, context=context
+        )
+        for truth, matched in dict.fromkeys(
+            zip(result.table["truth"], result.table["matched"], strict=True)
+        )
+    }
+
+
+def column_name(row: pd.Series[float]) -> str:
+    """Name the column of a row, as charts and tables do."""
+    if row["truth"] == "planted":
+        return READINGS[str(row["reading"])]
+    return ROUNDINGS[float(row["rounding"])]

@@ -1,0 +1,290 @@
+"""The benchmark in sentences: headline, methods and caveats, made from its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.maths.similarity.registry import MEASURES
+from core.results.estimates import Estimate, estimate_of
+from core.results.notices import BANDS
+from core.results.numbers import text_of
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from extras.rsa.truth.spec import TruthSpec
+
+NOTHING = "No measure could be tested, for the reasons given."
+UNFROZEN = (
+    "No fine-tune was found to have unchanged layers, so no measure can be tested on them: choose "
+    "fine-tunes whose lower layers were frozen."
+)
+RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}
+READINGS = {
+    "state": "state",
+    "drop": "drop",
+    "answer": "output",
+}  # what is compared, on a chart's axis
+EQUAL = 1.0  # the rounding that the headline states
+ROUNDINGS = {0.0: "unrounded", 0.5: "half", EQUAL: "equal", 2.0: "twice"}  # over the weight change
+ROUNDED = "size of the rounding, over that of the weight change"
+LOWEST, HIGHEST, RIVAL = (
+    "lowest AUC of the measures",
+    "highest AUC of the measures",
+    "AUC of a baseline",
+)
+UNROUNDED, FROZEN, FROZEN_DEPTH = (
+    "unchanged states of frozen fine-tunes, not rounded",
+    "unchanged states of frozen fine-tunes",
+    "unchanged states of frozen fine-tunes, equal depth",
+)
+STATE, STATE_DEPTH = "unchanged layers, by state", "unchanged layers, by state, equal depth"
+DROP, DROP_DEPTH = "unchanged layers, by drop", "unchanged layers, by drop, equal depth"
+OUTPUT, OUTPUT_DEPTH = "unchanged layers, by output", "unchanged layers, by output, equal depth"
+NEAR_1 = 0.95  # AUCs above it have bands that are too narrow
+COVERED = (
+    "In simulations they contain the true AUC in 94 to 97 %, but where it is above .95 in 74 % "
+    "with 3 fine-tunes, in 89 % with 6 and in 94 % with 12."
+)  # benchmarks/coverage.txt
+ABOVE = "measures detectably above guessing, corrected for their number"
+GUESSING = 0.5
+Facts = dict[
+    tuple[str, str], Statement
+]  # verdict (or baseline's name), what changed layers are compared with
+
+
+def finder_label(name: str) -> str:
+    """Give a measure or a baseline its name for readers."""
+    return RIVALS[name] if name in RIVALS else MEASURES[name].label
+
+
+def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the worst and the best measure, and the baselines, at each task of the benchmark.
+
+    Args:
+        table: Of the study; rows matched in size are left out.
+    """
+    whole = table[~table["matched"].astype(bool)]
+    frozen, planted = whole[whole["truth"] == "frozen"], whole[whole["truth"] == "planted"]
+    statements: list[Statement] = []
+    if len(frozen):
+        size = Estimate(EQUAL, kind="whole")
+        statements.append(Statement("frozen fine-tunes", ROUNDED, size))
+    tasks = (
+        (frozen[frozen["rounding"] == 0], UNROUNDED, ""),
+        (frozen[frozen["rounding"] == EQUAL], FROZEN, FROZEN_DEPTH),
+        (planted[planted["reading"] == "state"], STATE, STATE_DEPTH),
+        (planted[planted["reading"] == "drop"], DROP, DROP_DEPTH),
+        (planted[planted["reading"] == "answer"], OUTPUT, OUTPUT_DEPTH),
+    )
+    for rows, unchanged, at_depth in tasks:
+        statements += _of_task(rows.dropna(subset=["auc"]), "auc", unchanged)
+        if at_depth:
+            statements += _of_task(rows.dropna(subset=["same_depth"]), "same_depth", at_depth)
+    return tuple(statements)
+
+
+def _of_task(rows: pd.DataFrame, column: str, unchanged: str) -> list[Statement]:
+    """State the worst and the best measure of one task, and what the baselines reach."""
+    statements = []
+    measures = rows[~rows["finder"].isin(RIVALS)]
+    if len(measures):
+        for verdict, place in (
+            (LOWEST, measures[column].idxmin()),
+            (HIGHEST, measures[column].idxmax()),
+        ):
+            row = measures.loc[place]
+            statements.append(
+                Statement(str(row["finder"]), verdict, _auc(row, column), baseline=unchanged)
+            )
+        if column == "auc" and measures["low_together"].notna().all():
+            whole = Estimate(float(len(measures)), kind="whole")
+            count = Estimate(float((measures["low_together"] > GUESSING).sum()), kind="whole")
+            statements.append(Statement(f"{whole.text} measures", ABOVE, count, baseline=unchanged))
+    for _, row in rows[rows["finder"].isin(RIVALS)].iterrows():
+        statements.append(
+            Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged)
+        )
+    return statements
+
+
+def _auc(row: pd.Series[float], column: str) -> Estimate:
+    """Give an AUC with its band, which only the one over all layers has."""
+    return estimate_of(row, column) if column == "auc" else Estimate(float(row[column]))
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Say how well measures find changed layers, in frozen fine-tunes and in planted models, and
+    the baselines.
+
+    Args:
+        statements: Of `statements_of`.
+    """
+    facts = {
+        (
+            statement.subject if statement.verdict == RIVAL else statement.verdict,
+            statement.baseline,
+        ): statement
+        for statement in statements
+    }
+    if not facts:
+        return NOTHING
+    parts = []
+    rounded = facts.get((ROUNDED, ""))
+    if rounded is not None and (LOWEST, FROZEN) not in facts:
+        parts += [UNFROZEN]
+    elif rounded is not None and rounded.estimate is not None:
+        parts += [
+            f"In frozen fine-tunes, measures find changed states with AUC "
+            f"{_range(facts, UNROUNDED)}; rounded by as much as weights changed, "
+            f"{_range(facts, FROZEN)}.",
+            "Without rounding, unchanged states are equal bit for bit. The layer number alone "
+            f"reaches {_rival(facts, 'depth', FROZEN)}.",
+            f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
+        ]
+    if (LOWEST, STATE) in facts:
+        parts += [
+            "In planted models, where any layer may have changed and all are rounded in the same "
+            "way, similarity of a layer's state "
+            f"ranks changed layers with AUC {_range(facts, STATE)}{_above(facts, STATE)}. "
+            f"Its drop from the layer below has AUC {_range(facts, DROP)}{_above(facts, DROP)}. "
+            "Similarity of the layer's output on the base's input has AUC "
+            f"{_range(facts, OUTPUT)}{_above(facts, OUTPUT)}.",
+            f"Compared only with layers of equal depth, the state reaches "
+            f"{_range(facts, STATE_DEPTH)}, the drop {_range(facts, DROP_DEPTH)} and the output "
+            f"{_range(facts, OUTPUT_DEPTH)}; the size of "
+            f"the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, and "
+            f"{_rival(facts, 'weights', STATE)} over all layers.",
+        ]
+    return " ".join(parts)
+
+
+def _range(facts: Facts, unchanged: str) -> str:
+    """Give the lowest and the highest AUC of the measures, with their names."""
+    ends = [facts.get((verdict, unchanged)) for verdict in (LOWEST, HIGHEST)]
+    texts = [
+        (end.estimate.value_text, finder_label(end.subject)) for end in ends if end and end.estimate
+    ]
+    if len(texts) < 2:
+        return "n/a"
+    if texts[0][0] == texts[1][0]:
+        return f"{texts[0][0]} (every measure)"
+    return " to ".join(f"{number} ({name})" for number, name in texts)
+
+
+def _above(facts: Facts, unchanged: str) -> str:
+    """Say for how many measures the interval is above guessing; "" without intervals."""
+    statement = facts.get((ABOVE, unchanged))
+    if statement is None or statement.estimate is None:
+        return ""
+    measures, count = statement.subject, statement.estimate.value_text
+    if count == "0":
+        return f", not detectably above guessing (.5) for any of {measures}"
+    number = "every measure" if measures.split()[0] == count else f"{count} of {measures}"
+    return f", detectably above guessing (.5) for {number}"
+
+
+def _rival(facts: Facts, name: str, unchanged: str) -> str:
+    statement = facts.get((name, unchanged))
+    return statement.estimate.value_text if statement and statement.estimate else "n/a"
+
+
+def too_few_models(truth: str, least: int) -> str:
+    """Say why the AUCs of frozen or of planted models have no bands."""
+    named = {"frozen": "frozen fine-tunes", "planted": "planted models"}[truth]
+    return (
+        f"The AUCs of the {named} have no bands, because bands over fewer than {least} fine-tunes "
+        "mean little."
+    )
+
+
+def near_1(aucs: int) -> str:
+    """Say that bands of AUCs of almost 1 are too narrow."""
+    return (
+        f"The bands of {aucs} AUCs above {text_of(NEAR_1)} may be too narrow: with 6 fine-tunes "
+        "such bands contain the true AUC in 89 % instead of 95 %."
+    )
+
+
+def make_methods(spec: TruthSpec) -> str:
+    """Write a methods paragraph, ready to paste."""
+    return (
+        f"Each measure compared {spec.base} with models whose changed layers are known, on "
+        f"{spec.words:,} words of "
+        f"{spec.sentences:,} sentences of {spec.corpus}; the vector of a word is that of its first "
+        f"subword. In frozen "
+        f"fine-tunes ({', '.join(spec.compare)}) the state of a layer counts as changed when this "
+        f"layer or one below "
+        f"was trained. Planted models ({spec.plants} per fine-tune: {', '.join(spec.planted)}) "
+        f"take each layer from "
+        "the fine-tune with probability one half, and every second one is the complement of the "
+        "one before it; each fine-tune has choices of its own. A layer counts as changed when its "
+        "own weights are the fine-tune's. "
+        "Measures compare the layer's state, the drop of similarity from the layer below, and the "
+        "layer's output on "
+        "the base's input. The other model's matrices were rounded, up or down at random, so "
+        "that unchanged layers are not equal bit for bit; the root mean square of the rounding of "
+        "each matrix is the given multiple of that of the fine-tune's weight change (over its "
+        "layers that changed, relative to their weights), in planted models 1. Where "
+        "changes are matched in size, every weight change was scaled "
+        "to the smallest of its group. The area under the ROC curve (AUC) pools the layers of all "
+        "models; at equal "
+        "depth, it pools only pairs of layers with the same number. Bands are 95 % t-intervals "
+        "of the AUC's logit from a jackknife that leaves out one fine-tune at a time; the text is "
+        f"the same in all of them. {COVERED} A measure counts as detectably above guessing (AUC "
+        ".5) if its lower end is, widened so that the ends of all measures hold together, which "
+        "are correlated."
+    )
+
+
+REASON = (
+    "Run it to see which similarity measure finds the layers that changed, where the right "
+    "answer is known."
+)
+HOW_TO_READ = (
+    "Each cell is how often a measure ranks a changed layer above an unchanged one (AUC): 1 "
+    "is always, .5 guessing. Bottom rows are baselines."
+)
+CAVEATS = {
+    BANDS: (
+        "In simulations, bands of AUCs above .95 contain the true AUC in 74 % with 3 fine-tunes, "
+        "in 89 % with 6 and in 94 % with 12."
+    ),
+    "Bit-for-bit equality tests no measure.": (
+        "Frozen layers give exactly the same vectors, so every measure scores 1 for them: the "
+        "first column shows this. "
+        "In the other columns the fine-tune is rounded, so that unchanged layers differ a little "
+        "too; with too much rounding, every measure would guess."
+    ),
+    "In a frozen fine-tune, depth is almost the answer.": (
+        "Lower layers were frozen and upper ones trained, so the layer number alone is almost as "
+        "good as any measure. "
+        "At equal depth only layers 3 and 4 of four models are left, which makes eight pairs. In "
+        "planted models depth "
+        "does not help."
+    ),
+    "One threshold does not fit all layers.": (
+        "The effects of rounding and of training both grow with depth, each at its own rate. "
+        "Changed layers are "
+        "found better when compared with the same layer of other models (column `same_depth`) "
+        "than with other "
+        "layers of the same model."
+    ),
+    "More planted models do not replace fine-tunes.": (
+        "How well a measure ranks layers differs from fine-tune to fine-tune. Bands of states "
+        "become narrower with more planted models, but bands of outputs hardly do: they need more "
+        "fine-tunes."
+    ),
+    "A state is not a layer.": (
+        "A change in one layer is passed on to all layers above it. Similarity by layer says from "
+        "where upward a model "
+        "differs, not which layers were changed; the layer's output on the base's input shows that."
+    ),
+    "The weights may be enough.": (
+        "If base and fine-tune are both available, the size of a layer's weight change says which "
+        "layers changed, as "
+        "long as it is larger than the rounding."
+    ),
+}
