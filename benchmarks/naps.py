@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from core import options
-from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.price import Price
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
@@ -46,10 +46,10 @@ def plan(spec: NapSpec, ready: Outputs) -> list[Task]:
     return [Task.of("nap", nap, group=spec.model, **spec.plain())]
 
 
-def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Say in which process the task ran."""
     table = pd.DataFrame({"model": [spec.model], "process": [outputs.need("nap")["process"]]})
-    return Result(STUDY, spec.plain(), "Slept.", {"naps": table})
+    return Findings({"naps": table}, "Slept.")
 
 
 NAP = Study(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
     from core.results.export import Result
+    from core.results.findings import Findings
     from core.runs.price import Price
 
 
@@ -42,7 +43,7 @@ def run_tasks(spec: Any, tasks: Sequence[Task], **options: Any) -> Outputs:
 
 
 def as_collected(spec: Any, ready: Outputs, result: Any, **options: Any) -> Any:
-    """Leave the result as `collect` made it, as most studies do."""
+    """Leave the result as it was collected, as most studies do."""
     return result
 
 
@@ -142,7 +143,7 @@ class Study:
         prepare: spec, texts that came with the request -> tasks of the first stage, which read, ask
             and download.
         plan: spec, outputs of the first stage -> tasks; cheap.
-        collect: spec, outputs of both stages -> the result.
+        collect: spec, outputs of both stages -> what was found.
         figures: Result, what they are drawn for (a page without it) -> charts by file name, the
             main one first.
         price: spec -> what it will cost; nothing is fetched for it but the sizes of models.
@@ -163,7 +164,7 @@ class Study:
     Spec: type[Any]
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]]
     plan: Callable[[Any, Outputs], Sequence[Task]]
-    collect: Callable[[Any, Outputs, Outputs], Any]
+    collect: Callable[[Any, Outputs, Outputs], Findings]
     figures: Callable[..., dict[str, Any]]
     price: Callable[[Any], Price]
     perform: Callable[..., Outputs] = run_tasks
@@ -195,6 +196,17 @@ class Study:
         """
         ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
-        result = with_unknown_words(self.collect(spec, ready, outputs), ready)
-        result = with_model_files(with_sinks(result, ready, outputs), spec, ready, outputs)
-        return self.finish(spec, ready, result, **options)
+        return self.finish(spec, ready, self.result(spec, ready, outputs), **options)
+
+    def result(self, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
+        """Collect what was found and add what every result needs: failures, versions, fingerprints,
+        settings, papers, and notices of words, sinks and files.
+
+        Args:
+            spec: What was asked for.
+            ready: Outputs of the first stage.
+            outputs: Of the planned tasks.
+        """
+        result = self.collect(spec, ready, outputs).result(self.name, spec, ready, outputs)
+        result = with_sinks(with_unknown_words(result, ready), ready, outputs)
+        return with_model_files(result, spec, ready, outputs)

@@ -39,8 +39,8 @@ from core.models.identity import (
 from core.models.loading.memory import borrow_model
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
@@ -241,7 +241,7 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix`
     (MATRIX_COLUMNS).
 
@@ -276,19 +276,15 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
     statements = statements_of(head_table, output_table, matrix)
     layers, each = (head_table[name].nunique() for name in ("layer", "head"))
     corpus: Corpus = ready.values["text"]
-    return Result(
-        study="align attention",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, layers, each),
         statements=statements,
         tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
-        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(
-            tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus
-        ),
+        notices=[*corpus.notices, *notices],
+        models=[ref for pair in outputs.values for ref in pair],
+        corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        citations=cite((*CITATIONS, "kuhn1955")),
+        cites=(*CITATIONS, "kuhn1955"),
     )
 
 

@@ -175,5 +175,5 @@ def make_methods(spec: AttentionSpec, sentences: int) -> str:
         "held-out sentences; chance is random one-to-one matching. The matrix compares every head "
         "of the first pair with every head, in any layer. Attention outputs (before the residual "
         "connection) of all subwords were mapped like hidden states, with whole sentences held "
-        f"out. The per-word average is over subwords here. {spec.settings()}"
+        f"out. The per-word average is over subwords here."
     )

@@ -29,8 +29,8 @@ from core.maths.progress import span
 from core.models.identity import as_identified, identity_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
@@ -153,7 +153,7 @@ def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the table `check` (COLUMNS) and its headline."""
     import pandas as pd
 
@@ -176,17 +176,15 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
     table = table.sort_values(["truth", "blocks", "nmse"], kind="stable", ignore_index=True)
     corpus: Corpus = ready.values["text"]
     statements = statements_of(table)
-    return Result(
-        study="align check",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements),
         statements=statements,
         tables={"check": table},
-        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance((spec.model,), corpus),
+        notices=[*corpus.notices, *notices],
+        models=(spec.model,),
+        corpus=corpus,
         methods=make_methods(spec),
-        citations=cite((*CITATIONS, "behrmann2019")),
+        cites=(*CITATIONS, "behrmann2019"),
     )
 
 

@@ -119,6 +119,5 @@ def make_methods(spec: CheckSpec) -> str:
         f"through random bijections ({forms}). Each map "
         f"({', '.join(METHODS[name].label for name in spec.methods)}) was fitted to undo them on "
         f"training rows, split by {spec.split}, and evaluated on held-out rows. A bijection exists "
-        "by construction, so every remaining error is the map's own. Intervals are not computed. "
-        f"{spec.settings()}"
+        "by construction, so every remaining error is the map's own. Intervals are not computed."
     )

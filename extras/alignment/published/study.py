@@ -27,8 +27,8 @@ from typing import Any, cast
 from core.models.identity import contents, identity_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.spec import AlignSpec
@@ -125,7 +125,7 @@ def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
     )
 
 
-def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `findings`, `claims` and `errors`, see the module `findings`."""
     import pandas as pd
 
@@ -155,17 +155,15 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
     statements = statements_of(errors, findings)
     corpus: Corpus = ready.values["text"]
     refs = tuple(ref for pair in spec.groups.values() for ref in pair)
-    return Result(
-        study="align protocol",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements),
         statements=statements,
         tables={"findings": findings, "claims": claims, "errors": errors},
-        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(refs, corpus),
+        notices=[*corpus.notices, *notices],
+        models=refs,
+        corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        citations=cite(study.CITATIONS),
+        cites=study.CITATIONS,
     )
 
 

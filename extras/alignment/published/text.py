@@ -204,5 +204,5 @@ def make_methods(spec: ProtocolSpec, sentences: int) -> str:
         "words. Errors are squared errors divided by the target's variance. Intervals are "
         "jackknife intervals over evaluated sentences or words: 95 % in figures of errors, "
         "simultaneous for all findings of a protocol where findings are judged. They describe this "
-        f"pair of models. {spec.settings()}"
+        f"pair of models."
     )

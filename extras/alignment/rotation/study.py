@@ -13,8 +13,7 @@ from itertools import combinations
 
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS
 from core.study import Study, View
@@ -84,7 +83,7 @@ def plan(spec: RotationSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `rotation` (ERRORS), `rotation_gaps` (GAPS) and `spectra` (SPECTRA), and the
     answer."""
     import pandas as pd
@@ -96,19 +95,15 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
     notices = [notice for value in outputs.values.values() for notice in value["notices"]]
     statements = statements_of(errors, gaps, spectra)
     refs = tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair))
-    return Result(
-        study="align rotation",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(spec, statements, planted_gap(gaps)),
         statements=statements,
         tables={"rotation": errors, "rotation_gaps": gaps, "spectra": spectra},
-        notices=tuple(
-            dict.fromkeys([*corpus.notices, *describe_seeds(ready, spec.models), *notices])
-        ),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(refs, corpus),
+        notices=[*corpus.notices, *describe_seeds(ready, spec.models), *notices],
+        models=refs,
+        corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences)),
-        citations=cite(CITATIONS),
+        cites=CITATIONS,
     )
 
 

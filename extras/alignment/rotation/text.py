@@ -165,5 +165,5 @@ def make_methods(spec: RotationSpec, sentences: int) -> str:
         "units and, with three or more models, over models. For comparison, the two maps were "
         f"fitted to {text_of(float(spec.draws), 'whole')} planted targets: the scaled rotation "
         "that fits best, plus ridge's held-out residuals dealt out at random. Singular values of "
-        f"ridge are divided by their root mean square. {spec.settings()}"
+        f"ridge are divided by their root mean square."
     )

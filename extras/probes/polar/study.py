@@ -23,9 +23,8 @@ from core.errors import CorpusError
 from core.maths.structural.bands import draw_sample
 from core.models.changes import changes_of
 from core.models.identity import Identity, identities
-from core.results.export import provenance
+from core.results.findings import Findings
 from core.results.notices import start_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.trees.comparisons import (
@@ -176,7 +175,7 @@ def _parser_tasks(spec: PolarSpec, treebank: Treebank) -> list[Task]:
     ]
 
 
-def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> PolarResult:
+def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
@@ -212,22 +211,22 @@ def collect(spec: PolarSpec, ready: Outputs, outputs: Outputs) -> PolarResult:
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *make_notices(doubts), *treebank.notices, *notes_of(values.values()))
     coded = tuple(ref for ref in real if "centres" in real[ref])
-    result = PolarResult(
-        study="probe polar",
-        spec=spec.plain(),
+    result = Findings(
         headline=make_headline(statements, parsed=treebank.parsed),
         tables=made,
-        notices=tuple(dict.fromkeys(notices)),
+        notices=notices,
         statements=(*statements, *doubts),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(real), treebank.corpus),
-        methods=make_methods(spec, treebank, coded)
-        + f"{reaches_in_words(values)} {spec.settings()}",
-        citations=cite(CITATIONS),
-        probes={ref: polar_probes(value) for ref, value in real.items()},
-        test=treebank.parts["test"],
-        parsed=treebank.parsed,
-        pipeline=spec.pipeline,
+        models=tuple(real),
+        corpus=treebank.corpus,
+        methods=make_methods(spec, treebank, coded) + reaches_in_words(values),
+        cites=CITATIONS,
+        kind=PolarResult,
+        parts={
+            "probes": {ref: polar_probes(value) for ref, value in real.items()},
+            "test": treebank.parts["test"],
+            "parsed": treebank.parsed,
+            "pipeline": spec.pipeline,
+        },
     )
     return with_limits(result, ready, real)
 

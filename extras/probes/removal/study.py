@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import TaskError
 from core.models.identity import identities
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
@@ -104,7 +103,7 @@ def heads_of(spec: RemovalSpec, ready: Outputs) -> dict[str, str]:
     return {ref: kind for ref, kind in kinds.items() if kind and ref in identified}
 
 
-def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
@@ -120,17 +119,15 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
     statements = statements_of(made, scored)
     refused = [ref for ref in spec.models if ready.values.get((HEAD, ref)) == ""]
     notices = (*make_notices(refused), *treebank.notices, *notes_of(values.values()))
-    result = Result(
-        study="probe removal",
-        spec=spec.plain(),
+    result = Findings(
         headline=make_headline(statements),
         tables=made,
-        notices=tuple(dict.fromkeys(notices)),
+        notices=notices,
         statements=statements,
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(scored, treebank.corpus),
-        methods=f"{make_methods(spec, treebank, heads)} {spec.settings()}",
-        citations=cite(CITATIONS),
+        models=scored,
+        corpus=treebank.corpus,
+        methods=make_methods(spec, treebank, heads),
+        cites=CITATIONS,
     )
     return with_limits(result, ready, scored)
 

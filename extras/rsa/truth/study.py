@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from core.maths.arrays import Value
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, identity_tasks
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.results.notices import start_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
@@ -129,7 +128,7 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the table `truth` (COLUMNS), its statements, headline and methods."""
     import pandas as pd
 
@@ -151,17 +150,15 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
     corpus: Corpus = ready.values["text"]
     statements = statements_of(table)
     used = tuple(dict.fromkeys(role[1] for role in outputs.values))
-    return Result(
-        study="truth",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements),
         statements=statements,
         tables={"truth": table},
         notices=(*corpus.notices, *start_notices(spec.base, changes_of(ready)), *_notices(table)),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance((spec.base, *used), corpus),
-        methods=f"{make_methods(spec)} {spec.settings()}",
-        citations=cite(CITATIONS),
+        models=(spec.base, *used),
+        corpus=corpus,
+        methods=make_methods(spec),
+        cites=CITATIONS,
     )
 
 

@@ -20,7 +20,7 @@ from core.limits import LOCAL, MODE, SHARED
 from core.models import costs, zoo_models
 from core.models.sizes import Size
 from core.options import Spec
-from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.price import LONG, Price, combined, wall_seconds
 from core.runs.process import memory
 from core.runs.runner import Outputs
@@ -229,7 +229,7 @@ def test_a_large_study_that_is_stored_is_collected_once(
 ) -> None:
     collected: list[NapSpec] = []
 
-    def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Result:
+    def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Findings:
         collected.append(spec)
         return NAP.collect(spec, ready, outputs)
 

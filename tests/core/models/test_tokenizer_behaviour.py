@@ -110,7 +110,7 @@ def test_models_with_other_tokenizers_are_refused_before_anything_is_computed(
     assert (trained, "zoo:sentiment-0") in roles
     roles, (spec, ready) = planned("zoo:sentiment-0", trained, other)
     assert not [role for role in roles if other in role]
-    result = study.collect(spec, ready, study.perform(spec, []))
+    result = study.result(spec, ready, study.perform(spec, []))
     assert sum(other in notice for notice in result.notices) == 2
     with pytest.raises(ModelError, match="different subwords"):
         planned("zoo:sentiment-0", other, more)

@@ -18,8 +18,7 @@ from typing import Any
 from core.maths.maps.registry import METHODS
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds import PURPOSE
 from core.studies.alignment.seeds.charts import figures
@@ -156,7 +155,7 @@ def _kinds(
     return slow, quick, static
 
 
-def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the result from the outputs of the tasks.
 
     Returns:
@@ -190,18 +189,16 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
     statements = statements_of(
         tables["methods"], tables["layers"], tables["differences"], tables.get("gains")
     )
-    return Result(
-        study="align",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, judged(tables["methods"])),
         statements=statements,
         tables=tables,
         arrays=points_of(spec, values),
-        notices=tuple(dict.fromkeys([*corpus.notices, *said_of_seeds, *make_notices(values)])),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(refs, corpus),
-        methods=f"{make_methods(spec, len(corpus.sentences))} {spec.settings()}",
-        citations=cite(CITATIONS),
+        notices=[*corpus.notices, *said_of_seeds, *make_notices(values)],
+        models=refs,
+        corpus=corpus,
+        methods=make_methods(spec, len(corpus.sentences)),
+        cites=CITATIONS,
     )
 
 

@@ -34,8 +34,8 @@ from core.models.identity import (
 )
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
@@ -187,7 +187,7 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tables `stitching` (COLUMNS), `own` (model, accuracy, low, high), `means` and
     `differences`.
 
@@ -234,17 +234,15 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
     means, differences = _means(stitched, unmodified, counts) if stitched else _no_means()
     statements = statements_of(means, differences, float(mine["accuracy"].mean()))
     corpus: Corpus = ready.values["text"]
-    return Result(
-        study="align stitch",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements),
         statements=statements,
         tables={"stitching": table, "own": mine, "means": means, "differences": differences},
-        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(unstitched), corpus),
+        notices=[*corpus.notices, *notices],
+        models=tuple(unstitched),
+        corpus=corpus,
         methods=make_methods(spec, len(corpus.sentences), len(ready.values["labelled"])),
-        citations=cite((*CITATIONS, "bansal2021")),
+        cites=(*CITATIONS, "bansal2021"),
     )
 
 

@@ -135,5 +135,5 @@ def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
         "the source's layers up to layer l, the map at l, and the target's layers from l to its "
         "head. The per-word average replaces each subword's state by the target's mean state of "
         "that subword. Accuracies are averaged over pairs of different models; intervals are 95 % "
-        f"bootstrap intervals over labelled sentences. {spec.settings()}"
+        f"bootstrap intervals over labelled sentences."
     )

@@ -20,8 +20,7 @@ import numpy as np
 from core.errors import TaskError
 from core.maths.structural.bands import draw_sample
 from core.models.identity import identities, identity_tasks
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.probes.behaviour import PURPOSE, tables
 from core.studies.probes.behaviour.charts import draw_behaviour, figures
@@ -153,7 +152,7 @@ def refused_of(spec: BehaviourSpec, ready: Outputs) -> list[str]:
     return [ref for ref in spec.refs if ready.values.get(("head", ref)) == ""]
 
 
-def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
@@ -192,17 +191,15 @@ def collect(spec: BehaviourSpec, ready: Outputs, outputs: Outputs) -> Result:
     texts = treebank.notices if treebank else ()
     read = notes_of(values.values())
     notices = (*few, *make_notices(doubts, refused_of(spec, ready)), *texts, *read)
-    return Result(
-        study="probe behaviour",
-        spec=spec.plain(),
+    return Findings(
         headline=" ".join([make_headline(statements), *few]),
         tables=made,
-        notices=tuple(dict.fromkeys(notices)),
+        notices=notices,
         statements=(*statements, *doubts),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(models), treebank.corpus if treebank else None),
-        methods=f"{make_methods(spec, heads, counted, treebank)} {spec.settings()}",
-        citations=cite((*CITATIONS, *(PROBE_CITATIONS if treebank else ()))),
+        models=tuple(models),
+        corpus=treebank.corpus if treebank else None,
+        methods=make_methods(spec, heads, counted, treebank),
+        cites=(*CITATIONS, *(PROBE_CITATIONS if treebank else ())),
     )
 
 

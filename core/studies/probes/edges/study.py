@@ -20,9 +20,8 @@ import numpy as np
 from core.errors import CorpusError
 from core.models.changes import changes_of
 from core.models.identity import Identity, identities
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.results.notices import start_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.probes.edges import PURPOSE, tables
 from core.studies.probes.edges.charts import draw_targets, figures
@@ -158,7 +157,7 @@ def _tag_tasks(
     return [Task.of(name, score_tags, role=(TAGGED, target), **arguments)] if classes else []
 
 
-def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
@@ -194,17 +193,15 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
     doubts = doubts_of(tables_by_name, spec)
     read = [str(note) for value in values.values() for note in np.asarray(value["notices"])]
     notices = (*starts, *make_notices(doubts), *treebank.notices, *read)
-    result = Result(
-        study="probe edges",
-        spec=spec.plain(),
+    result = Findings(
         headline=make_headline(statements),
         tables=tables_by_name,
-        notices=tuple(dict.fromkeys(notices)),
+        notices=notices,
         statements=(*statements, *doubts),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(models), treebank.corpus),
-        methods=f"{make_methods(spec, treebank)}{reaches_in_words(values)} {spec.settings()}",
-        citations=cite((*CITATIONS, *[CONDITIONAL] * spec.conditional)),
+        models=tuple(models),
+        corpus=treebank.corpus,
+        methods=make_methods(spec, treebank) + reaches_in_words(values),
+        cites=(*CITATIONS, *[CONDITIONAL] * spec.conditional),
     )
     return with_limits(result, ready, models)
 

@@ -27,8 +27,8 @@ from core.models.identity import identities, identity_tasks
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, with_progress
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.probes.training import PURPOSE
 from core.studies.probes.training.charts import draw_training, figures
@@ -96,7 +96,7 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
@@ -133,17 +133,15 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         *notices_of_steps(spec.steps, spec.end, spec.at_most),
         *notes_of(values.values()),
     )
-    result = Result(
-        study="probe training",
-        spec=spec.plain(),
+    result = Findings(
         headline=make_headline(statements),
         tables=tables,
-        notices=tuple(dict.fromkeys(notices)),
+        notices=notices,
         statements=(*statements, *doubts),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(there), treebank.corpus),
-        methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
-        citations=cite(CITATIONS),
+        models=tuple(there),
+        corpus=treebank.corpus,
+        methods=make_methods(spec.as_probes, treebank, tuple(there)),
+        cites=CITATIONS,
     )
     return with_limits(result, ready, there)
 

@@ -50,8 +50,9 @@ from core.text.reading import Text
 
 if TYPE_CHECKING:
     from core.results.export import Result
+    from core.results.findings import Findings
 
-R = TypeVar("R", bound="Result")
+R = TypeVar("R", bound="Findings | Result")
 TREEBANK = "treebank"  # role of the first stage's task
 BASELINES = "baselines"
 

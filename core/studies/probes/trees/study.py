@@ -21,9 +21,8 @@ import numpy as np
 from core.maths.structural.bands import Group, Sample, draw_sample
 from core.models.changes import changes_of
 from core.models.identity import identities
-from core.results.export import provenance
+from core.results.findings import Findings
 from core.results.notices import start_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
 from core.studies.probes.trees import PURPOSE
 from core.studies.probes.trees.comparisons import (
@@ -112,7 +111,7 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     return tasks + [window_task(spec, model, common) for model in asked]
 
 
-def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
+def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
@@ -147,22 +146,22 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     read = (*treebank.notices, *notes_of(values.values()))
     starts = start_notices(spec.models[0], changes_of(ready))
     notices = (*starts, *make_notices(doubts), *read, *_ranks(spec, real))
-    result = ProbeResult(
-        study="probe",
-        spec=spec.plain(),
+    result = Findings(
         headline=make_headline(statements, metric, parsed=treebank.parsed),
         tables=tables,
-        notices=tuple(dict.fromkeys(notices)),
+        notices=notices,
         statements=(*statements, *doubts),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(real), treebank.corpus),
-        methods=make_methods(spec, treebank, coded)
-        + f"{reaches_in_words(values)} {spec.settings()}",
-        citations=cite(CITATIONS),
-        probes={ref: model_probes(value) for ref, value in real.items()},
-        test=treebank.parts["test"],
-        parsed=treebank.parsed,
-        pipeline=spec.pipeline,
+        models=tuple(real),
+        corpus=treebank.corpus,
+        methods=make_methods(spec, treebank, coded) + reaches_in_words(values),
+        cites=CITATIONS,
+        kind=ProbeResult,
+        parts={
+            "probes": {ref: model_probes(value) for ref, value in real.items()},
+            "test": treebank.parts["test"],
+            "parsed": treebank.parsed,
+            "pipeline": spec.pipeline,
+        },
     )
     return with_limits(result, ready, real)
 

@@ -26,7 +26,7 @@ from core.models.weights.samples import (
     sample_of,
     sample_weights,
 )
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.runs.price import Price
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
@@ -69,7 +69,7 @@ def plan(spec: AuditSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline and methods.
 
     Returns:
@@ -85,18 +85,15 @@ def collect(spec: AuditSpec, ready: Outputs, outputs: Outputs) -> Result:
     audit = judge(samples, contents) if samples else Audit({}, np.zeros((0, 0)), False)
     tables = {"audit": _rows(spec, audit, values), "cosines": _cosines(audit)}
     statements = statements_of(tables["audit"])
-    return Result(
-        study="audit",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, spec.kind, audit.ordered, audit.forward),
         statements=statements,
         tables=tables,
         notices=tuple(notices_of_steps(spec.models, spec.end, spec.at_most))
         if spec.kind == "run"
         else (),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(()) | {"weights": _identities(spec, ready)},
-        methods=f"{make_methods(spec)} {spec.settings()}",
+        provenance={"weights": _identities(spec, ready)},
+        methods=make_methods(spec),
     )
 
 

@@ -19,9 +19,8 @@ import numpy as np
 
 from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.divergence import PURPOSE, tables
@@ -126,7 +125,7 @@ def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
@@ -162,9 +161,7 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
         for notice in values.get((kind, ref), {}).get("notices", ())
     )
     kinds = {ready.values["kind", ref] for ref in parts}
-    return Result(
-        study="divergence",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements),
         statements=statements,
         tables=made,
@@ -175,10 +172,10 @@ def collect(spec: DivergenceSpec, ready: Outputs, outputs: Outputs) -> Result:
             *_base_among(spec),
             *notices,
         ),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance((spec.base, *parts), corpus),
-        methods=f"{make_methods(spec, kinds, bool(_own_tags(corpus)))} {spec.settings()}",
-        citations=cite((*CITATIONS, "merchant2020")),
+        models=(spec.base, *parts),
+        corpus=corpus,
+        methods=make_methods(spec, kinds, bool(_own_tags(corpus))),
+        cites=(*CITATIONS, "merchant2020"),
     )
 
 

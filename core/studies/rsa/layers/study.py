@@ -23,10 +23,9 @@ from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, describe_copies, find_copies, identity_tasks
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.results.names import corpus_name
 from core.results.notices import start_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.studies.rsa.layers import PURPOSE
@@ -154,7 +153,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
 
 
-def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods from the tasks' outputs.
 
     Returns:
@@ -209,21 +208,16 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     methods = make_methods(spec, tuple(models), items, len(corpus.sentences))
     methods += f" {FUNCTIONS}" if "functions" in tables else ""
     methods += f" {RANDOM}" if random else ""
-    return Result(
-        study="rsa",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, MEASURES[spec.measure].label),
         statements=statements,
         tables=tables,
-        notices=tuple(dict.fromkeys(notices)),
-        failures={
-            **_without_size(compared.refs, shares, sizes),
-            **ready.sentences,
-            **outputs.sentences,
-        },
-        provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
-        methods=f"{methods} {spec.settings()}",
-        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
+        notices=notices,
+        failures=_without_size(compared.refs, shares, sizes),
+        models=(spec.base, *models, *references),
+        corpus=corpus,
+        methods=methods,
+        cites=(*CITATIONS, *MEASURES[spec.measure].references),
     )
 
 

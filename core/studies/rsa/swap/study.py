@@ -24,9 +24,8 @@ from core.errors import CorpusError, TaskError
 from core.maths.arrays import Value
 from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.studies.rsa.layers.runs import COMPARED, find_compared
@@ -159,7 +158,7 @@ def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
     }
 
 
-def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
@@ -191,9 +190,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     counts = {kind: len(examples.pairs[kind]) for kind in kinds}
     frozen = tables["frozen"]["model"] if "frozen" in tables else ()
     used = (spec.base, *swapped, *frozen)
-    return Result(
-        study="swap",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, metrics),
         statements=statements,
         tables=tables,
@@ -204,10 +201,10 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
             *(notice for count in counts.values() for notice in sentence_notices(count)),
             *make_notices(tables, spec.base),
         ),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus),
-        methods=f"{make_methods(spec, tuple(swapped), counts, examples.truth)} {spec.settings()}",
-        citations=cite(CITATIONS),
+        models=used,
+        corpus=examples.corpus,
+        methods=make_methods(spec, tuple(swapped), counts, examples.truth),
+        cites=CITATIONS,
     )
 
 

@@ -26,9 +26,8 @@ from core.maths.similarity.preparing import centred
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import as_identified, identities, identity_tasks
 from core.models.zoo import READING, read_adapters
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.results.notices import start_notices
-from core.results.papers.citing import cite
 from core.results.statements import Statement
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
@@ -226,7 +225,7 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
@@ -282,19 +281,16 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
             statements += nearness_statements(arrays, given, words)
         else:
             statements += gathering_statements(table)
-    return Result(
-        study="tokens",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, spans, models, len(words)),
         statements=statements,
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
         | ({"spans": spans} if asked.passage.question else {})
         | nearness_tables(statements),
         notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance(tuple(models)),
-        methods=f"{make_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
-        citations=cite(CITATIONS),
+        models=tuple(models),
+        methods=make_methods(bool(asked.passage.question)),
+        cites=CITATIONS,
     )
 
 

@@ -25,9 +25,8 @@ from core.models.identity import contents, identity_tasks
 from core.models.steps import notices_of_steps
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
-from core.results.export import Result, provenance
+from core.results.findings import Findings
 from core.results.notices import sentence_notices
-from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.layers.differences import measured
@@ -124,7 +123,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make tables, statements, headline, notices and methods.
 
     Returns:
@@ -167,9 +166,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     corpus: Corpus = ready.values["text"]
     used = tuple(dict.fromkeys(role[1] for role in outputs.values if role[0] != NULL))
     statements = statements_of(tables, spec.end)
-    return Result(
-        study="training",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, MEASURES[spec.measure].label, len(tables["peaks"])),
         statements=statements,
         tables=tables,
@@ -184,10 +181,10 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
                 [value for role, value in outputs.values.items() if role[0] != NULL],
             ),
         ),
-        failures=ready.sentences | outputs.sentences,
-        provenance=provenance((spec.end, *used), corpus),
-        methods=f"{make_methods(spec)} {spec.settings()}",
-        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
+        models=(spec.end, *used),
+        corpus=corpus,
+        methods=make_methods(spec),
+        cites=(*CITATIONS, *MEASURES[spec.measure].references),
     )
 
 

@@ -23,8 +23,8 @@ from core.limits import current_limits
 from core.maths.arrays import Value
 from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.export import Result
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task, run
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import (
@@ -159,7 +159,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
     return tasks
 
 
-def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Compute distances, neighbours, clusters and ranks from the tasks' outputs; the map is PCA.
 
     Raises:
@@ -212,9 +212,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices.append(text.rank_sentence(ranks, spec.threshold))
     pair = text.state_pair(features, distances, spec.rank)
     statements = text.statements_of(spec, scored, built["models"], built["ranks"], doses, pair)
-    return Result(
-        study="weights",
-        spec=spec.plain() | {"map": "pca"},
+    return Findings(
+        spec={"map": "pca"},
         headline=text.make_headline(spec, statements, scored, present),
         statements=statements,
         tables=built,
@@ -224,11 +223,11 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
             "k": np.array(scored.k),
             "spectra": spectra.values,
         },
-        notices=tuple(dict.fromkeys(filter(None, notices))),
-        failures={**ready.sentences, **selection.failures, **outputs.sentences},
+        notices=notices,
+        failures=selection.failures,
         provenance=_provenance(selection, present),
-        methods=f"{make_methods(spec, present, scored, spectra)} {spec.settings()}",
-        citations=cite((*CITATIONS, *STATE_CITATIONS) if spec.reads_states else CITATIONS),
+        methods=make_methods(spec, present, scored, spectra),
+        cites=(*CITATIONS, *STATE_CITATIONS) if spec.reads_states else CITATIONS,
     )
 
 
@@ -305,9 +304,9 @@ def _weights(selection: Selection, outputs: Outputs) -> dict[str, Value]:
 
 
 def _provenance(selection: Selection, members: Sequence[Member]) -> dict[str, Any]:
-    """Versions of the software, and each model's identity: a content hash, or the Hub's commit."""
+    """Each model's identity: a content hash, or the Hub's commit."""
     refs = dict.fromkeys(ref for member in members for ref in (member.base, member.ref))
-    return provenance() | {"fingerprints": {ref: selection.identities[ref] for ref in refs}}
+    return {"fingerprints": {ref: selection.identities[ref] for ref in refs}}
 
 
 def perform(spec: WeightsSpec, tasks: Sequence[Task], **options: Any) -> Outputs:

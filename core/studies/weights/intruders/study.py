@@ -19,8 +19,7 @@ import numpy as np
 from core.errors import TaskError
 from core.maths.arrays import Value
 from core.maths.statistics import corrected
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.weights.clusters.members import Member, bases_by_member
 from core.studies.weights.clusters.selection import Selection, find_models
@@ -171,7 +170,7 @@ def _scaling_tasks(spec: IntruderSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Count intruder dimensions by matrix, by family and in all, each with its null distribution.
 
     Raises:
@@ -227,18 +226,15 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         statements = (*statements, *removed)
         headline = f"{headline} {scaling_headline(removed)}".strip()
         methods = f"{methods} {scaling_methods(spec)}"
-    return Result(
-        study="weights intruders",
-        spec=spec.plain(),
+    return Findings(
         headline=headline,
         statements=statements,
         tables=tables,
-        notices=tuple(dict.fromkeys(notices)),
-        failures={**ready.sentences, **selection.failures, **outputs.sentences},
-        provenance=provenance()
-        | {"fingerprints": {ref: selection.identities[ref] for ref in refs}},
-        methods=f"{methods} {spec.settings()}",
-        citations=cite(CITATIONS),
+        notices=notices,
+        failures=selection.failures,
+        provenance={"fingerprints": {ref: selection.identities[ref] for ref in refs}},
+        methods=methods,
+        cites=CITATIONS,
     )
 
 

@@ -14,8 +14,7 @@ from typing import Any
 from core.errors import SpecError
 from core.limits import current_limits
 from core.models.weights.samples import identify_weights
-from core.results.export import Result, provenance
-from core.results.papers.citing import cite
+from core.results.findings import Findings
 from core.runs.runner import Outputs, Task
 from core.studies.weights.lineage import PURPOSE
 from core.studies.weights.lineage.changes import build_changes, build_siblings
@@ -83,7 +82,7 @@ def plan(spec: LineageSpec, ready: Outputs) -> list[Task]:
     ]
 
 
-def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Findings:
     """Make the tree, the table of pairs and the scores of each rule.
 
     Raises:
@@ -104,17 +103,15 @@ def collect(spec: LineageSpec, ready: Outputs, outputs: Outputs) -> Result:
     places = [(str(family), int(layer)) for family, layer in value["places"]]
     tables["changes"] = build_changes(relatives, tables["siblings"], spec.pair, places)
     statements = statements_of(tables["lineage"], tables["rules"])
-    return Result(
-        study="weights lineage",
-        spec=spec.plain(),
+    return Findings(
         headline=make_headline(statements, tables["lineage"], tables["rules"]),
         statements=statements,
         notices=describe_changes(tables["siblings"], tables["changes"]),
         tables=tables,
-        failures={**ready.sentences, **{str(ref): str(why) for ref, why in value["left_out"]}},
-        provenance=provenance() | {"fingerprints": identities},
-        methods=f"{make_methods(spec)} {spec.settings()}",
-        citations=cite(CITATIONS),
+        failures={str(ref): str(why) for ref, why in value["left_out"]},
+        provenance={"fingerprints": identities},
+        methods=make_methods(spec),
+        cites=CITATIONS,
     )
 
 

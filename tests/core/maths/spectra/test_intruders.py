@@ -22,7 +22,7 @@ from core.maths.spectra.intruders import (
 from core.results.columns import meaning
 from core.runs.runner import run
 from core.studies.weights.intruders.spec import IntruderSpec
-from core.studies.weights.intruders.study import STUDY, TURNED, collect, figures, plan, prepare
+from core.studies.weights.intruders.study import STUDY, TURNED, figures, plan, prepare
 from core.studies.weights.intruders.text import (
     ALL,
     CHANCE,
@@ -207,8 +207,8 @@ def test_another_threshold_computes_the_turned_updates_alone(spec: IntruderSpec)
     new = [task.role for task in plan(other, ready) if task.key not in old]
     assert new == [(TURNED, ref) for ref in spec.models]
     outputs = outputs.with_more(run([task for task in plan(other, ready) if task.role in new]))
-    more = collect(other, ready, outputs).table["intruders"].sum()
-    assert more > collect(spec, ready, outputs).table["intruders"].sum()
+    more = STUDY.result(other, ready, outputs).table["intruders"].sum()
+    assert more > STUDY.result(spec, ready, outputs).table["intruders"].sum()
 
 
 def test_noise_alone_is_called_noise(spec: IntruderSpec, tmp_path: Path) -> None:

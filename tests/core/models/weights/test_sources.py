@@ -32,7 +32,7 @@ from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
 from core.studies.weights.clusters.notice_text import describe_named_data
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.study import STUDY, collect, plan, prepare
+from core.studies.weights.clusters.study import STUDY, plan, prepare
 from core.studies.weights.clusters.tasks import measure_delta
 from core.study import read_first
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model
@@ -393,7 +393,7 @@ def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     ready = read_first(prepare(spec))
     outputs = run(plan(spec, ready))
     server.requests.clear()
-    assert len(collect(spec, ready, outputs).table) == 3
+    assert len(STUDY.result(spec, ready, outputs).table) == 3
     assert server.requests == []
 
 

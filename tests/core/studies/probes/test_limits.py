@@ -76,7 +76,7 @@ def test_parses_of_what_is_not_english_stand_in_no_headline(
     )  # fmt: skip
     spec = study.Spec(corpus=smiles, **first)
     ready = run_here(study.prepare(spec, None))
-    result = study.collect(spec, ready, Outputs({}, {}, 0, 0.0))
+    result = study.result(spec, ready, Outputs({}, {}, 0, 0.0))
     notice = foreign_notice(ready.need(TREEBANK).words)
     assert notice.startswith("This text is not English prose (0 %")
     assert result.headline == result.caution == notice in result.notices

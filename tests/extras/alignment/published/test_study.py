@@ -302,7 +302,7 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
     theirs = [task for task in published.plan(spec, ready) if task.role[1] != OURS]
     outputs = run(theirs, store=Store(tmp_path / "a"))
     assert not outputs.failures
-    result = published.collect(spec, ready, outputs)
+    result = published.STUDY.result(spec, ready, outputs)
     claims, table = result.tables["claims"], result.tables["errors"]
     assert set(claims["protocol"]) == {*PROTOCOLS} - {OURS}
     assert set(claims["claim"]) == {*CLAIMS} - {"tuned"}

@@ -185,7 +185,7 @@ def test_a_second_run_computes_nothing_and_says_the_same() -> None:
     ready, again = (read_first(study.prepare(spec, CORPORA)) for _ in range(2))
     first, second = run(study.plan(spec, ready)), run(study.plan(spec, again))
     assert (first.stored, second.stored) == (0, 5)
-    one, two = study.collect(spec, ready, first), study.collect(spec, again, second)
+    one, two = study.STUDY.result(spec, ready, first), study.STUDY.result(spec, again, second)
     assert one.table.equals(two.table)
     assert one.headline == two.headline
 

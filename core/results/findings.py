@@ -1,0 +1,82 @@
+"""What a study found, before it is a result: `Study` adds what every result needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from core.results.export import Result, provenance
+from core.results.papers.citing import cite
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from core.options import Spec
+    from core.results.statements import Statement
+    from core.runs.runner import Outputs
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a study's `collect` found.
+
+    Attributes:
+        tables, headline, statements, arrays, caution: As in `Result`.
+        notices: As in `Result`; empty ones and repeated ones are left out.
+        methods: As in `Result`, without the settings of the options, which follow.
+        models: References whose fingerprints are recorded.
+        corpus: A `core.text.corpora.Corpus` that is recorded; None for a study of weights alone.
+        cites: Keys of the papers cited.
+        failures: The error of what failed outside a task, by its name.
+        provenance: What is recorded beside versions, models and text.
+        spec: What is recorded beside the options.
+        kind: The class of the result.
+        parts: Its further fields.
+    """
+
+    tables: dict[str, pd.DataFrame]
+    headline: str
+    statements: Sequence[Statement] = ()
+    notices: Iterable[str] = ()
+    methods: str = ""
+    models: Iterable[str] = ()
+    corpus: Any = None
+    cites: Iterable[str] = ()
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    caution: str = ""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    kind: type[Result] = Result
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+    def result(self, study: str, spec: Spec, *outputs: Outputs) -> Result:
+        """Make the result.
+
+        Args:
+            study: Its name.
+            spec: What was asked for.
+            outputs: Of the study's stages.
+
+        Raises:
+            ModelError: If a model cannot be found.
+        """
+        failures = {name: why for stage in outputs for name, why in stage.sentences.items()}
+        return self.kind(
+            study=study,
+            spec=spec.plain() | {**self.spec},
+            headline=self.headline,
+            tables=self.tables,
+            arrays=self.arrays,
+            notices=tuple(dict.fromkeys(filter(None, self.notices))),
+            failures=failures | {**self.failures},
+            provenance=provenance(tuple(dict.fromkeys(self.models)), self.corpus)
+            | {**self.provenance},
+            methods=f"{self.methods} {spec.settings()}".strip(),
+            citations=cite(tuple(self.cites)),
+            caution=self.caution,
+            statements=tuple(self.statements),
+            **self.parts,
+        )
