@@ -77,10 +77,12 @@ def test_only_core_and_the_box_are_installed_with_every_file_of_both(installed: 
     assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {
         "bin",
         "core",
+        "extras",
         "zoo",
     }
     for folder in (
         "core",
+        "extras",
         "zoo/models",
         "zoo/parser",
         "zoo/corpus",

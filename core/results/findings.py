@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from core.options import Spec
     from core.results.statements import Statement
     from core.runs.runner import Outputs
 
@@ -52,7 +51,7 @@ class Findings:
     kind: type[Result] = Result
     parts: Mapping[str, Any] = field(default_factory=dict)
 
-    def result(self, study: str, spec: Spec, *outputs: Outputs) -> Result:
+    def result(self, study: str, spec: Any, *outputs: Outputs) -> Result:
         """Make the result.
 
         Args:

@@ -50,7 +50,7 @@ def image_of(name: str, figure: Figure) -> str:
 
 def room_of(name: str) -> str:
     """Name the page of the app that a study is on."""
-    return ROOMS[STUDIES[name].Spec.__module__.split(".")[2]]
+    return ROOMS[STUDIES[name].Spec.__module__.split(".")[-3]]
 
 
 def by_room() -> dict[str, list[str]]:

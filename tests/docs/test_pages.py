@@ -44,7 +44,9 @@ def test_a_study_has_a_page_that_says_all_of_it(name: str, precomputed_results: 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_headline_s_numbers_are_found_in_two_steps(name: str, precomputed_results: None) -> None:
     """From the headline to the file that writes it, and to the functions that compute."""
-    places = re.findall(r"^- (?:`(\w+)` in )?`(core/[\w/]+\.py)`", study_page(name), re.MULTILINE)
+    places = re.findall(
+        r"^- (?:`(\w+)` in )?`((?:core|extras)/[\w/]+\.py)`", study_page(name), re.MULTILINE
+    )
     assert len(places) >= 3
     for function, file in places:
         assert (ROOT / file).is_file()

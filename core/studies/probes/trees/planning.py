@@ -241,9 +241,8 @@ def with_limits(result: R, ready: Outputs, models: Iterable[str]) -> R:
         ready: Outputs of its first stage.
         models: References of those that were probed.
     """
-    treebank: Treebank = ready.need(TREEBANK)
-    if treebank.foreign:
-        return replace(result, headline=treebank.foreign, caution=treebank.foreign, statements=())
+    if foreign := ready.need(TREEBANK).foreign:
+        return replace(result, headline=foreign, caution=foreign, statements=())
     few = few_sentences(ready, models)
     headline = " ".join([result.headline, *few])
     return replace(result, headline=headline, notices=(*few, *result.notices))
