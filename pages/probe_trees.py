@@ -87,11 +87,11 @@ if not result.probes:
     show_headline(result, bar=form.bar)
     form.unfold(spec)
     st.stop()
-if view.name == SCORES:
+if view.key == SCORES:
     scores_view(form, result, view)
-elif view.name == ARCS:
+elif view.key == ARCS:
     arcs_view(form, result, view)
-elif view.name == SENTENCE:
+elif view.key == SENTENCE:
     sentence_view(form, spec, result, view)
 else:
     ranks_view(form, spec, result, view, texts, identity)

@@ -83,8 +83,8 @@ if view.name == TOKENS:
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
-study = replace(spec, grid=view.name == GRID)
-if view.name == TEXTS:
+study = replace(spec, grid=view.key == GRID)
+if view.key == TEXTS:
     study = rsa_views.second_text(form, study)
 texts = form.texts
 request = request_of(

@@ -98,11 +98,11 @@ result = outcome
 if not len(result.table):
     form.unfold(spec)
 show_headline(result, view_headline(result, view), form.bar)
-if view.name == NEIGHBOURS:
+if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
-elif view.name == DISTANCES:
+elif view.key == DISTANCES:
     weights_views.distances_view(result, view)
-elif view.name == DEPTH:
+elif view.key == DEPTH:
     weights_views.depth_view(form, result, view)
 else:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, identity))

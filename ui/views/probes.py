@@ -67,7 +67,11 @@ OPTIONS = options_of(Shown)
 
 def _sentence_at(point: Mapping[str, Any]) -> dict[str, Any]:
     """The address of the sentence at the layer that was clicked."""
-    return {"view": SENTENCE, "layer": int(point["layer"])} if "layer" in point else {}
+    return (
+        {"view": STUDY.words.view(SENTENCE).name, "layer": int(point["layer"])}
+        if "layer" in point
+        else {}
+    )
 
 
 def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:

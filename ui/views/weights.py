@@ -150,4 +150,4 @@ def _spectra_at(point: Mapping[str, Any]) -> dict[str, Any]:
     if not all(name in point for name in POINT):
         return {}
     st.session_state[SHOWN] = str(point["model"])
-    return {"view": MAP, "layer": int(point["layer"])}
+    return {"view": STUDY.words.view(MAP).name, "layer": int(point["layer"])}

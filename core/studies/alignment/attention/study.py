@@ -41,22 +41,18 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
-from core.studies.alignment.attention import PURPOSE
 from core.studies.alignment.attention.price import attention_price
 from core.studies.alignment.attention.spec import AttentionSpec
 from core.studies.alignment.attention.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     statements_of,
 )
 from core.studies.alignment.check.drawings import head_chart, matrix_chart, output_chart
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.seeds.text import ERROR_FORMULA
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
@@ -334,16 +330,12 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
 
 STUDY = Study(
     name="align attention",
-    title="Attention",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=AttentionSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=attention_price,
-    caveats=CAVEATS,
-    formulas=ERROR_FORMULA,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

@@ -31,22 +31,18 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
-from core.studies.alignment.check import PURPOSE
 from core.studies.alignment.check.drawings import check_chart
 from core.studies.alignment.check.price import check_price
 from core.studies.alignment.check.spec import TRUTHS, CheckSpec
 from core.studies.alignment.check.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     statements_of,
 )
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.seeds.text import FORMULAS, OF_MAPS
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
@@ -202,16 +198,12 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 STUDY = Study(
     name="align check",
-    title="Bijection check",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=CheckSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=check_price,
-    caveats={**CAVEATS, **OF_MAPS},
-    formulas=FORMULAS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

@@ -15,9 +15,9 @@ from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS
-from core.studies.alignment.rotation import PURPOSE
 from core.studies.alignment.rotation.charts import figures
 from core.studies.alignment.rotation.price import rotation_price
 from core.studies.alignment.rotation.spec import RotationSpec
@@ -30,9 +30,6 @@ from core.studies.alignment.rotation.tables import (
 )
 from core.studies.alignment.rotation.tasks import compare_rotation
 from core.studies.alignment.rotation.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     planted_gap,
@@ -114,15 +111,12 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 STUDY = Study(
     name="align rotation",
-    title="Rotation or linear map",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=RotationSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=rotation_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=MAPS),),
+    views=(View(group=MAPS),),
 )

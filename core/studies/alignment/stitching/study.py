@@ -36,17 +36,14 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.check.drawings import stitching_chart
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.stitching import PURPOSE
 from core.studies.alignment.stitching.price import stitching_price
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     statements_of,
@@ -298,15 +295,12 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
 
 STUDY = Study(
     name="align stitch",
-    title="Stitching",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=StitchSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=stitching_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

@@ -22,8 +22,9 @@ from core.maths.structural.bands import draw_sample
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
-from core.studies.probes.behaviour import PURPOSE, tables
+from core.studies.probes.behaviour import tables
 from core.studies.probes.behaviour.charts import draw_behaviour, figures
 from core.studies.probes.behaviour.price import behaviour_price
 from core.studies.probes.behaviour.spec import BehaviourSpec
@@ -31,12 +32,8 @@ from core.studies.probes.behaviour.statements import doubts_of, statements_of
 from core.studies.probes.behaviour.tables import BIGRAM, Hits, hits_of
 from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
 from core.studies.probes.behaviour.text import (
-    CAVEATS,
     CITATIONS,
-    FORMULAS,
-    HOW_TO_READ,
     PROBE_CITATIONS,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -240,22 +237,17 @@ def _edge_scores(
 
 STUDY = Study(
     name="probe behaviour",
-    title="Behaviour",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=BehaviourSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=behaviour_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             draw=draw_behaviour,
             headline=lambda result: pairs_sentence(result.statements),
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError
-from core.maths.structural.bands import draw_sample
+from core.maths.structural.bands import COVERAGE, draw_sample
 from core.models.changes import changes_of
 from core.models.identity import Identity, identities
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.studies.probes.edges.tables import CONTROL, REAL
-from core.studies.probes.polar import PURPOSE, tables
+from core.studies.probes.polar import tables
 from core.studies.probes.polar.charts import draw_polar, figures
 from core.studies.probes.polar.price import polar_price
 from core.studies.probes.polar.result import PolarResult, polar_probes
@@ -43,11 +44,7 @@ from core.studies.probes.polar.statements import doubts_of, statements_of
 from core.studies.probes.polar.tables import UNLAYERED, polar_groups, score_rows
 from core.studies.probes.polar.tasks import PolarRegime, train_polar
 from core.studies.probes.polar.text import (
-    CAVEATS,
     CITATIONS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -271,23 +268,18 @@ def score_table(
 
 STUDY = Study(
     name="probe polar",
-    title="Labelled trees",
-    purpose=PURPOSE,
+    words=words_of(__file__).filled(coverage=COVERAGE),
     Spec=PolarSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=polar_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             draw=draw_polar,
             headline=view_sentence,
             tables=tables.rows_of,
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

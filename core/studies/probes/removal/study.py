@@ -18,8 +18,8 @@ from core.errors import TaskError
 from core.models.identity import identities
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
-from core.studies.probes.removal import PURPOSE
 from core.studies.probes.removal.charts import draw_removal, figures
 from core.studies.probes.removal.price import removal_price
 from core.studies.probes.removal.spec import RemovalSpec
@@ -27,11 +27,7 @@ from core.studies.probes.removal.statements import statements_of
 from core.studies.probes.removal.tables import rows_of, tables_of
 from core.studies.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from core.studies.probes.removal.text import (
-    CAVEATS,
     CITATIONS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -137,23 +133,18 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 STUDY = Study(
     name="probe removal",
-    title="Erasure",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=RemovalSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=removal_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             draw=draw_removal,
             headline=view_sentence,
             tables=rows_of,
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

@@ -27,16 +27,13 @@ from core.models.weights.samples import (
     sample_weights,
 )
 from core.results.export import Result, provenance
+from core.results.words import words_of
 from core.runs.price import Price
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
-from core.studies.rsa.audit import PURPOSE
 from core.studies.rsa.audit.charts import figures
 from core.studies.rsa.audit.spec import AuditSpec
 from core.studies.rsa.audit.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     statements_of,
@@ -157,15 +154,12 @@ def price(spec: AuditSpec) -> Price:
 
 STUDY = Study(
     name="audit",
-    title="Audit of checkpoints",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=AuditSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=TRAINING),),
+    views=(View(group=TRAINING),),
 )

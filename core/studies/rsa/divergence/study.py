@@ -17,22 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.maths.similarity.scoring import COVERAGE
 from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
 from core.results.export import Result, provenance
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
-from core.studies.rsa.divergence import PURPOSE, tables
+from core.studies.rsa.divergence import tables
 from core.studies.rsa.divergence.charts import figures, panels
 from core.studies.rsa.divergence.price import divergence_price
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.text import (
-    CAVEATS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     statements_of,
@@ -232,16 +230,12 @@ def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> l
 
 STUDY = Study(
     name="divergence",
-    title="Output divergence",
-    purpose=PURPOSE,
+    words=words_of(__file__).filled(coverage=COVERAGE),
     Spec=DivergenceSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=divergence_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
-    views=(View(draw=every_figure(panels), how_to_read=HOW_TO_READ, group=TRAINING),),
+    views=(View(draw=every_figure(panels), group=TRAINING),),
 )

@@ -20,7 +20,7 @@ import numpy as np
 
 from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
-from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
+from core.maths.similarity.scoring import CALIBRATED, COVERAGE, SCORED, calibrate
 from core.models.identity import contents, identity_tasks
 from core.models.steps import notices_of_steps
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
@@ -28,21 +28,18 @@ from core.results.drawing.training import loss_table, progress_notices, with_pro
 from core.results.export import Result, provenance
 from core.results.notices import sentence_notices
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.tables import with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.studies.rsa.layers.text import saturation_notices
-from core.studies.rsa.training import PURPOSE
 from core.studies.rsa.training.charts import figures
 from core.studies.rsa.training.price import training_price
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
 from core.studies.rsa.training.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     statements_of,
@@ -221,15 +218,12 @@ def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:
 
 STUDY = Study(
     name="training",
-    title="Through training",
-    purpose=PURPOSE,
+    words=words_of(__file__).filled(coverage=COVERAGE),
     Spec=TrainingSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=training_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=TRAINING),),
+    views=(View(group=TRAINING),),
 )

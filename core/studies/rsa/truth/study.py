@@ -27,8 +27,8 @@ from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
-from core.studies.rsa.truth import PURPOSE
 from core.studies.rsa.truth.areas import (
     area,
     area_at_equal_depth,
@@ -40,11 +40,8 @@ from core.studies.rsa.truth.charts import figures
 from core.studies.rsa.truth.price import truth_price
 from core.studies.rsa.truth.spec import TruthSpec
 from core.studies.rsa.truth.text import (
-    CAVEATS,
     EQUAL,
-    HOW_TO_READ,
     NEAR_1,
-    REASON,
     ROUNDINGS,
     make_headline,
     make_methods,
@@ -259,15 +256,12 @@ def _notices(table: pd.DataFrame) -> list[str]:
 
 STUDY = Study(
     name="truth",
-    title="Benchmark with known answers",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=TruthSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=truth_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

@@ -21,10 +21,10 @@ from core.maths.arrays import Value
 from core.maths.statistics import corrected
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.results.words import words_of
 from core.runs.runner import Outputs, Task
 from core.studies.weights.clusters.members import Member, bases_by_member
 from core.studies.weights.clusters.selection import Selection, find_models
-from core.studies.weights.intruders import PURPOSE
 from core.studies.weights.intruders.charts import draw_view, figures
 from core.studies.weights.intruders.price import intruders_price
 from core.studies.weights.intruders.scales import LOSS
@@ -51,9 +51,6 @@ from core.studies.weights.intruders.tasks import (
 )
 from core.studies.weights.intruders.text import (
     ALL,
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     SIGNIFICANT,
     make_headline,
     make_methods,
@@ -272,15 +269,12 @@ def _scaled(
 
 STUDY = Study(
     name="weights intruders",
-    title="Intruders",
-    purpose=PURPOSE,
+    words=words_of(__file__),
     Spec=IntruderSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=intruders_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(draw=draw_view, how_to_read=HOW_TO_READ),),
+    views=(View(draw=draw_view),),
 )
