@@ -18,6 +18,7 @@ from core.errors import PalimpsestError
 FILE = "words.toml"
 WANTED = {str: "a text", tuple: "a list of texts", Mapping: "a table"}
 Record = TypeVar("Record")
+_hints = cache(get_type_hints)
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def as_record(kind: type[Record], values: Any, place: str) -> Record:
     """
     if not isinstance(values, dict):
         raise PalimpsestError(f"{place} is {values!r}: write a table.")
-    hints, names = get_type_hints(kind), [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    hints, names = _hints(kind), [each.name for each in fields(kind)]  # type: ignore[arg-type]
     for name in values:
         if name not in names:
             raise PalimpsestError(f"{place} has {name!r}; there are {', '.join(names)}.")
@@ -177,21 +178,30 @@ def as_record(kind: type[Record], values: Any, place: str) -> Record:
         if each.name not in values and each.default is each.default_factory is MISSING:
             raise PalimpsestError(f"{place} has no {each.name!r}: add it.")
     return kind(
-        **{name: _checked(hints[name], value, f"{place}: {name}") for name, value in values.items()}
+        **{name: checked(hints[name], value, f"{place}: {name}") for name, value in values.items()}
     )
 
 
-def _checked(hint: Any, value: Any, place: str) -> Any:
-    """The value as the type hint has it."""
+def checked(hint: Any, value: Any, place: str) -> Any:
+    """Return a value of TOML as a type has it, such as `Mapping[str, str]` for texts by name.
+
+    Args:
+        hint: A type that a field of a record may have, see `as_record`.
+        value: What was read.
+        place: Where it stands, for messages.
+
+    Raises:
+        PalimpsestError: If it is empty or of another type.
+    """
     kinds = get_args(hint)
     if get_origin(hint) is Literal:
         if value not in kinds:
             raise PalimpsestError(f"{place} is {value!r}; there are {', '.join(map(repr, kinds))}.")
         return value
     if get_origin(hint) is Mapping and isinstance(value, dict):
-        return {key: _checked(kinds[1], each, f"{place}: {key}") for key, each in value.items()}
+        return {key: checked(kinds[1], each, f"{place}: {key}") for key, each in value.items()}
     if get_origin(hint) is tuple and isinstance(value, list):
-        return tuple(_checked(kinds[0], each, place) for each in value)
+        return tuple(checked(kinds[0], each, place) for each in value)
     if is_dataclass(hint):
         return as_record(hint, value, place)  # type: ignore[arg-type]
     if hint is str and isinstance(value, str) and value.strip():
