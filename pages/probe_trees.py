@@ -10,7 +10,7 @@ from core.options import Spec, options_of
 from core.studies.probes.trees.result import ProbeResult
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.study import STUDY
-from core.studies.probes.trees.text import ARCS, SCORES, SENTENCE
+from core.studies.probes.trees.views import ARCS, SCORES, SENTENCE
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept

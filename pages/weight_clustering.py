@@ -9,9 +9,9 @@ import streamlit as st
 from core import options
 from core.options import Spec, options_of
 from core.studies.weights.clusters.members import fine_tunes
-from core.studies.weights.clusters.method_text import DEPTH, DISTANCES, NEIGHBOURS
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
+from core.studies.weights.clusters.views import DEPTH, DISTANCES, NEIGHBOURS
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept

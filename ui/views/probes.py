@@ -15,7 +15,7 @@ from core.studies.probes.sentence.study import SENTENCE_SHOWN
 from core.studies.probes.trees.result import predicted_conllu
 from core.studies.probes.trees.study import STUDY
 from core.studies.probes.trees.tables import NAMES, SELECTIVITY, metric_label
-from core.studies.probes.trees.text import SENTENCE
+from core.studies.probes.trees.views import SENTENCE
 from ui import lessons
 from ui.study.controls import KEPT
 from ui.study.downloads import held

@@ -257,6 +257,3 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         "They are not corrected for the number of layers and models."
     )
     return " ".join(parts)
-
-
-SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views

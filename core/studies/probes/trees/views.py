@@ -17,10 +17,6 @@ from core.studies.probes.trees.charts import (
 from core.studies.probes.trees.sweep import sweep_chart, sweep_figures
 from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY
 from core.studies.probes.trees.text import (
-    ARCS,
-    RANKS,
-    SCORES,
-    SENTENCE,
     arcs_sentence,
     scores_sentence,
 )
@@ -33,6 +29,7 @@ if TYPE_CHECKING:
 
 TREES = "Trees"  # the group of views
 METRIC = "uuas"
+SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

@@ -238,4 +238,3 @@ POOLED = _said("pooled")
 SIZE = _said("size")
 MATCHED = _said("matched")
 NULL = _said("null")
-CURVES, GRID, TEXTS = "curves", "grid", "texts"  # keys of views

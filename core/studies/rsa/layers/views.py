@@ -16,7 +16,6 @@ from core.studies.rsa.layers.charts import (
     parts_of,
     similarity_chart,
 )
-from core.studies.rsa.layers.text import CURVES, GRID, TEXTS
 from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
 from core.study import View
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
+
+CURVES, GRID, TEXTS = "curves", "grid", "texts"  # keys of views
 
 
 def draw_curves(result: Result, *, context: Context = PAGE) -> Panels:

@@ -1,4 +1,4 @@
-"""Papers, methods and keys of the views."""
+"""Papers and methods of the study."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ CITATIONS = (
     "kruskal1964",
 )
 STATE_CITATIONS = ("xu2025",)  # where delta activations are computed
-MAP, NEIGHBOURS, DISTANCES, DEPTH = "map", "neighbours", "distances", "depth"  # keys of views
 
 
 def make_methods(

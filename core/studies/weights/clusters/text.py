@@ -1,6 +1,6 @@
 """What the study found: facts, and the headline made of them.
 
-`view_text` has the sentence of each view, `notice_text` the notices, `method_text` the caveats.
+`view_text` has the sentence of each view, `notice_text` the notices, `method_text` the methods.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from core.results.drawing.panels import Panels
 from core.studies.weights.clusters.charts.distances import distances_chart
 from core.studies.weights.clusters.charts.figures import map_chart, neighbours_chart
 from core.studies.weights.clusters.charts.ranks import depth_panels, families_of
-from core.studies.weights.clusters.method_text import DEPTH, DISTANCES, MAP, NEIGHBOURS
 from core.studies.weights.clusters.view_text import (
     depth_sentence,
     distances_sentence,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 RELATIVE_SIZE = "relative_norm"
+MAP, NEIGHBOURS, DISTANCES, DEPTH = "map", "neighbours", "distances", "depth"  # keys of views
 
 
 def draw_map(
