@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from core.maths.plugins import Registry
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.alignment import attention, check, published, rotation, seeds, stitching
 from core.studies.probes import behaviour, edges, polar, removal, trees
 from core.studies.probes import training as probe_training
@@ -61,7 +61,7 @@ class Catalogue(MutableMapping[str, "Study"]):
         return {
             name: self._studies[name].purpose
             if name in self._studies
-            else words_of(str(self._folders[name].__file__)).purpose
+            else words_beside(str(self._folders[name].__file__)).purpose
             for name in self
         }
 

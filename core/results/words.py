@@ -107,7 +107,7 @@ class Words:
         return entries[key]
 
 
-def words_of(module: str) -> Words:
+def words_beside(module: str) -> Words:
     """Read the words of a study.
 
     Args:

@@ -12,8 +12,10 @@ from typing import Literal
 import pytest
 
 from core.catalogue import STUDIES
+from core.commands.pair import PARTS
+from core.commands.pair_page import WORDS
 from core.errors import PalimpsestError
-from core.results.words import FILE, Words, as_record, read_toml, words_of
+from core.results.words import FILE, Words, as_record, read_toml, words_beside
 from core.study import View
 from tests import ROOT
 
@@ -25,7 +27,7 @@ def read(folder: Path, text: str) -> Words:
     """The words of a study whose file has this text."""
     folder.mkdir(exist_ok=True)
     (folder / FILE).write_text(text, encoding="utf8")
-    return words_of(str(folder / "study.py"))
+    return words_beside(str(folder / "study.py"))
 
 
 def folder_of(name: str) -> Path:
@@ -38,7 +40,7 @@ def test_every_study_has_a_file_and_every_file_a_study() -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_uses_what_its_file_has(name: str) -> None:
-    study, words = STUDIES[name], words_of(str(folder_of(name) / "study.py"))
+    study, words = STUDIES[name], words_beside(str(folder_of(name) / "study.py"))
     assert set(words.views) == {view.key for view in study.views} - {""}
     code = "\n".join(path.read_text(encoding="utf8") for path in folder_of(name).glob("*.py"))
     assert [key for key in words.sentences if f'("{key}")' not in code] == []
@@ -100,7 +102,7 @@ def test_what_the_code_asks_for_and_no_file_has_is_refused(tmp_path: Path) -> No
     with pytest.raises(PalimpsestError, match="has no view 'girds'"):
         View("girds").of_study(STUDIES["rsa"])
     with pytest.raises(PalimpsestError, match="is missing: restore it"):
-        words_of(str(tmp_path / "none" / "study.py"))
+        words_beside(str(tmp_path / "none" / "study.py"))
     (tmp_path / "latin.toml").write_bytes("title = 'é'".encode("latin1"))
     with pytest.raises(PalimpsestError, match="is not TOML"):
         read_toml(tmp_path / "latin.toml")
@@ -138,3 +140,9 @@ def test_listing_the_commands_reads_all_words_in_little_time() -> None:
     seconds, imported = done.stdout.split()
     assert float(seconds) < 0.5
     assert imported == "False"
+
+
+def test_every_section_of_the_page_of_a_pair_has_its_words() -> None:
+    assert {name: set(words) for name, words in WORDS.items()} == {
+        name: {"title", "caveat"} for name in PARTS
+    }

@@ -41,7 +41,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.attention.price import attention_price
@@ -330,7 +330,7 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
 
 STUDY = Study(
     name="align attention",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=AttentionSpec,
     prepare=prepare,
     plan=plan,

@@ -10,7 +10,7 @@ from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
         heads: Number of heads in a layer.
     """
     if not facts:
-        return words_of(__file__).sentence("nothing")
+        return words_beside(__file__).sentence("nothing")
     highest, compared = facts[0], facts[1]
     best = (
         ""

@@ -31,7 +31,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.check.drawings import check_chart
@@ -198,7 +198,7 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 STUDY = Study(
     name="align check",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=CheckSpec,
     prepare=prepare,
     plan=plan,

@@ -9,7 +9,7 @@ from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate
 from core.results.names import listed
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.alignment.check.spec import TRUTHS
 from core.studies.alignment.seeds.text import named
 
@@ -59,7 +59,7 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return words_of(__file__).sentence("nothing")
+        return words_beside(__file__).sentence("nothing")
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
     clauses = [

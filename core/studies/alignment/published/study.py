@@ -29,7 +29,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.published.charts import claim_chart, protocol_chart
 from core.studies.alignment.published.findings import (
@@ -181,7 +181,7 @@ assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])
 
 STUDY = Study(
     name="align protocol",
-    words=words_of(__file__).filled(reach=max(REACHES)),
+    words=words_beside(__file__).filled(reach=max(REACHES)),
     Spec=ProtocolSpec,
     prepare=prepare,
     plan=plan,

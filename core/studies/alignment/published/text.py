@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import listed
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.alignment.published.rows import RATE
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return words_of(__file__).sentence("nothing")
+        return words_beside(__file__).sentence("nothing")
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"

@@ -15,7 +15,7 @@ from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS
 from core.studies.alignment.rotation.charts import figures
@@ -111,7 +111,7 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 STUDY = Study(
     name="align rotation",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=RotationSpec,
     prepare=prepare,
     plan=plan,

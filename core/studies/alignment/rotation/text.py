@@ -11,7 +11,7 @@ from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
 from core.studies.alignment.seeds.tables import OVERALL
 
@@ -26,7 +26,7 @@ UNEVEN = "90th over 10th percentile"
 SPECTRUM = "singular values of ridge"
 PLANTED = "planted rotation"
 HIGH, LOW = 90.0, 10.0  # percentiles of the singular values that are compared
-NO_PAIR = words_of(__file__).sentence("no_pair")
+NO_PAIR = words_beside(__file__).sentence("no_pair")
 
 
 def statements_of(

@@ -20,7 +20,7 @@ from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds.charts import figures
 from core.studies.alignment.seeds.price import align_price
@@ -206,7 +206,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 STUDY = Study(
     name="align",
-    words=words_of(__file__).filled(reach=max(REACHES)),
+    words=words_beside(__file__).filled(reach=max(REACHES)),
     Spec=AlignSpec,
     prepare=prepare,
     plan=plan,

@@ -11,7 +11,7 @@ from core.maths.maps.registry import METHODS
 from core.results.names import listed
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import (
     BETTER,
@@ -35,7 +35,7 @@ WITH_ARTICLE = {
     "inn": "the invertible network",
     "mlp": "the MLP",
 }
-NO_PAIR = words_of(__file__).sentence("no_pair")
+NO_PAIR = words_beside(__file__).sentence("no_pair")
 
 
 def make_headline(facts: Sequence[Statement], words: str) -> str:

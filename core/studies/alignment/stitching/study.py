@@ -36,7 +36,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.check.drawings import stitching_chart
@@ -295,7 +295,7 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
 
 STUDY = Study(
     name="align stitch",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=StitchSpec,
     prepare=prepare,
     plan=plan,

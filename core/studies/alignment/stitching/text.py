@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.alignment.seeds.text import WITH_ARTICLE
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def statements_of(
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return words_of(__file__).sentence("nothing")
+        return words_beside(__file__).sentence("nothing")
     reached = {
         fact.subject: fact.estimate.value_text
         for fact in facts

@@ -22,7 +22,7 @@ from core.maths.structural.bands import draw_sample
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.behaviour import tables
 from core.studies.probes.behaviour.charts import draw_behaviour, figures
@@ -237,7 +237,7 @@ def _edge_scores(
 
 STUDY = Study(
     name="probe behaviour",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=BehaviourSpec,
     prepare=prepare,
     plan=plan,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.results.names import short_name, short_names
 from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.probes.behaviour.statements import (
     BELOW_CHANCE,
     CORRELATES,
@@ -31,7 +31,7 @@ CITATIONS = (
     *("wilson1927", "korn1998", "bonett2000", "hu2020"),
 )
 PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 NAMES = {
     "agreement": "agreement",
     "reflexive": "reflexives",

@@ -24,7 +24,7 @@ from core.models.identity import Identity, identities
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.edges import tables
 from core.studies.probes.edges.charts import draw_targets, figures
@@ -295,7 +295,7 @@ def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, A
 
 STUDY = Study(
     name="probe edges",
-    words=words_of(__file__).filled(coverage=COVERAGE),
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=EdgeSpec,
     prepare=prepare,
     plan=plan,

@@ -26,7 +26,7 @@ from core.models.identity import Identity, identities
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.polar import tables
@@ -268,7 +268,7 @@ def score_table(
 
 STUDY = Study(
     name="probe polar",
-    words=words_of(__file__).filled(coverage=COVERAGE),
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=PolarSpec,
     prepare=prepare,
     plan=plan,

@@ -18,7 +18,7 @@ from core.errors import TaskError
 from core.models.identity import identities
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.removal.charts import draw_removal, figures
 from core.studies.probes.removal.price import removal_price
@@ -133,7 +133,7 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 STUDY = Study(
     name="probe removal",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=RemovalSpec,
     prepare=prepare,
     plan=plan,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.results.names import listed, short_name
 from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.probes.removal.statements import COST, metric_and_model
 from core.studies.probes.removal.tables import ACCURACY, LOSS, UAS
 from core.studies.probes.trees.spec import which_layers
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.studies.probes.trees.data import Treebank
 
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 COSTS = {
     LOSS: ("{name}'s loss per token is {cost}", "nats higher", "nats lower"),
     ACCURACY: ("{name}'s accuracy on minimal pairs is {cost}", "lower", "higher"),

@@ -29,7 +29,7 @@ from core.models.weights.auditing import describe_steps, find_unusable_steps, lo
 from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.training.charts import draw_training, figures
 from core.studies.probes.training.peaks import find_peaks
@@ -161,7 +161,7 @@ def rows_of(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
 
 STUDY = Study(
     name="probe training",
-    words=words_of(__file__).filled(coverage=COVERAGE),
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=ProbeTrainingSpec,
     prepare=prepare,
     plan=plan,

@@ -9,7 +9,7 @@ from core.results.drawing.training import progress_notices
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
 from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 QUANTITIES = {
     "uuas": "share of tree edges predicted",
     "dspr": "rank correlation of predicted and true distances",

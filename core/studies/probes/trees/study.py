@@ -24,7 +24,7 @@ from core.models.identity import identities
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task, run
 from core.studies.probes.trees.comparisons import (
     added_rows,
@@ -258,7 +258,7 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
 
 STUDY = Study(
     name="probe",
-    words=words_of(__file__).filled(coverage=COVERAGE),
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=ProbeSpec,
     prepare=prepare,
     plan=plan,

@@ -14,7 +14,7 @@ from core.models import parse_ref
 from core.results.names import first_of, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 LEADS = {
     "uuas": "{name} predicts {value} of {edges} at best ({short})",
     "dspr": "{name} predicts tree distances with rank correlation {value} at {layers}",

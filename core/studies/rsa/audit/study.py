@@ -27,7 +27,7 @@ from core.models.weights.samples import (
     sample_weights,
 )
 from core.results.export import Result, provenance
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.price import Price
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
@@ -154,7 +154,7 @@ def price(spec: AuditSpec) -> Price:
 
 STUDY = Study(
     name="audit",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=AuditSpec,
     prepare=prepare,
     plan=plan,

@@ -23,7 +23,7 @@ from core.models.loading.language_models import prediction_kind
 from core.results.export import Result, provenance
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.divergence import tables
@@ -230,7 +230,7 @@ def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> l
 
 STUDY = Study(
     name="divergence",
-    words=words_of(__file__).filled(coverage=COVERAGE),
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=DivergenceSpec,
     prepare=prepare,
     plan=plan,

@@ -10,7 +10,7 @@ import numpy as np
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.rsa.divergence.reading import MASKING
 from core.studies.rsa.divergence.tables import ALL
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from core.studies.rsa.divergence.spec import DivergenceSpec
 
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 CLOSEST = "predictions closest to the base's"
 CHANCE = "predictions of other words"
 GAP = "divergence minus a baseline's"

@@ -28,7 +28,7 @@ from core.results.export import Result, provenance
 from core.results.names import corpus_name
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.studies.rsa.layers.charts import figures
@@ -320,7 +320,7 @@ def _without_size(
 
 STUDY = Study(
     name="rsa",
-    words=words_of(__file__).filled(coverage=COVERAGE),
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=RsaSpec,
     prepare=prepare,
     plan=plan,

@@ -16,7 +16,7 @@ from core.models.changes import shares_no_start
 from core.results.names import layers_in_words, short_name
 from core.results.notices import sentence_notices
 from core.results.numbers import text_of
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
 from core.studies.rsa.layers.spec import ITEMS, RsaSpec
@@ -154,7 +154,7 @@ def without_size(ref: str) -> str:
     )
 
 
-_said = words_of(__file__).sentence
+_said = words_beside(__file__).sentence
 NO_SIZE = _said("no_size")
 INTERPOLATED = _said("interpolated")
 

@@ -27,7 +27,7 @@ from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.studies.rsa.layers.runs import COMPARED, find_compared
@@ -261,7 +261,7 @@ def _frozen_rows(spec: SwapSpec, ref: str, outputs: Outputs) -> list[dict[str, A
 
 STUDY = Study(
     name="swap",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=SwapSpec,
     prepare=prepare,
     plan=plan,

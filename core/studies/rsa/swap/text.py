@@ -18,7 +18,7 @@ from core.results.names import first_of, layers_in_words, short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.vectors.examples import PARSE
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.studies.rsa.swap.spec import SwapSpec
 
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 MOST_NAMED = 3  # models with a sentence of their own
 SCORES = "unmodified score"
 GUESSES = "majority baseline"

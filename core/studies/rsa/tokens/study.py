@@ -30,7 +30,7 @@ from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.rsa import LAYERS
@@ -321,7 +321,7 @@ def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
 
 STUDY = Study(
     name="tokens",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=TokenMapSpec,
     prepare=prepare,
     plan=plan,

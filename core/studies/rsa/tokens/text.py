@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from core.results.names import listed, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 CLOSER = "question closer to its answer than to other words"
 UNDECIDED = "undecided whether the question is closer to its answer"
 TOO_FEW = "too few spans to detect whether the question is closer to its answer"

@@ -28,7 +28,7 @@ from core.results.drawing.training import loss_table, progress_notices, with_pro
 from core.results.export import Result, provenance
 from core.results.notices import sentence_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.layers.differences import measured
@@ -218,7 +218,7 @@ def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:
 
 STUDY = Study(
     name="training",
-    words=words_of(__file__).filled(coverage=COVERAGE),
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=TrainingSpec,
     prepare=prepare,
     plan=plan,

@@ -9,7 +9,7 @@ from core.maths.similarity.registry import MEASURES
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.rsa.layers.differences import measured
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from core.studies.rsa.training.spec import TrainingSpec
 
-NOTHING = words_of(__file__).sentence("nothing")
+NOTHING = words_beside(__file__).sentence("nothing")
 FIRST = "similarity of the first checkpoint's top layer to the final model"
 LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"

@@ -27,7 +27,7 @@ from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.rsa.truth.areas import (
     area,
@@ -256,7 +256,7 @@ def _notices(table: pd.DataFrame) -> list[str]:
 
 STUDY = Study(
     name="truth",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=TruthSpec,
     prepare=prepare,
     plan=plan,

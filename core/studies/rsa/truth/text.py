@@ -9,14 +9,14 @@ from core.maths.similarity.registry import MEASURES
 from core.results.estimates import Estimate, estimate_of
 from core.results.numbers import text_of
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.studies.rsa.truth.spec import TruthSpec
 
-_said = words_of(__file__).sentence
+_said = words_beside(__file__).sentence
 NOTHING = _said("nothing")
 UNFROZEN = _said("unfrozen")
 RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}

@@ -25,7 +25,7 @@ from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task, run
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import (
@@ -320,7 +320,7 @@ def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) ->
 
 STUDY = Study(
     name="weights",
-    words=words_of(__file__).filled(sentences=SENTENCES),
+    words=words_beside(__file__).filled(sentences=SENTENCES),
     Spec=WeightsSpec,
     prepare=prepare,
     plan=plan,

@@ -9,7 +9,7 @@ from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import Kind
 from core.results.statements import Statement
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.studies.weights.intruders.scales import LOSS, WAYS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ BEYOND = "removing intruder dimensions, compared with random directions:"
 EXCESS = "removing intruder dimensions, compared with shrinking the whole update:"
 SHRUNK = f"{WAYS['shrunk']} in the same matrices"
 RANDOM = f"{WAYS['random']} of equal size"
-METHODS = words_of(__file__).sentence("scaling_methods")
+METHODS = words_beside(__file__).sentence("scaling_methods")
 
 
 def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:

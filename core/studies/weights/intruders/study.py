@@ -21,7 +21,7 @@ from core.maths.arrays import Value
 from core.maths.statistics import corrected
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.weights.clusters.members import Member, bases_by_member
 from core.studies.weights.clusters.selection import Selection, find_models
@@ -269,7 +269,7 @@ def _scaled(
 
 STUDY = Study(
     name="weights intruders",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=IntruderSpec,
     prepare=prepare,
     plan=plan,

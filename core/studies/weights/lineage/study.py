@@ -16,7 +16,7 @@ from core.limits import current_limits
 from core.models.weights.samples import identify_weights
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.results.words import words_of
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
@@ -125,7 +125,7 @@ def _identities(spec: LineageSpec, ready: Outputs) -> dict[str, str]:
 
 STUDY = Study(
     name="weights lineage",
-    words=words_of(__file__),
+    words=words_beside(__file__),
     Spec=LineageSpec,
     prepare=prepare,
     plan=plan,
