@@ -12,6 +12,7 @@ import pandas as pd
 
 from core import options
 from core.results.findings import Findings
+from core.results.words import Words
 from core.runs.price import Price
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
@@ -54,8 +55,7 @@ def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 NAP = Study(
     name=STUDY,
-    title="Nap",
-    purpose="sleep",
+    words=Words("Nap", "sleep"),
     Spec=NapSpec,
     prepare=prepare,
     plan=plan,

@@ -1,8 +1,8 @@
 """The catalogue of all studies: commands, pages, prices, precomputed results and tests iterate over
 it.
 
-A study's folder states its purpose in one line; the study itself is imported at its first use, so
-that listing the commands takes no time. Folders of other packages may be some, too, and those in
+A study's folder states its purpose in `words.toml`; the study itself is imported at its first use,
+so that listing the commands takes no time. Folders of other packages may be some, too, and those in
 `extras` are: see `core.maths.plugins`.
 """
 
@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from core.maths.plugins import Registry
+from core.results.words import words_beside
 from core.studies.alignment import seeds, stitching
 from core.studies.probes import behaviour, edges, trees
 from core.studies.probes import training as probe_training
@@ -60,7 +61,7 @@ class Catalogue(MutableMapping[str, "Study"]):
         return {
             name: self._studies[name].purpose
             if name in self._studies
-            else str(self._folders[name].PURPOSE)
+            else words_beside(str(self._folders[name].__file__)).purpose
             for name in self
         }
 

@@ -1,16 +1,17 @@
 """What every study declares, and how one is run from beginning to end.
 
-A study's folder ends in one `Study`: its spec, its stages, its figures and its price. The command
-line, the pages, the precomputed results and the tests go over all of them in `core.catalogue`.
+A study's folder ends in one `Study`: its words, spec, stages, figures and price. The command line,
+the pages, the precomputed results and the tests go over all of them in `core.catalogue`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.context import PAGE, Context
+from core.results.words import Words
 from core.runs.runner import Outputs, Task, run, run_here
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
@@ -74,37 +75,32 @@ class View:
     choices they return what the page shows first.
 
     Attributes:
-        name: Its name on the page and in links; empty for the study's title.
-        purpose: What it shows, in a few words; empty for the study's purpose.
+        key: Of its words among the study's; empty for an only view, which has the study's own.
         draw: Result, choices, what it is drawn for -> charts, none where the numbers are missing;
             None for every figure of the study.
         headline: Result, choices -> the sentence above the figure; "" for the study's.
         tables: Result, choices -> the tables below the figure, or the rows shown, by name; None
             for `table`, or for all tables where that is empty.
         table: The table that CSV and Parquet files hold; empty for the study's main one.
-        how_to_read: What the axes are, what their ends mean and what is grey, in one line.
-        missing: What to say and do where nothing can be drawn.
         group: The views of a page that are offered together have the same.
+        name, purpose, how_to_read, missing: Its words, see `ViewWords`; taken from the study's.
     """
 
-    name: str = ""
-    purpose: str = ""
+    key: str = ""
     draw: Callable[..., Drawn] | None = None
     headline: Callable[..., str] = study_headline
     tables: Callable[..., Mapping[str, pd.DataFrame]] | None = None
     table: str = ""
+    group: str = ""
+    name: str = ""
+    purpose: str = ""
     how_to_read: str = ""
     missing: str = ""
-    group: str = ""
 
     def of_study(self, study: Study) -> View:
-        """Take from a study what this view leaves empty."""
-        return replace(
-            self,
-            name=self.name or study.title,
-            purpose=self.purpose or study.purpose,
-            draw=self.draw or every_figure(study.figures),
-        )
+        """Take from a study this view's words, and all figures where it draws none itself."""
+        draw = self.draw or every_figure(study.figures)
+        return replace(self, draw=draw, **vars(study.words.view(self.key)))
 
     def rows(self, result: Result, *choices: object) -> Mapping[str, pd.DataFrame]:
         """Return the tables below the figure, or the rows that are shown, by name."""
@@ -137,8 +133,7 @@ class Study:
 
     Attributes:
         name: The words of its command, such as "align check".
-        title: What the pages call it.
-        purpose: What it tells, in the words of the command's help.
+        words: Its title, purpose, caveats, formulas and what else it says alike of every result.
         Spec: Its options; `core.options.Spec` checks them.
         prepare: spec, texts that came with the request -> tasks of the first stage, which read, ask
             and download.
@@ -151,16 +146,11 @@ class Study:
         finish: spec, outputs of the first stage, result, options of a run -> the result with what
             is computed from it in further tasks.
         files: Result -> files beside tables and figures, by name.
-        caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and
-            `code` as in Markdown.
-        formulas: What is computed: the words before a formula -> LaTeX.
-        reason: Why one would run it, in one sentence.
         views: How pages show a result, the first one at first; one of all figures without any.
     """
 
     name: str
-    title: str
-    purpose: str
+    words: Words
     Spec: type[Any]
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]]
     plan: Callable[[Any, Outputs], Sequence[Task]]
@@ -170,13 +160,25 @@ class Study:
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected
     files: Callable[[Any], dict[str, bytes]] = no_files
-    caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
-    formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
-    reason: str = ""
     views: tuple[View, ...] = (View(),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))
+
+    @property
+    def title(self) -> str:
+        """What the pages call it."""
+        return self.words.title
+
+    @property
+    def purpose(self) -> str:
+        """What it tells, in the words of the command's help."""
+        return self.words.purpose
+
+    @property
+    def caveats(self) -> Mapping[str, str]:
+        """What would mislead a reader: the point -> its explanation."""
+        return self.words.caveats
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.

@@ -10,7 +10,7 @@ from core.options import Spec, options_of
 from core.studies.probes.trees.result import ProbeResult
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.study import STUDY
-from core.studies.probes.trees.text import ARCS, SCORES, SENTENCE
+from core.studies.probes.trees.views import ARCS, SCORES, SENTENCE
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
@@ -87,11 +87,11 @@ if not result.probes:
     show_headline(result, bar=form.bar)
     form.unfold(spec)
     st.stop()
-if view.name == SCORES:
+if view.key == SCORES:
     scores_view(form, result, view)
-elif view.name == ARCS:
+elif view.key == ARCS:
     arcs_view(form, result, view)
-elif view.name == SENTENCE:
+elif view.key == SENTENCE:
     sentence_view(form, spec, result, view)
 else:
     ranks_view(form, spec, result, view, texts, identity)

@@ -9,7 +9,7 @@ import streamlit as st
 from core.options import Spec, options_of
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.rsa.layers.study import STUDY
-from core.studies.rsa.layers.text import GRID, TEXTS
+from core.studies.rsa.layers.views import GRID, TEXTS
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.study import STUDY as TOKEN_MAP
 from ui import lessons
@@ -83,8 +83,8 @@ if view.name == TOKENS:
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
-study = replace(spec, grid=view.name == GRID)
-if view.name == TEXTS:
+study = replace(spec, grid=view.key == GRID)
+if view.key == TEXTS:
     study = rsa_views.second_text(form, study)
 texts = form.texts
 request = request_of(

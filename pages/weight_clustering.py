@@ -9,9 +9,9 @@ import streamlit as st
 from core import options
 from core.options import Spec, options_of
 from core.studies.weights.clusters.members import fine_tunes
-from core.studies.weights.clusters.method_text import DEPTH, DISTANCES, NEIGHBOURS
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.study import STUDY
+from core.studies.weights.clusters.views import DEPTH, DISTANCES, NEIGHBOURS
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
@@ -98,11 +98,11 @@ result = outcome
 if not len(result.table):
     form.unfold(spec)
 show_headline(result, view_headline(result, view), form.bar)
-if view.name == NEIGHBOURS:
+if view.key == NEIGHBOURS:
     weights_views.neighbours_view(result, view)
-elif view.name == DISTANCES:
+elif view.key == DISTANCES:
     weights_views.distances_view(result, view)
-elif view.name == DEPTH:
+elif view.key == DEPTH:
     weights_views.depth_view(form, result, view)
 else:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, identity))

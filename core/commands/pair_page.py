@@ -22,6 +22,7 @@ from core.results.export import Result, provenance
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.templates import fill
+from core.results.words import checked, read_toml
 from core.studies.probes.trees.tables import CHAIN
 from core.studies.weights.intruders.text import SIGNIFICANT
 
@@ -29,40 +30,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TEMPLATE = Path(__file__).with_name("pair.html")
-TITLES = {
-    SIMILARITY: "Which layers differ",
-    WEIGHTS: "Which matrices changed, and the rank of their updates",
-    INTRUDERS: "Intruder dimensions",
-    PROBES: "Syntax in the vectors",
-    SWAP: "Layer swap: which layers the task needs",
-}
+SECTIONS = TEMPLATE.with_suffix(".toml")
+WORDS: Mapping[str, Mapping[str, str]] = checked(
+    Mapping[str, Mapping[str, str]], read_toml(SECTIONS), str(SECTIONS)
+)
 NO_SCORE = "No score: "  # one model has no neighbours
 NOT_DRAWN = "A figure could not be drawn where this report was made; its numbers are in the tables."
-CAVEATS = {
-    SIMILARITY: (
-        "Similarity says how much two spaces differ, not whether the difference matters. It "
-        "decreases with the size of the weight change, so that longer training looks like a "
-        "stronger effect."
-    ),
-    WEIGHTS: (
-        "Size and rank of an update depend on learning rate and number of steps as much as on the "
-        "task. Weights stored in 16 bits add rounding errors of full rank."
-    ),
-    INTRUDERS: (
-        "A direction can also be new because two of the base's singular values were nearly equal. "
-        "Only counts above those of a random update of equal norm are evidence of intruder "
-        "dimensions."
-    ),
-    PROBES: (
-        "A probe's score says what can be decoded linearly, not what the model uses. For plain "
-        "text the trees are a parser's output. These probes are smaller than those of the probe "
-        "page: one per layer, on fewer sentences."
-    ),
-    SWAP: (
-        "If reverting a layer costs nothing, this task's head does not need the fine-tuned layer "
-        "on these sentences."
-    ),
-}
 
 
 def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
@@ -147,7 +120,7 @@ def _section(
 ) -> dict[str, Any]:
     """Collect what the template needs of a study."""
     section: dict[str, Any] = {
-        "title": TITLES[part.name],
+        "title": WORDS[part.name]["title"],
         "result": part.result,
         "reason": part.reason,
     }
@@ -158,7 +131,7 @@ def _section(
     if any(name in charts and name not in figures for name in names):
         notices.append(NOT_DRAWN)
     return section | {
-        "caveat": CAVEATS[part.name],
+        "caveat": WORDS[part.name]["caveat"],
         "figures": [
             (figures[name], words_of(charts[name].to_dict())) for name in names if name in figures
         ],

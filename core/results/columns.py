@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from core.results.numbers import Kind
+from core.results.words import as_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,22 +43,14 @@ def read_columns(text: str) -> tuple[dict[str, str], dict[str, Column]]:
     """Read titles of tables and records of columns.
 
     Raises:
-        ValueError: If it is not TOML, or a record has a key or a word that none has.
+        PalimpsestError: If a record has a key or a word that none has.
+        ValueError: If it is not TOML.
     """
     read = tomllib.loads(text)
     return read.get("tables", {}), {
-        name: _column(name, record) for name, record in read.get("columns", {}).items()
+        name: as_record(Column, record, f"The column {name}")
+        for name, record in read.get("columns", {}).items()
     }
-
-
-def _column(name: str, record: Mapping[str, Any]) -> Column:
-    words = {"kind": get_args(Kind), "interval": get_args(Interval)}
-    for key, value in record.items():
-        if key not in [field.name for field in fields(Column)]:
-            raise ValueError(f"The column {name} has {key!r}, which no column has.")
-        if value not in words.get(key, [value]):
-            raise ValueError(f"The column {name} has {key} {value!r}; there are {words[key]}.")
-    return Column(**record)
 
 
 TABLES, COLUMNS = read_columns(Path(__file__).with_suffix(".toml").read_text(encoding="utf8"))

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 STATE, ROWS, COPY, LISTED = "sweep.json", "results.parquet", "sweep.yaml", "sweeps.json"
 SETTING = "setting_"  # beginning of the columns of options
-MEANINGS = {
-    "study": "name of the study",
-    "cell": "key of the cell: a study with one setting",
-}
 RUNNING, FINISHED, STOPPED, BROKEN = "running", "finished", "stopped", "broken off"
 SILENT = 60.0  # seconds without a sign of life, after which a sweep counts as broken off
 MOST_LISTED = 20
@@ -186,7 +182,7 @@ def write_rows(folder: Path, parts: Sequence[pd.DataFrame]) -> int:
 def _meaning(column: str) -> str | None:
     if column.startswith(SETTING):
         return f"the option {column.removeprefix(SETTING)} of the cell"
-    return MEANINGS.get(column) or meaning("", column)
+    return meaning("cells", column)
 
 
 def read_rows(folder: Path) -> dict[str, pd.DataFrame]:

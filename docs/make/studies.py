@@ -69,7 +69,7 @@ def study_page(name: str) -> str:
         *_question(study, result),
         *_figures(name, study),
         *_list("What would mislead you", _caveats(study.caveats)),
-        *_formulas(study.formulas),
+        *_formulas(study.words.formulas),
         "## Options",
         "Command line, form and link use the same name and the same default for an option.",
         options_table(options_of(study.Spec)),
@@ -84,7 +84,7 @@ def _question(study: Study, result: Result) -> list[str]:
     spec = study.Spec(**result.spec)
     return [
         f"*{plain(study.purpose[0].upper() + study.purpose[1:])}.*",
-        study.reason,
+        study.words.reason,
         f"```sh\n{command_line(study.name, spec)}\n```",
     ]
 

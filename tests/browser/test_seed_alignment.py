@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import BrowserContext
 
 from core.studies.alignment.seeds.study import STUDY
-from core.studies.alignment.seeds.views import SPACE, TRAINING
 from tests.core.studies.alignment.conftest import WORDS, save_classifier
 from ui.views.alignment_experiments import PROTOCOL
 
+SPACE, TRAINING = (STUDY.words.view(key).name for key in ("space", "training"))
 CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden
 VIEWS = tuple(view.name for view in STUDY.views if view.name != TRAINING)
 pytestmark = pytest.mark.browser

@@ -70,10 +70,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         + '\n[tool.setuptools]\npackages = ["lengths", "lengths.study_folder"]\n'
     )
     (source / "lengths" / "__init__.py").touch()
-    (folder / "__init__.py").write_text(
-        'PURPOSE = "how long a model\'s word vectors are, by layer"\n'
-    )
-    for name in ("spec.py", "study.py"):
+    (folder / "__init__.py").touch()
+    for name in ("spec.py", "study.py", "words.toml"):
         code = example(f"{FOLDER}/{name}")
         (folder / name).write_text(code.replace(FOLDER.replace("/", "."), "lengths.study_folder"))
     function, _, entry = example("core/maths/similarity/registry.py").partition(

@@ -71,7 +71,7 @@ def length_study(
     folder = tmp_path / "room" / "length"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
-    for name in ("spec.py", "study.py"):
+    for name in ("spec.py", "study.py", "words.toml"):
         (folder / name).write_text(example(f"core/studies/rsa/length/{name}"))
     room = importlib.import_module("core.studies.rsa")
     monkeypatch.setattr(room, "__path__", [*room.__path__, str(folder.parent)])

@@ -27,10 +27,10 @@ def test_a_study_has_a_page_that_says_all_of_it(name: str, precomputed_results: 
     study, page = STUDIES[name], study_page(name)
     assert page.startswith(f"# {study.title}\n")
     assert study.purpose[1:] in page
-    assert study.reason in page
+    assert study.words.reason in page
     for point, text in study.caveats.items():
         assert f"- **{point}** {text}\n" in f"{page}\n"
-    assert page.count("<math ") == len(study.formulas)
+    assert page.count("<math ") == len(study.words.formulas)
     assert all(view.how_to_read in page for view in study.views)
     for option in options_of(study.Spec):
         assert f"| `--{option.name.replace('_', '-')}` | **{option.label}**." in page

@@ -16,7 +16,6 @@ from core.limits import MODE, SHARED
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.study import STUDY
 from core.studies.alignment.seeds.text import NO_PAIR, WHICH
-from core.studies.alignment.seeds.views import GAINS, SPACE, TRAINING
 from tests.core.studies.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import Everything, headline, open_page, sentences
 from ui.study.experiments import START
@@ -30,6 +29,7 @@ from ui.views.alignment_experiments import (
 )
 
 PAGE = "pages/seed_alignment.py"
+GAINS, SPACE, TRAINING = (STUDY.words.view(key).name for key in ("gains", "space", "training"))
 MODELS = ("zoo:seed-0", "zoo:seed-1")
 METHODS = ["identity", "shuffled", "procrustes", "ridge"]
 LINK: dict[str, str | list[str]] = {"sentences": "80", "split": "sentence", "methods": METHODS}

@@ -131,4 +131,4 @@ def view_option(views: Mapping[str, View]) -> Any:
 
 def reason_of(study: Study) -> str:
     """Say in a sentence why one would run a study; what it tells, where it does not say why."""
-    return study.reason or f"{study.purpose[0].upper()}{study.purpose[1:]}."
+    return study.words.reason or f"{study.purpose[0].upper()}{study.purpose[1:]}."

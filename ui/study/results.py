@@ -244,7 +244,7 @@ def show_method(result: Result, study: Study) -> None:
     """
     with st.expander("Method and caveats", icon=":material/menu_book:"):
         st.markdown(plain(result.methods))
-        for name, formula in study.formulas.items():
+        for name, formula in study.words.formulas.items():
             st.markdown(f"**{plain(name)}**")
             st.latex(formula)
         if study.caveats:

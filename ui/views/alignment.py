@@ -48,12 +48,12 @@ PICKED = {
 def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
     """Link to the space of the layer that was clicked; of a cell, the target's."""
     layer = next((point[name] for name in PICKED.values() if name in point), None)
-    return {} if layer is None else {"view": SPACE, "layer": int(layer)}
+    return {} if layer is None else {"view": STUDY.words.view(SPACE).name, "layer": int(layer)}
 
 
 def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
     """Draw one view of the main study: its charts, its downloads and their table."""
-    if view.name == SPACE:
+    if view.key == SPACE:
         show_notes(result, form.bar, [result.headline])
         if not mapped_pairs(result):
             st.info(view.missing, icon=":material/info:")
@@ -62,12 +62,12 @@ def show_seeds(form: Form[AlignSpec], result: Result, view: View) -> None:
         show_rows(result, view)
         return
     show_headline(result, view_headline(result, view), form.bar)
-    pick = PICKED.get(view.name)
+    pick = PICKED.get(view.key)
     if show_view(
         result,
         view,
         figures=STUDY.figures,
-        caption=CAPTIONS.get(view.name, ""),
+        caption=CAPTIONS.get(view.key, ""),
         mark=lessons.mark("alignment") if view is STUDY.views[0] else None,
         pick=Picking(form.address, (pick,), _space_at).made if pick else None,
     ):

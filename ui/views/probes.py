@@ -15,7 +15,7 @@ from core.studies.probes.sentence.study import SENTENCE_SHOWN
 from core.studies.probes.trees.result import predicted_conllu
 from core.studies.probes.trees.study import STUDY
 from core.studies.probes.trees.tables import NAMES, SELECTIVITY, metric_label
-from core.studies.probes.trees.text import SENTENCE
+from core.studies.probes.trees.views import SENTENCE
 from ui import lessons
 from ui.study.controls import KEPT
 from ui.study.downloads import held
@@ -67,7 +67,11 @@ OPTIONS = options_of(Shown)
 
 def _sentence_at(point: Mapping[str, Any]) -> dict[str, Any]:
     """The address of the sentence at the layer that was clicked."""
-    return {"view": SENTENCE, "layer": int(point["layer"])} if "layer" in point else {}
+    return (
+        {"view": STUDY.words.view(SENTENCE).name, "layer": int(point["layer"])}
+        if "layer" in point
+        else {}
+    )
 
 
 def scores_view(form: Form[ProbeSpec], result: ProbeResult, view: View) -> None:

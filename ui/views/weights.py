@@ -11,10 +11,9 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.members import read_label_table
-from core.studies.weights.clusters.method_text import MAP
 from core.studies.weights.clusters.spec import UPLOAD, WeightsSpec
 from core.studies.weights.clusters.study import STUDY
-from core.studies.weights.clusters.views import RELATIVE_SIZE, kinds_of
+from core.studies.weights.clusters.views import MAP, RELATIVE_SIZE, kinds_of
 from ui import lessons
 from ui.frame.text import plain
 from ui.frame.uploads import uploader
@@ -150,4 +149,4 @@ def _spectra_at(point: Mapping[str, Any]) -> dict[str, Any]:
     if not all(name in point for name in POINT):
         return {}
     st.session_state[SHOWN] = str(point["model"])
-    return {"view": MAP, "layer": int(point["layer"])}
+    return {"view": STUDY.words.view(MAP).name, "layer": int(point["layer"])}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 from core.errors import PalimpsestError
-from core.results.papers import architectures, bibliography, language_models, statistical
 from core.results.papers.reference import PALIMPSEST, Reference
+from core.results.words import as_record, read_toml
 
-_PARTS = (bibliography, statistical, language_models, architectures)
+FILE = Path(__file__).with_name("references.toml")
 PAPERS = tuple(
-    sorted((paper for part in _PARTS for paper in part.PAPERS), key=lambda paper: paper.key)
+    as_record(Reference, {"key": key, "year": None} | record, f"{FILE}: {key}")
+    for key, record in sorted(read_toml(FILE).items())
 )
 
 
@@ -31,6 +33,6 @@ def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
     absent = [key for key in named if key not in registry()]
     if absent:
         raise PalimpsestError(
-            f"There is no reference {absent[0]!r}: add it to core/results/papers/bibliography.py."
+            f"There is no reference {absent[0]!r}: add it to core/results/papers/{FILE.name}."
         )
     return tuple(registry()[key] for key in named)

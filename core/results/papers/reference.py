@@ -5,10 +5,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from core import __version__
 
-VENUE = {
+Kind = Literal["inproceedings", "article", "book", "misc"]
+VENUE: dict[Kind, str] = {
     "inproceedings": "booktitle",
     "article": "journal",
     "book": "publisher",
@@ -44,7 +46,7 @@ class Reference:
 
     key: str
     year: int | None
-    kind: str
+    kind: Kind
     authors: tuple[str, ...]
     title: str
     venue: str = ""

@@ -41,31 +41,24 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.seeds.text import ERROR_FORMULA
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from extras.alignment.attention import PURPOSE
 from extras.alignment.attention.charts import head_chart, matrix_chart, output_chart
 from extras.alignment.attention.price import attention_price
 from extras.alignment.attention.spec import AttentionSpec
-from extras.alignment.attention.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    statements_of,
-)
+from extras.alignment.attention.text import make_headline, make_methods, statements_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import nn
 
     from core.models.loading.tokenizers import Tokenizer
+
 
 HEAD_COLUMNS = (
     "source",
@@ -330,16 +323,12 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
 
 STUDY = Study(
     name="align attention",
-    title="Attention",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=AttentionSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=attention_price,
-    caveats=CAVEATS,
-    formulas=ERROR_FORMULA,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

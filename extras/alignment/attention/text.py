@@ -1,4 +1,4 @@
-"""Every sentence of the attention study: headline, methods, how to read its figures."""
+"""Statements, headline and methods of the attention study."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
 
 if TYPE_CHECKING:
@@ -25,33 +26,6 @@ HEADS = "matched heads"
 CHANCE = "random matching"
 TAIL = 0.025  # share of random matchings above the upper end of their 95 % range
 ROUNDING = 1e-6
-
-REASON = (
-    "Two seeds may look at the same words without sharing the order of their attention heads: "
-    "matching the heads first shows whether they correspond."
-)
-HOW_TO_READ = (
-    "First figure: each point is a matched pair of heads; 1 is the same attention, grey random "
-    "matching. Second: errors; lower is better."
-)
-CAVEATS = {
-    "The best of few matchings is high by chance.": (
-        "With 4 heads per layer there are 24 ways to match them, and the best one is chosen. "
-        "Compare correlations with the grey band, not with 0."
-    ),
-    "Heads that look at the same words need not do the same.": (
-        "The correlation compares where two heads attend, not what they take from there. The "
-        "errors of the maps between attention outputs show the latter."
-    ),
-    "Attention outputs depend on the word, too.": (
-        "A per-subword average, which ignores the source model, predicts part of every output. "
-        "Only what a map predicts beyond it is shared by the two models."
-    ),
-    "Attention to special tokens is part of it.": (
-        "Many heads rest on [SEP] or [CLS] when they have nothing to do. This study reads encoders "
-        "like BERT only, and leaves no position out."
-    ),
-}
 
 
 def statements_of(
@@ -126,7 +100,7 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
         heads: Number of heads in a layer.
     """
     if not facts:
-        return "No pair of models could be compared, for the reasons given."
+        return words_beside(__file__).sentence("nothing")
     highest, compared = facts[0], facts[1]
     best = (
         ""

@@ -31,27 +31,19 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.seeds.text import FORMULAS, OF_MAPS
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.sinks import TABLE, sink_argument, words_without_sinks
-from extras.alignment.check import PURPOSE
 from extras.alignment.check.charts import check_chart
 from extras.alignment.check.price import check_price
 from extras.alignment.check.spec import TRUTHS, CheckSpec
-from extras.alignment.check.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    statements_of,
-)
+from extras.alignment.check.text import make_headline, make_methods, statements_of
 
 BLOCKS = (0, 1, 2, 4)
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
@@ -200,16 +192,12 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 STUDY = Study(
     name="align check",
-    title="Bijection check",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=CheckSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=check_price,
-    caveats={**CAVEATS, **OF_MAPS},
-    formulas=FORMULAS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

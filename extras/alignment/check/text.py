@@ -1,4 +1,4 @@
-"""Every sentence of the bijection check: headline, methods, how to read its figures."""
+"""Statements, headline and methods of the bijection check."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate
 from core.results.names import listed
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.alignment.seeds.text import named
 from extras.alignment.check.spec import TRUTHS
 
@@ -17,32 +18,9 @@ if TYPE_CHECKING:
 
     from extras.alignment.check.spec import CheckSpec
 
+
 BEST, COMPARED = "lowest error", "compared"
 RIVALS = ("kernel", "inn", "ols")  # maps that the headline names beside the best one
-
-REASON = (
-    "An error between two seeds may mean that no bijection exists or that the maps cannot find it "
-    "from so few words; here a bijection exists by construction, so every remaining error is the "
-    "maps' own."
-)
-HOW_TO_READ = (
-    "Height is the error (log scale): lower is better, 1 no better than the mean. Across is how "
-    "many blocks build the bijection; 0: a rotation."
-)
-CAVEATS = {
-    "The check speaks of these forms only.": (
-        "The relation of two trained models need not have any of them. A map that fails here would "
-        "fail on some bijections; one that succeeds may still fail on others."
-    ),
-    "The errors are those of so many words.": (
-        "With more training rows most maps are fitted better. An error that remains shows what the "
-        "map cannot find from this text, not that it never could."
-    ),
-    "Each form is drawn once.": (
-        "No intervals are computed. Repeat the check with another seed before you rank maps whose "
-        "errors are close."
-    ),
-}
 
 
 def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
@@ -82,7 +60,7 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return "The bijection check could not be run, for the reasons given."
+        return words_beside(__file__).sentence("nothing")
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
     clauses = [

@@ -12,7 +12,7 @@ github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`, its readme).
 abstract: that the network learns the bijection better than other bijective methods such as CCA.
 From the code's readme: that a network that need not be invertible should have the lowest error,
 1,600 sentences of GLUE, and the test set as the main result, where the code's default is the
-training set (both are quoted in `text.CAVEATS`). From the code: everything else, see `rows`, `maps`
+training set (both are quoted in the caveats). From the code: everything else, see `rows`, `maps`
 and `training`. Not known: whether the paper's figures were made by this version of the code.
 Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the
 target's variance (of all layers together, so that layers have the weight of a plain squared error),
@@ -29,15 +29,15 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds import study
 from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.alignment.seeds.tasks import joined_parts
-from core.studies.alignment.seeds.text import FORMULAS, OF_PAIRS, OF_WORDS
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from extras.alignment.published import PURPOSE
+from core.vectors.window import REACHES
 from extras.alignment.published.charts import claim_chart, protocol_chart
 from extras.alignment.published.findings import (
     OUR_METHODS,
@@ -52,10 +52,7 @@ from extras.alignment.published.maps import FITTED, published_pair
 from extras.alignment.published.price import protocol_price
 from extras.alignment.published.spec import OURS_OF, ProtocolSpec
 from extras.alignment.published.text import (
-    CAVEATS,
-    HOW_TO_READ,
     OURS,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -182,22 +179,17 @@ assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])
 
 STUDY = Study(
     name="align protocol",
-    title="Published protocol",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(reach=max(REACHES)),
     Spec=ProtocolSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=protocol_price,
-    caveats={**CAVEATS, **OF_WORDS, **OF_PAIRS},
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             tables=lambda result: result.tables,
             table="errors",
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

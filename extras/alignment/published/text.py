@@ -1,5 +1,4 @@
-"""Every sentence of the published-protocol study: protocols, findings, headline, methods, how to
-read its figures."""
+"""Protocols, findings, headline and methods of the published-protocol study."""
 
 from __future__ import annotations
 
@@ -10,12 +9,14 @@ from typing import TYPE_CHECKING
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import listed
 from core.results.statements import Statement
+from core.results.words import words_beside
 from extras.alignment.published.rows import RATE
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from extras.alignment.published.spec import ProtocolSpec
+
 
 OURS = "ours"
 PROTOCOLS = {
@@ -87,30 +88,6 @@ SURVIVES = {
     "found by neither": "Neither protocol finds that",
 }
 
-CAVEATS = {
-    "Which sentences the paper's figures are of is not known.": (
-        "The readme of the released code says that it reports the L2 norm “on the training set "
-        "(for reference) and test set (as the main result)”; a comment in the code itself says "
-        "“Default for evaluating on training set. Set train_dataloader to be test_dataloader if "
-        "you want to evaluate on the test set.” As released, evaluation of a network stops with an "
-        "error, because `fit_model` is made under `--train` only. The published protocol here is "
-        "the code's default; the row *held-out sentences* is the readme's main result. Whether the "
-        "paper's figures were made by this version of the code is not known, either."
-    ),
-    "The published protocol keeps attention sinks.": (
-        "It averages all positions of a sentence, as the released code does. For decoders, our "
-        "protocol beside it leaves the words out whose states hold massive activations."
-    ),
-}
-REASON = (
-    "Published findings about seed alignment may depend on how the maps were trained and "
-    "evaluated: changing one choice at a time shows which findings remain."
-)
-HOW_TO_READ = (
-    "Left of the dashed line at 1, a map is better than predicting the mean. Second figure: "
-    "does a finding hold with a protocol?"
-)
-
 
 def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Statement, ...]:
     """State the invertible network's error by both protocols, and which findings hold.
@@ -146,7 +123,7 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return "The published protocol could not be run on this pair, for the reasons given."
+        return words_beside(__file__).sentence("nothing")
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
     theirs = by_protocol["published"]
     verb = "is" if theirs.verdict == UNDECIDED else "predicts"

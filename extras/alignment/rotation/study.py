@@ -14,33 +14,19 @@ from itertools import combinations
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS
 from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.sinks import sink_argument
-from extras.alignment.rotation import PURPOSE
 from extras.alignment.rotation.charts import figures
 from extras.alignment.rotation.price import rotation_price
 from extras.alignment.rotation.spec import RotationSpec
-from extras.alignment.rotation.tables import (
-    ERRORS,
-    GAPS,
-    SPECTRA,
-    error_tables,
-    spectrum_table,
-)
+from extras.alignment.rotation.tables import ERRORS, GAPS, SPECTRA, error_tables, spectrum_table
 from extras.alignment.rotation.tasks import compare_rotation
-from extras.alignment.rotation.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    planted_gap,
-    statements_of,
-)
+from extras.alignment.rotation.text import make_headline, make_methods, planted_gap, statements_of
 
 CITATIONS = ("schonemann1966", "ren2023")
 
@@ -109,15 +95,12 @@ def collect(spec: RotationSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 STUDY = Study(
     name="align rotation",
-    title="Rotation or linear map",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=RotationSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=rotation_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=MAPS),),
+    views=(View(group=MAPS),),
 )

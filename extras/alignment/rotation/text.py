@@ -1,4 +1,4 @@
-"""Every sentence of the test of rotations: headline, methods, how to read its figures, caveats."""
+"""Statements, headline and methods of the test of rotations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.alignment.seeds.tables import OVERALL
 from extras.alignment.rotation.tasks import LINEAR, MAPS, ROTATION
 
@@ -19,35 +20,14 @@ if TYPE_CHECKING:
 
     from extras.alignment.rotation.spec import RotationSpec
 
+
 LEAVES, IN_SAMPLE = "leaves unexplained", "leaves unexplained in-sample"
 NOT_ROTATIONS, MAYBE_ROTATIONS = "no rotations of each other", "no detectable difference"
 UNEVEN = "90th over 10th percentile"
 SPECTRUM = "singular values of ridge"
 PLANTED = "planted rotation"
 HIGH, LOW = 90.0, 10.0  # percentiles of the singular values that are compared
-NO_PAIR = "No pair of models could be compared, for the reasons given."
-REASON = (
-    "Two seeds may learn one space in different coordinates: if so, a rotation with one scale "
-    "predicts one from the other as well as any linear map does."
-)
-HOW_TO_READ = (
-    "First figure: height is the error, the same for both maps if the spaces are rotations of each "
-    "other. Second: singular values, 1 if so."
-)
-CAVEATS = {
-    "A rotation with noise does not have equal singular values.": (
-        "Ridge shrinks directions with little variance, and noise spreads the rest. The planted "
-        "rotations, fitted by the same maps on the same rows, show how much."
-    ),
-    "A linear map that wins does not show that the spaces are linear images.": (
-        "Both maps may leave most of the variance unexplained. The main study compares them with "
-        "non-linear maps and with the static window."
-    ),
-    "In-sample errors favour the map with more coefficients.": (
-        "A linear map has d² of them, a rotation about half as many. Only the held-out difference "
-        "is tested."
-    ),
-}
+NO_PAIR = words_beside(__file__).sentence("no_pair")
 
 
 def statements_of(

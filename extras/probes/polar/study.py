@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError
-from core.maths.structural.bands import draw_sample
+from core.maths.structural.bands import COVERAGE, draw_sample
 from core.models.changes import changes_of
 from core.models.identity import Identity, identities
 from core.results.findings import Findings
 from core.results.notices import start_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.trees.comparisons import (
@@ -56,26 +57,17 @@ from core.studies.probes.trees.tables import (
 )
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
-from extras.probes.polar import PURPOSE, tables
+from extras.probes.polar import tables
 from extras.probes.polar.charts import draw_polar, figures
 from extras.probes.polar.price import polar_price
 from extras.probes.polar.result import PolarResult, polar_probes
-from extras.probes.polar.rival_tasks import (
-    score_chain,
-    score_parser,
-    score_positions,
-    score_window,
-)
+from extras.probes.polar.rival_tasks import score_chain, score_parser, score_positions, score_window
 from extras.probes.polar.spec import PolarSpec
 from extras.probes.polar.statements import doubts_of, statements_of
 from extras.probes.polar.tables import UNLAYERED, polar_groups, score_rows
 from extras.probes.polar.tasks import PolarRegime, train_polar
 from extras.probes.polar.text import (
-    CAVEATS,
     CITATIONS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -270,23 +262,18 @@ def score_table(
 
 STUDY = Study(
     name="probe polar",
-    title="Labelled trees",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=PolarSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=polar_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             draw=draw_polar,
             headline=view_sentence,
             tables=tables.rows_of,
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

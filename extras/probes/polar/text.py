@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from core.maths.structural.bands import COVERAGE, TWO_DRAWS
+from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.results.names import first_of, short_name, short_names
-from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.studies.probes.trees.spec import which_layers
@@ -161,52 +160,3 @@ def make_methods(spec: PolarSpec, treebank: Treebank, coded: Sequence[str]) -> s
         "all layers of the model together (Bonferroni), is not above 0."
     )
     return " ".join(parts)
-
-
-REASON = (
-    "Run it to see which layers encode who is the subject of what: the heads and labels of edges, "
-    "which the structural probe leaves out. The Sentence view draws them as directed arcs."
-)
-HOW_TO_READ = (
-    "Height is the share of edges predicted. Dotted curves: probes trained on random labels; grey "
-    "lines: baselines; bands: 95 % intervals."
-)
-CAVEATS = {
-    BANDS: f"{COVERAGE}.",
-    "Words alone tell most labels.": (
-        "A determiner is nearly always the dependent of a det edge. The static window and layer 0 "
-        "have the words and no context: compare with them, and with control labels, not with 0."
-    ),
-    "Distances and angles compete.": (
-        "Edges of one label are to point in one direction, so that two such edges in a row are "
-        "farther apart than the two edges that the tree counts. UUAS can be lower than that of a "
-        "structural probe."
-    ),
-    "Rare labels count little.": (
-        "The loss averages over pairs of edges, most of which have frequent labels, and the scores "
-        "over edges."
-    ),
-    "LAS here counts edges, not words.": (
-        "The root has no edge, so its word is not counted, and punctuation is left out."
-    ),
-    "Trees and labels predicted by a parser are parses, not gold.": (
-        "Scores then measure agreement with the parser, its errors included. Its own accuracy on "
-        "gold trees is in the table."
-    ),
-    "Encoded is not used.": (
-        "A tree that can be decoded from the vectors need not be used by later layers."
-    ),
-}
-FORMULAS = {
-    "Distances: squared distance after a linear map approximates the edges between words": (
-        r"\lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j)"
-    ),
-    "Angles: edges e of one label point in one direction, others are orthogonal": (
-        r"\cos(e, e') \approx [\ell(e) = \ell(e')], \qquad "
-        r"e = B (h_{\text{dependent}} - h_{\text{head}})"
-    ),
-    "Loss of the probe": (
-        r"\min_B L_{\text{distances}} + \lambda \, \frac{1}{n^2} "
-        r"\sum_{e, e'} \bigl( \cos(e, e') - [\ell(e) = \ell(e')] \bigr)^2"
-    ),
-}

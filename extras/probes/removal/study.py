@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from core.errors import TaskError
 from core.models.identity import identities
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
@@ -30,7 +31,6 @@ from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.study import notes_of
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
-from extras.probes.removal import PURPOSE
 from extras.probes.removal.charts import draw_removal, figures
 from extras.probes.removal.price import removal_price
 from extras.probes.removal.spec import RemovalSpec
@@ -38,11 +38,7 @@ from extras.probes.removal.statements import statements_of
 from extras.probes.removal.tables import rows_of, tables_of
 from extras.probes.removal.tasks import RemovalRegime, erase_subspace, find_head
 from extras.probes.removal.text import (
-    CAVEATS,
     CITATIONS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -51,6 +47,7 @@ from extras.probes.removal.text import (
 
 if TYPE_CHECKING:
     from core.maths.arrays import Value
+
 
 HEAD, ERASED = "head", "erased"  # in roles of tasks
 
@@ -134,23 +131,18 @@ def collect(spec: RemovalSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 STUDY = Study(
     name="probe removal",
-    title="Erasure",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=RemovalSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=removal_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             draw=draw_removal,
             headline=view_sentence,
             tables=rows_of,
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.results.names import listed, short_name
 from core.results.statements import TWO_LINES, Statement, leading
+from core.results.words import words_beside
 from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import SIMILAR
 from extras.probes.removal.statements import COST, metric_and_model
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from core.studies.probes.trees.data import Treebank
     from extras.probes.removal.spec import RemovalSpec
 
+
 CITATIONS = ("belrose2023", "hewitt2019structural", "elazar2021", "salazar2020", "kauf2023")
-NOTHING = "No model could be scored, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 COSTS = {
     LOSS: ("{name}'s loss per token is {cost}", "nats higher", "nats lower"),
     ACCURACY: ("{name}'s accuracy on minimal pairs is {cost}", "lower", "higher"),
@@ -102,37 +104,3 @@ def make_notices(refused: Sequence[str]) -> list[str]:
         f"{names}: no language-model head and no parser's head, so nothing can be measured when "
         "the subspace is erased."
     ]
-
-
-REASON = (
-    "Run it to see whether a model uses what its structural probe reads: what is encoded need not "
-    "be used by later layers."
-)
-HOW_TO_READ = (
-    "Height is what erasing costs: 0 is nothing. The coloured line is the probe's subspace, grey "
-    "lines are random ones, bands 95 % intervals."
-)
-CAVEATS = {
-    "Any change costs something.": (
-        "Random subspaces of the same rank, and random ones that change the states as much, are "
-        "erased too. Only what is above their cost says something of the probe's subspace."
-    ),
-    "The subspace holds more than syntax.": (
-        "A probe's space also holds what is correlated with tree distances, such as word classes. "
-        "A cost shows that the subspace is used, not that it is used for syntax."
-    ),
-    "Other directions may hold the same.": (
-        "After erasure no linear regression finds the probe's coordinates, but a nonlinear one "
-        "may, and another probe trained anew may find trees in other directions."
-    ),
-    "Special tokens are changed, too.": (
-        "The eraser is fitted to words and applied to every token, mask tokens included."
-    ),
-}
-FORMULAS = {
-    "Erasure of z = R x, with the mean m and the covariance C of the states": (
-        r"x' = x - C^{1/2} U U^\top C^{-1/2} (x - m), \qquad "
-        r"U \text{ an orthonormal basis of } C^{1/2} R^\top"
-    ),
-    "Mean squared change": r"\mathbb{E} \lVert x' - x \rVert^2 = \lVert C^{1/2} U \rVert_F^2",
-}

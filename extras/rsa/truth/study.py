@@ -26,12 +26,12 @@ from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, identity_tasks
 from core.results.findings import Findings
 from core.results.notices import start_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.sinks import sink_argument
-from extras.rsa.truth import PURPOSE
 from extras.rsa.truth.areas import (
     area,
     area_at_equal_depth,
@@ -43,11 +43,8 @@ from extras.rsa.truth.charts import figures
 from extras.rsa.truth.price import truth_price
 from extras.rsa.truth.spec import TruthSpec
 from extras.rsa.truth.text import (
-    CAVEATS,
     EQUAL,
-    HOW_TO_READ,
     NEAR_1,
-    REASON,
     ROUNDINGS,
     make_headline,
     make_methods,
@@ -58,6 +55,7 @@ from extras.rsa.truth.text import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 COLUMNS = (
     *("finder", "truth", "reading", "matched", "rounding", "auc", "low", "high", "low_together"),
@@ -256,15 +254,12 @@ def _notices(table: pd.DataFrame) -> list[str]:
 
 STUDY = Study(
     name="truth",
-    title="Benchmark with known answers",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=TruthSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=truth_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

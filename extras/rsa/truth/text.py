@@ -1,4 +1,4 @@
-"""The benchmark in sentences: headline, methods and caveats, made from its statements."""
+"""The benchmark in sentences: headline and methods, made from its statements."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 
 from core.maths.similarity.registry import MEASURES
 from core.results.estimates import Estimate, estimate_of
-from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from extras.rsa.truth.spec import TruthSpec
 
-NOTHING = "No measure could be tested, for the reasons given."
-UNFROZEN = (
-    "No fine-tune was found to have unchanged layers, so no measure can be tested on them: choose "
-    "fine-tunes whose lower layers were frozen."
-)
+_said = words_beside(__file__).sentence
+NOTHING = _said("nothing")
+UNFROZEN = _said("unfrozen")
 RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}
 READINGS = {
     "state": "state",
@@ -44,10 +42,7 @@ STATE, STATE_DEPTH = "unchanged layers, by state", "unchanged layers, by state, 
 DROP, DROP_DEPTH = "unchanged layers, by drop", "unchanged layers, by drop, equal depth"
 OUTPUT, OUTPUT_DEPTH = "unchanged layers, by output", "unchanged layers, by output, equal depth"
 NEAR_1 = 0.95  # AUCs above it have bands that are too narrow
-COVERED = (
-    "In simulations they contain the true AUC in 94 to 97 %, but where it is above .95 in 74 % "
-    "with 3 fine-tunes, in 89 % with 6 and in 94 % with 12."
-)  # benchmarks/coverage.txt
+COVERED = _said("covered")  # benchmarks/coverage.txt
 ABOVE = "measures detectably above guessing, corrected for their number"
 GUESSING = 0.5
 Facts = dict[
@@ -237,54 +232,3 @@ def make_methods(spec: TruthSpec) -> str:
         ".5) if its lower end is, widened so that the ends of all measures hold together, which "
         "are correlated."
     )
-
-
-REASON = (
-    "Run it to see which similarity measure finds the layers that changed, where the right "
-    "answer is known."
-)
-HOW_TO_READ = (
-    "Each cell is how often a measure ranks a changed layer above an unchanged one (AUC): 1 "
-    "is always, .5 guessing. Bottom rows are baselines."
-)
-CAVEATS = {
-    BANDS: (
-        "In simulations, bands of AUCs above .95 contain the true AUC in 74 % with 3 fine-tunes, "
-        "in 89 % with 6 and in 94 % with 12."
-    ),
-    "Bit-for-bit equality tests no measure.": (
-        "Frozen layers give exactly the same vectors, so every measure scores 1 for them: the "
-        "first column shows this. "
-        "In the other columns the fine-tune is rounded, so that unchanged layers differ a little "
-        "too; with too much rounding, every measure would guess."
-    ),
-    "In a frozen fine-tune, depth is almost the answer.": (
-        "Lower layers were frozen and upper ones trained, so the layer number alone is almost as "
-        "good as any measure. "
-        "At equal depth only layers 3 and 4 of four models are left, which makes eight pairs. In "
-        "planted models depth "
-        "does not help."
-    ),
-    "One threshold does not fit all layers.": (
-        "The effects of rounding and of training both grow with depth, each at its own rate. "
-        "Changed layers are "
-        "found better when compared with the same layer of other models (column `same_depth`) "
-        "than with other "
-        "layers of the same model."
-    ),
-    "More planted models do not replace fine-tunes.": (
-        "How well a measure ranks layers differs from fine-tune to fine-tune. Bands of states "
-        "become narrower with more planted models, but bands of outputs hardly do: they need more "
-        "fine-tunes."
-    ),
-    "A state is not a layer.": (
-        "A change in one layer is passed on to all layers above it. Similarity by layer says from "
-        "where upward a model "
-        "differs, not which layers were changed; the layer's output on the base's input shows that."
-    ),
-    "The weights may be enough.": (
-        "If base and fine-tune are both available, the size of a layer's weight change says which "
-        "layers changed, as "
-        "long as it is larger than the rounding."
-    ),
-}

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
+from core.errors import PalimpsestError
 from core.results.columns import (
     COLUMNS,
     TABLES,
@@ -107,13 +108,19 @@ def test_titles_of_tables_read_as_words() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[columns]\na = { meanings = "x" }', "has 'meanings', which no column has"),
-        ('[columns]\na = { kind = "percent" }', "has kind 'percent'; there are"),
-        ('[columns]\na = { interval = "mine" }', "has interval 'mine'; there are"),
+        (
+            '[columns]\na = { meanings = "x" }',
+            "The column a has 'meanings'; there are meaning, title, kind",
+        ),
+        (
+            '[columns]\na = { kind = "percent" }',
+            "The column a: kind is 'percent'; there are 'share'",
+        ),
+        ('[columns]\na = { interval = "mine" }', "The column a: interval is 'mine'; there are ''"),
     ],
 )
 def test_a_record_with_a_slip_is_refused(text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(PalimpsestError, match=words):
         read_columns(text)
 
 

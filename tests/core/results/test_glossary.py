@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from core.results.glossary import MEANINGS, explained
+from core.errors import PalimpsestError
+from core.results.glossary import MEANINGS, _pattern, explained
 
 
 @pytest.mark.parametrize("term", MEANINGS)
@@ -31,3 +32,14 @@ def test_a_term_is_explained_once_and_the_longer_one_wins() -> None:
 
 def test_no_term_is_found_inside_a_name() -> None:
     assert not any(meaning for _, meaning in explained("my-ridge, RSA-model and norms_2"))
+
+
+def test_a_term_that_is_no_pattern_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MEANINGS, "mean (CCA", "A term. In two sentences.")
+    _pattern.cache_clear()
+    with pytest.raises(
+        PalimpsestError, match=r"glossary.toml: the term 'mean \(CCA' is no pattern"
+    ):
+        list(explained("mean CCA"))
+    monkeypatch.undo()
+    assert list(explained("nothing")) == [("nothing", "")]

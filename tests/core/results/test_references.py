@@ -18,8 +18,7 @@ SOURCES = {
     path: path.read_text(encoding="utf8")
     for folder in ("core", "extras", "ui", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if path.name not in ("bibliography.py", "statistical.py")
-}
+} | {path: path.read_text(encoding="utf8") for path in sorted((ROOT / "core").rglob("words.toml"))}
 NAME = r"(?:\b(?:van der|van|ter|de) )?[A-ZÖ][\w'’-]+(?: Loan)?"
 MENTION = re.compile(rf"({NAME})(?:(?:,| &| and) {NAME})*(?: et al\.)?,? ((?:19|20)\d\d)\b")
 REQUIRED = {
@@ -70,6 +69,8 @@ def _cited_keys() -> dict[str, set[str]]:
     """Keys in every `CITATIONS`, `cite(...)` and `references=` of the source, by file."""
     keys: dict[str, set[str]] = {}
     for path, text in SOURCES.items():
+        if path.suffix != ".py":
+            continue
         for node in ast.walk(ast.parse(text)):
             cited: list[ast.expr] = []
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "CITATIONS":
@@ -129,7 +130,7 @@ def test_what_the_source_mentions_is_in_the_registry_and_nothing_else_is() -> No
     }
     mentioned = {(name, year) for name, year, _ in _mentions()}
     assert {mention for mention in _mentions() if mention[:2] not in names} == set(), (
-        "add these papers to core/results/papers/bibliography.py"
+        "add these papers to core/results/papers/references.toml"
     )
     from core.maths.similarity.registry import MEASURES
 

@@ -17,6 +17,7 @@ from core.catalogue import STUDIES
 from core.errors import ModelError, SpecError
 from core.maths.progress import tick
 from core.results.export import Result
+from core.results.words import Words
 from core.runs.price import Price
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
@@ -93,8 +94,7 @@ def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 NAP = Study(
     name="nap",
-    title="Nap",
-    purpose="sleep",
+    words=Words("Nap", "sleep"),
     Spec=NapSpec,
     prepare=prepare,
     plan=plan,

@@ -46,7 +46,7 @@ def page() -> None:
         )
         layer: int = options.whole("Layer", 0, low=0, high=2, help="Which.")
 
-    views = {name: View(name) for name in ("first", "second")}
+    views = {name: View(name=name) for name in ("first", "second")}
     form = Form("rsa", RsaSpec, display=options.options_of(Display), views=views)
     st.write(f"{form.view().name} {form.address['layer']}")
 

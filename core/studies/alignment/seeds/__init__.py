@@ -1,3 +1,1 @@
 """Whether two models learn the same space: maps between them, evaluated on unseen words."""
-
-PURPOSE = "whether two models learn the same space: maps between them, evaluated on unseen words"

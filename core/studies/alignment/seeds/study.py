@@ -7,7 +7,7 @@ directions in each, and one task for the map of every layer of the first pair in
 paragraph.
 
 Reference: arXiv 2305.14555, *All Roads Lead to Rome?*. Deviations and their reasons: see
-`text.METHOD_NOTE`.
+the last caveat in `words.toml`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from core.maths.maps.registry import METHODS
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.alignment.seeds import PURPOSE
 from core.studies.alignment.seeds.charts import figures
 from core.studies.alignment.seeds.price import align_price
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
@@ -39,19 +39,14 @@ from core.studies.alignment.seeds.tasks import (
     align_pair,
     joined_parts,
 )
-from core.studies.alignment.seeds.text import (
-    CAVEATS,
-    FORMULAS,
-    make_headline,
-    make_methods,
-    make_notices,
-)
-from core.studies.alignment.seeds.views import REASON, VIEWS
+from core.studies.alignment.seeds.text import make_headline, make_methods, make_notices
+from core.studies.alignment.seeds.views import VIEWS
 from core.studies.alignment.seeds.window import align_static
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.sinks import sink_argument
+from core.vectors.window import REACHES
 
 CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
 
@@ -204,16 +199,12 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
 STUDY = Study(
     name="align",
-    title="Seed alignment",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(reach=max(REACHES)),
     Spec=AlignSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=align_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=VIEWS,
 )

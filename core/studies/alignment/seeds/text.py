@@ -11,6 +11,7 @@ from core.maths.maps.registry import METHODS
 from core.results.names import listed
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import (
     BETTER,
@@ -26,7 +27,6 @@ from core.studies.alignment.seeds.statements import (
     WORSE,
     find,
 )
-from core.vectors.window import REACHES
 
 WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
 WITH_ARTICLE = {
@@ -35,7 +35,7 @@ WITH_ARTICLE = {
     "inn": "the invertible network",
     "mlp": "the MLP",
 }
-NO_PAIR = "No pair of models could be aligned, for the reasons given."
+NO_PAIR = words_beside(__file__).sentence("no_pair")
 
 
 def make_headline(facts: Sequence[Statement], words: str) -> str:
@@ -279,69 +279,3 @@ def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
                     "be too high."
                 )
     return notices
-
-
-METHOD_NOTE = (
-    "The code released with the paper pairs unrelated sentences, keeps dropout on, averages over "
-    "padding, shares one map among all layers and trains at a learning rate of 1e-6. Here both "
-    "models read the same sentences in evaluation mode, only words count, each layer has its own "
-    "map, every network is trained until it converges, and every reported number is from held-out "
-    "data."
-)
-OF_WORDS = {
-    "Words alone carry most of it.": (
-        "The static window is the source model's embedding table, read for a word and up to "
-        f"{max(REACHES)} neighbours on either side, with no layer run; how many is chosen for each "
-        "layer on validation rows. What it predicts, two models share because they read the same "
-        "words; only what a state predicts beyond it is due to layers."
-    ),
-    "Much of a vector depends on its word alone.": (
-        "With a split by sentence, most test words also occur in training sentences, and a "
-        "per-word average, which ignores the source model, does as well as many maps. Read the "
-        "errors on unseen words; a split by word holds out whole word types."
-    ),
-}
-OF_MAPS = {
-    "Training error says little.": (
-        "With as many dimensions as training rows, least squares fits any data exactly. Only "
-        "held-out error is shown."
-    ),
-    "A low error of a map without an inverse does not show a bijection.": (
-        "Kernel ridge and the MLP may discard information. For the maps with an inverse, the table "
-        "gives the round-trip error (`inverse_error`)."
-    ),
-}
-OF_PAIRS = {
-    "Two runs of one seed are not equal either.": (
-        "The second run has the initial weights, the data and the order of the data of the first; "
-        "only rounding differs. What a map leaves unexplained there is no property of another "
-        "seed: it is noise of training, and what so few rows and this map cannot reach."
-    ),
-    "Pairs of models are not independent.": (
-        "Five seeds give twenty directed pairs but are five models. Intervals therefore come from "
-        "leaving out one model at a time, and one held-out word or sentence at a time. With two "
-        "models only words or sentences are left out, so the interval describes this pair."
-    ),
-}
-CAVEATS = {
-    **OF_WORDS,
-    **OF_MAPS,
-    "Retrieval is easier than prediction.": (
-        "A map with an error of .5 can still rank the right word first among a thousand for most "
-        "words."
-    ),
-    **OF_PAIRS,
-    "How this differs from the published code.": METHOD_NOTE,
-}
-ERROR_FORMULA = {
-    "Normalised held-out error of a map f (fraction of variance unexplained)": (
-        r"\mathrm{NMSE} = \frac{\sum_i \lVert f(x_i) - y_i \rVert^2}"
-        r"{\sum_i \lVert y_i - \bar y_{\mathrm{train}} \rVert^2}"
-    ),
-}
-FORMULAS = {
-    **ERROR_FORMULA,
-    "An affine coupling block, whose inverse costs the same": (
-        r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
-    ),
-}

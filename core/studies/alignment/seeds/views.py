@@ -38,29 +38,8 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from core.results.statements import Statement
 
-REASON = (
-    "Two pretraining seeds may represent words in the same way in different coordinates: if so, a "
-    "map fitted on some words predicts the vectors of words that it has not seen."
-)
-METHOD, LAYER, GAINS = "By method", "By layer", "What the layers add"  # views
-GRID, PAIRS, SPACE, TRAINING = "Layer into layer", "Pair by pair", "The space", "Training"
-SCALE = "0 is perfect, 1 no better than the mean."
-HOW_TO_READ = {
-    METHOD: f"Across is the share of variance not predicted: {SCALE} Boxes are pairs and layers, "
-    "diamonds means.",
-    LAYER: f"Height is the share of variance left unexplained: {SCALE} Grey lines are controls, "
-    "bands 95 %.",
-    GAINS: "Height is how many points of variance one prediction explains beyond another: 0 is no "
-    "gain. Shaded bands are 95 % intervals.",
-    GRID: "Each cell is the share of variance that a linear map from row to column leaves "
-    f"unexplained: {SCALE}",
-    PAIRS: "Each cell is the share of variance that the best map from row to column leaves "
-    f"unexplained: {SCALE}",
-    SPACE: "Each point is a held-out word, and a grey line joins the word's two vectors: the "
-    "shorter the lines after the map, the better it fits.",
-    TRAINING: f"Height is the error on validation rows: {SCALE} Step 0 is the closed-form map that "
-    "training starts from.",
-}
+METHOD, LAYER, GAINS, GRID = "method", "layer", "gains", "grid"  # keys of views
+PAIRS, SPACE, TRAINING = "pairs", "space", "training"
 
 
 def method_sentence(result: Result) -> str:
@@ -268,80 +247,54 @@ def _groups(result: Result) -> list[str]:
     return [group for group in groups if group != AGAIN]
 
 
-NOTHING_DRAWN = (
-    "This result has no numbers for this view. Check models and maps under Change, or choose "
-    "another view."
-)
 VIEWS = (
     View(
         METHOD,
-        "held-out error of every map",
         draw=draw_method,
         headline=method_sentence,
         table="methods",
-        how_to_read=HOW_TO_READ[METHOD],
-        missing=NOTHING_DRAWN,
         group=ERRORS,
     ),
     View(
         LAYER,
-        "held-out error by layer",
         draw=draw_layers,
         headline=layer_sentence,
         table="layers",
-        how_to_read=HOW_TO_READ[LAYER],
-        missing=NOTHING_DRAWN,
         group=ERRORS,
     ),
     View(
         GAINS,
-        "hidden states compared with the embedding table",
         draw=draw_gains,
         headline=gains_sentence,
         table="gains",
-        how_to_read=HOW_TO_READ[GAINS],
-        missing="There is nothing to compare: add kernel ridge and the static window to the maps "
-        "above.",
         group=ERRORS,
     ),
     View(
         GRID,
-        "error from every layer into every layer",
         draw=draw_grid,
         headline=grid_sentence,
         table="grid",
-        how_to_read=HOW_TO_READ[GRID],
-        missing=NOTHING_DRAWN,
         group=ERRORS,
     ),
     View(
         PAIRS,
-        "error of every pair of models",
         draw=draw_pairs,
         headline=pairs_sentence,
         table="alignment",
-        how_to_read=HOW_TO_READ[PAIRS],
-        missing=NOTHING_DRAWN,
         group=ERRORS,
     ),
     View(
         SPACE,
-        "words before and after a map",
         draw=draw_space,
         headline=space_sentence,
         table="alignment",
-        how_to_read=HOW_TO_READ[SPACE],
-        missing=NOTHING_DRAWN,
         group=MAPS,
     ),
     View(
         TRAINING,
-        "validation error during training",
         draw=draw_training,
         headline=training_sentence,
         table="curves",
-        how_to_read=HOW_TO_READ[TRAINING],
-        missing="No network was trained: add the invertible network or the MLP to the maps above.",
         group=MAPS,
     ),
 )

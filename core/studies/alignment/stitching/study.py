@@ -36,21 +36,14 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
-from core.studies.alignment.stitching import PURPOSE
 from core.studies.alignment.stitching.charts import stitching_chart
 from core.studies.alignment.stitching.price import stitching_price
 from core.studies.alignment.stitching.spec import StitchSpec
-from core.studies.alignment.stitching.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    statements_of,
-)
+from core.studies.alignment.stitching.text import make_headline, make_methods, statements_of
 from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.labelled import Labelled, read_labelled
@@ -58,6 +51,7 @@ from core.text.reading import Text, text_task
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
 MEANS = ("method", "layer", "accuracy", "low", "high")
@@ -296,15 +290,12 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
 
 STUDY = Study(
     name="align stitch",
-    title="Stitching",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=StitchSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=stitching_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(group=EXPERIMENTS),),
 )

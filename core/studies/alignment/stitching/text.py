@@ -1,4 +1,4 @@
-"""Every sentence of the stitching study: headline, methods, how to read its figure."""
+"""Statements, headline and methods of the stitching study."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.maths.maps.registry import METHODS
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.alignment.seeds.text import WITH_ARTICLE
 
 if TYPE_CHECKING:
@@ -19,33 +20,6 @@ UNMODIFIED = "unmodified models"
 REACHES = "reaches"
 BELOW, ABOVE, EQUAL = "below", "above", "no detectable difference"
 AVERAGE = "a per-subword average"
-
-REASON = (
-    "If two models compute the same function up to a map between their spaces, the upper layers "
-    "and head of one still work on the mapped states of the other."
-)
-HOW_TO_READ = (
-    "Height is accuracy with one model's lower and another's upper layers; across is the layer "
-    "where they join. Grey lines are controls."
-)
-CAVEATS = {
-    "Accuracy can survive a poor map.": (
-        "The upper layers and the head may use a few directions only; a map that loses the others "
-        "costs no accuracy. The main study measures the error over all directions."
-    ),
-    "A task may need little of the source model.": (
-        "Stitching without a map, and with a per-subword average that ignores the source model, "
-        "shows what the upper layers reach on their own. Compare with these before you call two "
-        "models alike."
-    ),
-    "Intervals cover sentences, not models.": (
-        "Other pairs of models, or another task, may lie outside them."
-    ),
-    "Attention sinks are mapped with the rest.": (
-        "The target's upper layers attend to them, so a map that never saw them would break the "
-        "stitched model. The main study leaves them out."
-    ),
-}
 
 
 def statements_of(
@@ -89,7 +63,7 @@ def statements_of(
 def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
-        return "No pair of models could be stitched, for the reasons given."
+        return words_beside(__file__).sentence("nothing")
     reached = {
         fact.subject: fact.estimate.value_text
         for fact in facts

@@ -21,8 +21,9 @@ from core.errors import TaskError
 from core.maths.structural.bands import draw_sample
 from core.models.identity import identities, identity_tasks
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.probes.behaviour import PURPOSE, tables
+from core.studies.probes.behaviour import tables
 from core.studies.probes.behaviour.charts import draw_behaviour, figures
 from core.studies.probes.behaviour.price import behaviour_price
 from core.studies.probes.behaviour.spec import BehaviourSpec
@@ -30,12 +31,8 @@ from core.studies.probes.behaviour.statements import doubts_of, statements_of
 from core.studies.probes.behaviour.tables import BIGRAM, Hits, hits_of
 from core.studies.probes.behaviour.tasks import find_head, read_included, score_bigrams, score_pairs
 from core.studies.probes.behaviour.text import (
-    CAVEATS,
     CITATIONS,
-    FORMULAS,
-    HOW_TO_READ,
     PROBE_CITATIONS,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -62,6 +59,7 @@ from core.text.reading import Text
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 INCLUDED, PAIRS, UUAS = "included sentences", "pairs", "uuas"
 
@@ -237,22 +235,17 @@ def _edge_scores(
 
 STUDY = Study(
     name="probe behaviour",
-    title="Behaviour",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=BehaviourSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=behaviour_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             draw=draw_behaviour,
             headline=lambda result: pairs_sentence(result.statements),
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

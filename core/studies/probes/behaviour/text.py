@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.results.names import short_name, short_names
-from core.results.notices import BANDS
 from core.results.statements import TWO_LINES, Statement, leading
+from core.results.words import words_beside
 from core.studies.probes.behaviour.statements import (
     BELOW_CHANCE,
     CORRELATES,
@@ -31,7 +31,7 @@ CITATIONS = (
     *("wilson1927", "korn1998", "bonett2000", "hu2020"),
 )
 PROBE_CITATIONS = ("hewitt2019structural", "tenney2019")
-NOTHING = "No model could be scored, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 NAMES = {
     "agreement": "agreement",
     "reflexive": "reflexives",
@@ -235,51 +235,3 @@ def _probe_methods(spec: BehaviourSpec, treebank: Treebank) -> str:
         "independent of each other: one of each is tested, and correlations over all models or "
         "over the steps of a run have no interval and no p-value."
     )
-
-
-REASON = (
-    "Run it to see what models prefer to write, and whether a higher probe score goes with better "
-    "grammar."
-)
-HOW_TO_READ = (
-    "Accuracy is how often the grammatical sentence of a pair is more probable: 50 % is "
-    "chance, 100 % perfect. Grey is the bigram baseline."
-)
-CAVEATS = {
-    BANDS: (
-        "In simulations, intervals of rank correlations cover 99 % with 6 models, and those of "
-        "accuracies 97 to 100 % with 4 groups of pairs, so that they are wider than need be."
-    ),
-    "Pairs come from templates.": (
-        "They share words and forms, so intervals cover other words in these templates and not "
-        "English. Scores cannot be compared with those of BLiMP."
-    ),
-    "A hundred pairs are not a hundred observations.": (
-        "Pairs with the same differing words (*was* and *were*) are right or wrong together. There "
-        "are 4 to 6 such groups of each kind, of *verb arguments* about 80, and "
-        "intervals are over these."
-    ),
-    "Whole sentences are decided by their first words.": (
-        "*No* is less probable than *The* at the beginning of a sentence, whatever follows. Scored "
-        "are therefore only the words that a rule concerns; the table of differences has the "
-        "scores of whole sentences, as BLiMP has them, too."
-    ),
-    "Bigrams of little text are a weak baseline.": (
-        "They are counted from the included sentences, a thousandth of what the models have read. "
-        "A bigram model of the pretraining text would be right more often, in particular where "
-        "the two words of a rule are neighbours (*determiners* without an adjective)."
-    ),
-    "Correlation over few models.": (
-        "Steps of one run improve in everything at once, and fine-tunes of one base inherit from "
-        "it, so a correlation over them says little about probes and is not tested. Unrelated "
-        "models can be tested, but they are few."
-    ),
-    "Probes see other sentences.": (
-        "UUAS measures all edges of trees in ordinary text; minimal pairs test five rules. That "
-        "the two do not go together does not show that syntax is unused."
-    ),
-}
-FORMULAS = {
-    "Pseudo-log-likelihood of a sentence of tokens w, where M_t are the token t and the later "
-    "tokens of its word": r"\operatorname{PLL}(w) = \sum_t \log p(w_t \mid w_{\setminus M_t})"
-}

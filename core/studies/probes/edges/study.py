@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError
+from core.maths.structural.bands import COVERAGE
 from core.models.changes import changes_of
 from core.models.identity import Identity, identities
 from core.results.findings import Findings
 from core.results.notices import start_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.probes.edges import PURPOSE, tables
+from core.studies.probes.edges import tables
 from core.studies.probes.edges.charts import draw_targets, figures
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
 from core.studies.probes.edges.price import edges_price
@@ -38,12 +40,8 @@ from core.studies.probes.edges.tasks import (
     score_tags,
 )
 from core.studies.probes.edges.text import (
-    CAVEATS,
     CITATIONS,
     CONDITIONAL,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -66,6 +64,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.maths.arrays import Value
+
 
 RIVALS, TAGGED = "rivals", "parts of speech"  # in roles of tasks
 
@@ -294,22 +293,17 @@ def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, A
 
 STUDY = Study(
     name="probe edges",
-    title="Tags and labels",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=EdgeSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=edges_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=(
         View(
             draw=draw_targets,
             tables=tables.rows_of,
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.maths.structural.bands import COVERAGE, TWO_DRAWS
+from core.maths.structural.bands import TWO_DRAWS
 from core.results.names import layers_in_words, listed, short_name, short_names
-from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
@@ -213,56 +212,3 @@ def _penalty(spec: EdgeSpec) -> str:
         "was chosen by accuracy on the development sentences, for each layer and baseline alike; "
         "control labels have that of the real ones. The table of code lengths names them."
     )
-
-
-REASON = (
-    "Run it to see which layers encode word classes and syntactic relations, and what a classifier "
-    "adds to knowing the words."
-)
-HOW_TO_READ = (
-    "Height is accuracy (100 % is perfect) or code length (shorter is better). Dotted: "
-    "probes trained on random labels; grey lines: baselines."
-)
-CAVEATS = {
-    BANDS: f"{COVERAGE}, accuracies cover 92 % with 30 test sentences and 94 % with 100.",
-    "The word alone gives most of its tag.": (
-        "The word-lookup baseline ignores context. Layer 0, where vectors have no context either, "
-        "is a stronger baseline still, because it was trained on more text than the table. "
-        "Compare accuracy with both, and look at unseen words."
-    ),
-    "Neighbouring words give much of the context.": (
-        "The static window is a classifier of the model's own embedding table, read for a word and "
-        "its neighbours, with no layer run. A layer that does not score above it may have "
-        "added nothing to the words that stand side by side."
-    ),
-    "A classifier can learn meaningless labels.": (
-        "Control labels, one at random for each word type, can be learned only from the identity "
-        "of words. Selectivity is how far the real accuracy is above theirs. It also rises where "
-        "vectors lose information on which word it is, so a rise need not mean more syntax."
-    ),
-    "Accuracy hides how much training it took.": (
-        "The code length counts the training examples too: of two layers with equal accuracy, the "
-        "one with the shorter code makes the label easier to learn. It depends on the order of the "
-        "sentences, which is one random order here."
-    ),
-    "Trees and tags predicted by a parser are parses, not gold.": (
-        "Accuracy then measures agreement with the parser, its errors included."
-    ),
-    "Edges are given.": (
-        "A label is predicted for a head and a dependent that are already joined; the head's "
-        "distance is predicted from the dependent alone."
-    ),
-    "Encoded is not used.": (
-        "A label that can be decoded from the vectors need not be used by later layers."
-    ),
-}
-FORMULAS = {
-    "Linear classifier of a word's vector, or of the vectors of a head and its dependent": (
-        r"p(y \mid x) = \operatorname{softmax}(W x)_y, \qquad "
-        r"\min_W -\sum_i \log p(y_i \mid x_i) + \tfrac{\lambda}{2} \lVert W \rVert^2"
-    ),
-    "Online code of the labels, in blocks that end at t_1, t_2 ... t_S = n": (
-        r"L = t_1 \log_2 K - \sum_{s=1}^{S-1} "
-        r"\log_2 p_{W_s}(y_{t_s+1 \ldots t_{s+1}} \mid x_{t_s+1 \ldots t_{s+1}})"
-    ),
-}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.maths.structural.bands import Group, draw_sample
+from core.maths.structural.bands import COVERAGE, Group, draw_sample
 from core.models import parse_ref
 from core.models.identity import identities, identity_tasks
 from core.models.steps import notices_of_steps, progress_of
@@ -29,18 +29,15 @@ from core.models.weights.auditing import describe_steps, find_unusable_steps, lo
 from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.probes.training import PURPOSE
 from core.studies.probes.training.charts import draw_training, figures
 from core.studies.probes.training.peaks import find_peaks
 from core.studies.probes.training.price import training_price
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.training.text import (
-    CAVEATS,
     CITATIONS,
-    HOW_TO_READ,
     METRIC,
-    REASON,
     doubts_of,
     make_headline,
     make_methods,
@@ -59,10 +56,7 @@ from core.studies.probes.trees.planning import (
 )
 from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.study import notes_of, score_table
-from core.studies.probes.trees.tables import (
-    POSITION,
-    probe_groups,
-)
+from core.studies.probes.trees.tables import POSITION, probe_groups
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 
@@ -162,22 +156,18 @@ def rows_of(result: Result, metric: str = METRIC) -> dict[str, pd.DataFrame]:
 
 STUDY = Study(
     name="probe training",
-    title="Through training",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=ProbeTrainingSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=training_price,
-    caveats=CAVEATS,
-    reason=REASON,
     views=(
         View(
             draw=draw_training,
             headline=lambda result, metric=METRIC: view_sentence(result.tables, metric),
             tables=rows_of,
-            how_to_read=HOW_TO_READ,
             group=EXPERIMENTS,
         ),
     ),

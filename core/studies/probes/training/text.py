@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.maths.structural.bands import COVERAGE
 from core.results.drawing.training import progress_notices
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
-from core.results.notices import BANDS
 from core.results.statements import TWO_LINES, Statement, leading
+from core.results.words import words_beside
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
-NOTHING = "No step could be probed, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 QUANTITIES = {
     "uuas": "share of tree edges predicted",
     "dspr": "rank correlation of predicted and true distances",
@@ -225,33 +224,3 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -
         "steps are of a second run of the recipe of seed 0, which ends near zoo:seed-0 but not "
         "exactly at it."
     )
-
-
-REASON = (
-    "Run it to see when syntax becomes decodable during pretraining, and whether its layer moves."
-)
-HOW_TO_READ = (
-    "Height is the best layer's score (the number is the layer): 100 % or 1 is perfect. Grey "
-    "lines are baselines, bands 95 % intervals."
-)
-CAVEATS = {
-    BANDS: f"{COVERAGE}.",
-    "An untrained model does not score 0.": (
-        "Random layers on random word vectors still distinguish words and their positions, from "
-        "which a probe predicts part of the tree. Training adds the margin over step 0."
-    ),
-    "The best layer jumps with noise.": (
-        "Layers of one step often have overlapping bands, so the number at a point can change by "
-        "chance. The sentence above the chart says whether any change of layer is significant."
-    ),
-    "Encoded is not used.": (
-        "The loss falls for many reasons. That syntax becomes decodable while it falls does not "
-        "mean that one causes the other."
-    ),
-    "Tokens are not a cause.": (
-        "The learning rate changes with them: in the included run it falls to 0 at the end."
-    ),
-    "There is one run.": (
-        "Bands are over sentences and probes. With another seed the rise may come earlier or later."
-    ),
-}

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.maths.structural.bands import Group, Sample, draw_sample
+from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
 from core.models.changes import changes_of
 from core.models.identity import identities
 from core.results.findings import Findings
 from core.results.notices import start_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task, run
-from core.studies.probes.trees import PURPOSE
 from core.studies.probes.trees.comparisons import (
     added_rows,
     arc_tables,
@@ -67,15 +67,7 @@ from core.studies.probes.trees.tables import (
     reaches_in_words,
     score_rows,
 )
-from core.studies.probes.trees.text import (
-    CAVEATS,
-    CITATIONS,
-    FORMULAS,
-    REASON,
-    make_headline,
-    make_methods,
-    make_notices,
-)
+from core.studies.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
 from core.studies.probes.trees.views import VIEWS, figures
 from core.study import Study
 
@@ -260,8 +252,7 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
 
 STUDY = Study(
     name="probe",
-    title="Probe trees",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=ProbeSpec,
     prepare=prepare,
     plan=plan,
@@ -270,8 +261,5 @@ STUDY = Study(
     price=probe_price,
     finish=finish,
     files=extra_files,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=VIEWS,
 )

@@ -1,4 +1,4 @@
-"""Every sentence of the probe study: its headline, made of statements, and the texts beside it."""
+"""The sentences of the probe study that depend on its numbers: headline, notices, methods."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from core.maths.structural.arcs import FAR
-from core.maths.structural.bands import COVERAGE, TWO_DRAWS
+from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.maths.structural.scores import LONGEST, SHORTEST
 from core.models import parse_ref
 from core.results.names import first_of, layers_in_words, short_name, short_names
-from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
+from core.results.words import words_beside
 from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.spec import which_layers
 from core.studies.probes.trees.statements import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "hewitt2021", "demarneffe2021")
 MOST_NAMED = 3  # models that a headline compares with the first
-NOTHING = "No model could be probed, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 LEADS = {
     "uuas": "{name} predicts {value} of {edges} at best ({short})",
     "dspr": "{name} predicts tree distances with rank correlation {value} at {layers}",
@@ -257,90 +257,3 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         "They are not corrected for the number of layers and models."
     )
     return " ".join(parts)
-
-
-REASON = (
-    "Run it to see which layers encode dependency syntax, and whether fine-tuning adds to it or "
-    "removes it."
-)
-SCORES, ARCS, SENTENCE, RANKS = "By layer", "By arc length", "Sentence", "Rank"  # views
-HOW_TO_READ = {
-    SCORES: (
-        "Height is the score: 100 % (or 1) is perfect. Dotted curves: probes trained on random "
-        "trees; grey lines: baselines; bands: 95 % intervals."
-    ),
-    ARCS: (
-        "Height is the share of edges (arcs) predicted: first by distance of their words, then by "
-        "layer, without adjacent words. Grey: baselines."
-    ),
-    SENTENCE: (
-        "Arcs above the words are the parse, arcs below the predicted tree; bars are a word's "
-        "depth, heatmap cells the distance of two words."
-    ),
-    RANKS: (
-        "Height is the score, across is the rank of the probe's map (logarithmic). Where the "
-        "curve is flat, more dimensions add nothing."
-    ),
-}
-CAVEATS = {
-    BANDS: f"{COVERAGE}, attachment scores 92 % with 30 sentences.",
-    "Words alone tell much of the tree.": (
-        "The static window is a probe on the model's own embedding table, read for a word and its "
-        "neighbours, with no layer run. A layer that does not score above it may know no more "
-        "syntax than the words that stand side by side."
-    ),
-    "Parts of speech give much of the tree, too.": (
-        "Probes on the parts of speech of a word and its neighbours often score higher than a "
-        "model. The tags are given there, while a model has to infer them from words, so they "
-        "are a row of the table, not the baseline of the headline."
-    ),
-    "A score is mostly one of adjacent words.": (
-        "About half of all edges join adjacent words. *By arc length* shows whether a model gains "
-        "on the other edges."
-    ),
-    "No single layer is best.": (
-        "Which layer scores highest depends on chance in training and on the test sentences. The "
-        "headline names all layers that are not distinguishable from the best one."
-    ),
-    "Word order alone scores high.": (
-        "Linking adjacent words scores 43 UUAS on English web text without any syntax. Compare "
-        "with the position-only baseline and the untrained model, not with 0. Models with rotary "
-        "or relative positions keep them out of their vectors, so a code of each word's position "
-        "is appended: without it, a linear probe could not know which words are adjacent."
-    ),
-    "A probe can learn the task itself.": (
-        "Control trees give every word type a fixed random rule for its head, so a probe needs "
-        "only words and positions to learn them. Selectivity is how far the real score is above "
-        "theirs. It is averaged over several draws of the rules, and their spread is in the band."
-    ),
-    "Control depths follow position.": (
-        "In a control tree every head is to the left and the first word is the root. A negative "
-        "selectivity of root accuracy means that first words are easy to find, not that the "
-        "vectors lack depth."
-    ),
-    "Trees predicted by a parser are parses, not gold.": (
-        "Scores measure agreement with the parser, its errors included, and cannot show that a "
-        "model knows more syntax than the parser. Its own accuracy on gold trees is in the table."
-    ),
-    "UUAS ignores direction and labels.": (
-        "An edge counts as predicted whichever word is its head. Punctuation is left out of both "
-        "trees. *Labelled trees* has probes that predict both."
-    ),
-    "A score is a mean over few probes.": (
-        "They differ in their initial maps and orders of sentences, but share one split."
-    ),
-    "Encoded is not used.": "A tree that can be decoded need not be used by later layers.",
-}
-FORMULAS = {
-    "Distance probe: squared distance after a linear map approximates the edges between words": (
-        r"d_B(h_i, h_j)^2 = \lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j), "
-        r"\qquad B \in \mathbb{R}^{k \times d}"
-    ),
-    "Depth probe: the squared norm approximates the number of edges to the root": (
-        r"\lVert B h_i \rVert^2 \approx \mathrm{depth}(w_i)"
-    ),
-    "Loss of the distance probe": (
-        r"\min_B \frac{1}{|S|} \sum_{s} \frac{1}{n_s^2} "
-        r"\sum_{i,j} \bigl| d_T(w_i, w_j) - d_B(h_i, h_j)^2 \bigr|"
-    ),
-}

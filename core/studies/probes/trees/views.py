@@ -17,11 +17,6 @@ from core.studies.probes.trees.charts import (
 from core.studies.probes.trees.sweep import sweep_chart, sweep_figures
 from core.studies.probes.trees.tables import PROBE_OF, SELECTIVITY
 from core.studies.probes.trees.text import (
-    ARCS,
-    HOW_TO_READ,
-    RANKS,
-    SCORES,
-    SENTENCE,
     arcs_sentence,
     scores_sentence,
 )
@@ -34,6 +29,7 @@ if TYPE_CHECKING:
 
 TREES = "Trees"  # the group of views
 METRIC = "uuas"
+SCORES, ARCS, SENTENCE, RANKS = "scores", "arcs", "sentence", "ranks"  # keys of views
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
@@ -120,39 +116,28 @@ def _has(result: Result, table: str, metric: str) -> bool:
 VIEWS = (
     View(
         SCORES,
-        "probe scores by layer, compared with baselines",
         draw=draw_scores,
         headline=lambda result, metric=METRIC: scores_sentence(result, metric),
         tables=score_rows,
-        how_to_read=HOW_TO_READ[SCORES],
         group=TREES,
     ),
     View(
         ARCS,
-        "scores by the distance of an edge's words, and without adjacent words",
         draw=draw_arcs,
         headline=arcs_sentence,
         tables=arc_rows,
-        how_to_read=HOW_TO_READ[ARCS],
-        missing="Predicted trees need both probes. Choose distance and depth to see scores by arc "
-        "length.",
         group=TREES,
     ),
     View(
         SENTENCE,
-        "one sentence: its parse and the predicted tree",
         draw=draw_sentence,
         tables=no_rows,
-        how_to_read=HOW_TO_READ[SENTENCE],
-        missing="Arcs need a distance probe. Choose distance under Change, Options.",
         group=TREES,
     ),
     View(
         RANKS,
-        "how many dimensions a probe needs",
         draw=draw_ranks,
         table="sweep",
-        how_to_read=HOW_TO_READ[RANKS],
         group=TREES,
     ),
 )

@@ -27,24 +27,18 @@ from core.models.weights.samples import (
     sample_weights,
 )
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.price import Price
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
-from core.studies.rsa.audit import PURPOSE
 from core.studies.rsa.audit.charts import figures
 from core.studies.rsa.audit.spec import AuditSpec
-from core.studies.rsa.audit.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    statements_of,
-)
+from core.studies.rsa.audit.text import make_headline, make_methods, statements_of
 from core.study import Study, View
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 COLUMNS = ("model", "steps", "tokens", "verdict", "other", "nearest", "cosine", "read")
 STARTING = 0.4  # processor seconds to import numpy
@@ -154,15 +148,12 @@ def price(spec: AuditSpec) -> Price:
 
 STUDY = Study(
     name="audit",
-    title="Audit of checkpoints",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=AuditSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=TRAINING),),
+    views=(View(group=TRAINING),),
 )

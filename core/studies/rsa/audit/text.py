@@ -1,4 +1,4 @@
-"""The audit in sentences: headline, methods and caveats."""
+"""The audit in sentences: headline and methods."""
 
 from __future__ import annotations
 
@@ -112,33 +112,3 @@ def make_methods(spec: AuditSpec) -> str:
         "if distances then grow with time everywhere (a Robinson matrix); its direction is taken "
         "from the norm, if that grows."
     )
-
-
-REASON = (
-    "Run it before anything is measured on a training series: copies, swapped steps and steps of "
-    "another seed look like findings."
-)
-HOW_TO_READ = (
-    "Each cell is the cosine of two checkpoints' weights: 1 is the same direction, 0 "
-    "unrelated. Along a run, it falls away from the diagonal."
-)
-CAVEATS = {
-    "A sample of the weights is read.": (
-        "Checkpoints that differ elsewhere only, for instance in biases or a frozen model's head, "
-        "are equal where they were read; only files with the same content count as identical."
-    ),
-    "A run that forgets its beginning is still one run.": (
-        "Each checkpoint has to resemble some other one. A first step whose successor is much "
-        "later may resemble none, and is then reported as not of this run."
-    ),
-    "Weights do not tell everything about order.": (
-        "Distances are the same backwards: that a series is not reversed is concluded from norms, "
-        "which grow in training as a rule, but may fall with weight decay. A run whose weights "
-        "swing back has the distances of a run with swapped steps. Steps on a plateau are alike, "
-        "and swaps among them cannot be seen."
-    ),
-    "Two faults in one place may be named differently.": (
-        "If steps are swapped and copied at once, the copy is reported first and left out of the "
-        "order."
-    ),
-}

@@ -17,25 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.maths.similarity.scoring import COVERAGE
 from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
 from core.results.findings import Findings
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
-from core.studies.rsa.divergence import PURPOSE, tables
+from core.studies.rsa.divergence import tables
 from core.studies.rsa.divergence.charts import figures, panels
 from core.studies.rsa.divergence.price import divergence_price
 from core.studies.rsa.divergence.spec import DivergenceSpec
-from core.studies.rsa.divergence.text import (
-    CAVEATS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    statements_of,
-)
+from core.studies.rsa.divergence.text import make_headline, make_methods, statements_of
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.study import Study, View, every_figure
 from core.text.corpora import Corpus
@@ -46,6 +40,7 @@ from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 CITATIONS = ("kullback1951", "lin1991", "salazar2020")
 COMPARED, BASELINE = "compared", "baseline"
@@ -229,16 +224,12 @@ def _gaps(spec: DivergenceSpec, outputs: Outputs, parts: Mapping[str, str]) -> l
 
 STUDY = Study(
     name="divergence",
-    title="Output divergence",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=DivergenceSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=divergence_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
-    views=(View(draw=every_figure(panels), how_to_read=HOW_TO_READ, group=TRAINING),),
+    views=(View(draw=every_figure(panels), group=TRAINING),),
 )

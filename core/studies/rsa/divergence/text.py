@@ -1,4 +1,4 @@
-"""The study in sentences: headline, methods and caveats, made from its statements."""
+"""The study in sentences: headline and methods, made from its statements."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.maths.similarity.scoring import COVERAGE
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
-from core.results.notices import BANDS
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.rsa.divergence.reading import MASKING
 from core.studies.rsa.divergence.tables import ALL
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from core.studies.rsa.divergence.spec import DivergenceSpec
 
-NOTHING = "No model's predictions could be compared with the base's, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 CLOSEST = "predictions closest to the base's"
 CHANCE = "predictions of other words"
 GAP = "divergence minus a baseline's"
@@ -177,46 +176,3 @@ def make_methods(spec: DivergenceSpec, kinds: Collection[str], own_tags: bool) -
         f"correlation with the divergence is computed over words, and within groups of equal part "
         f"of speech and frequency. Bands are 95 % intervals over sentences."
     )
-
-
-REASON = (
-    "Run it to see whether models whose states differ also predict different words, and for which "
-    "words."
-)
-HOW_TO_READ = (
-    "Height is how far predictions differ from the base's, in bits: 0 is the same "
-    "distribution, 1 no shared token. Grey is another run."
-)
-CAVEATS = {
-    BANDS: (
-        f"{COVERAGE} Bands of mean divergences cover 92 % with 30 sentences and 96 % with 100."
-    ),
-    "Two training runs differ, too.": (
-        "Predictions that differ say little by themselves: compare them with the grey baseline, a "
-        "run that saw the same text in another order."
-    ),
-    "Unmasked text is a different question.": (
-        "A masked model that sees the word mostly repeats it, so reading words unmasked compares "
-        "how well two models copy. It takes a fifth of the time, which is its only advantage."
-    ),
-    "Rare words differ more in every measure.": (
-        "States and predictions of rare words both differ more, which alone makes them correlate. "
-        "The chart therefore compares words of equal part of speech and frequency only."
-    ),
-    "Frequency is that of the text.": (
-        "A word that occurs once here may be common in what the model was trained on."
-    ),
-    "Fine-tunes without a language-model head cannot be compared.": (
-        "The included fine-tunes are of this kind; a fine-tuned classifier predicts labels, not "
-        "words."
-    ),
-}
-FORMULAS = {
-    "Kullback-Leibler divergence of the predictions p of the base and q of the model": (
-        r"\operatorname{KL}(p \parallel q) = \sum_w p_w \log_2 \frac{p_w}{q_w}"
-    ),
-    "Jensen-Shannon divergence": (
-        r"\operatorname{JS}(p, q) = \tfrac{1}{2} \operatorname{KL}(p \parallel m) "
-        r"+ \tfrac{1}{2} \operatorname{KL}(q \parallel m), \qquad m = \tfrac{1}{2} (p + q)"
-    ),
-}

@@ -21,14 +21,15 @@ import numpy as np
 from core.errors import SpecError
 from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
+from core.maths.similarity.scoring import COVERAGE
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, describe_copies, find_copies, identity_tasks
 from core.results.findings import Findings
 from core.results.names import corpus_name
 from core.results.notices import start_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
-from core.studies.rsa.layers import PURPOSE
 from core.studies.rsa.layers.charts import figures
 from core.studies.rsa.layers.differences import function_statements, statements_of
 from core.studies.rsa.layers.functions import (
@@ -66,10 +67,7 @@ from core.studies.rsa.layers.tasks import (
     compare_models,
 )
 from core.studies.rsa.layers.text import (
-    CAVEATS,
-    FORMULAS,
     NO_SIZE,
-    REASON,
     make_methods,
     measure_notices,
     size_notices,
@@ -85,6 +83,7 @@ from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
 
@@ -316,16 +315,12 @@ def _without_size(
 
 STUDY = Study(
     name="rsa",
-    title="RSA",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=RsaSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=rsa_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=VIEWS,
 )

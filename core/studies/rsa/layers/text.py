@@ -1,4 +1,4 @@
-"""Notices, methods, caveats and reading aids of the study: its sentences beside the headline."""
+"""Notices and methods of the study: its sentences beside the headline."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from core.maths.arrays import Value
 from core.maths.similarity.kernels import KERNELS
 from core.maths.similarity.rdm import COMPARISONS
 from core.maths.similarity.registry import MEASURES
-from core.maths.similarity.scoring import COVERAGE, JACKKNIFE_GROUPS, saturated
+from core.maths.similarity.scoring import JACKKNIFE_GROUPS, saturated
 from core.models.changes import shares_no_start
 from core.results.names import layers_in_words, short_name
-from core.results.notices import BANDS, sentence_notices
+from core.results.notices import sentence_notices
 from core.results.numbers import text_of
+from core.results.words import words_beside
 from core.studies.rsa.layers.differences import THRESHOLD
 from core.studies.rsa.layers.runs import runs_of
 from core.studies.rsa.layers.spec import ITEMS, RsaSpec
@@ -153,15 +154,9 @@ def without_size(ref: str) -> str:
     )
 
 
-NO_SIZE = (
-    "The weight changes cannot be matched, because none of the compared models has one: turn "
-    "off matched_size."
-)
-INTERPOLATED = (
-    "Weight changes were scaled to the smallest one. The models shown lie between the base and the "
-    "fine-tune in weight "
-    "space; no training passed through them."
-)
+_said = words_beside(__file__).sentence
+NO_SIZE = _said("no_size")
+INTERPOLATED = _said("interpolated")
 
 
 def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:
@@ -236,104 +231,10 @@ def jackknife_in_words(sentences: int) -> str:
     )
 
 
-ONCE = "Each word was drawn once, ignoring upper and lower case."
-STANDARDISED = "Dimensions were standardised over items."
-RANKS = "Ranks are those of the full sample."
-POOLED = (
-    "Runs of one task are pooled into one curve, their mean; its band adds the half-widths of "
-    "the 95 % intervals over runs (Student's t) and over sentences in squares."
-)
-SIZE = (
-    "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all "
-    "matrices of the layers."
-)
-MATCHED = (
-    "Weight changes were matched in size: each model's weights are W_base + c (W - W_base), with c "
-    "the smallest size "
-    "divided by the model's own. These are interpolated weights, not those of a shorter training."
-)
-NULL = (
-    "Chance level is the central 95 % of the measure when sentences are shuffled: each sentence of "
-    "one space is paired "
-    "with another sentence of about as many items in the other space, words kept in order. "
-    "Calibrated similarities are (s - t) / (1 - t), s the similarity and t the upper end of chance "
-    "level: 0 is chance, 1 equality."
-)
-REASON = (
-    "Run it to see which layers of a fine-tuned model differ from the base model, and by how much."
-)
-CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of the page
-HOW_TO_READ = {
-    CURVES: (
-        "States: 1 is the same geometry as the base's, grey is chance level. Only layer functions "
-        "show which layers changed."
-    ),
-    GRID: (
-        "Rows are layers of the base, columns layers of the other model; 1 if words relate to "
-        "each other alike in both layers, 0 if not at all."
-    ),
-    TEXTS: (
-        "Each panel is one text. Height is similarity to the base: 1 is the same geometry, 0 an "
-        "unrelated one; the grey band is chance level."
-    ),
-}
-CAVEATS = {
-    BANDS: (
-        f"{COVERAGE} Pooled bands of 2 or 3 runs cover 95 to 99 %. Ratios to random changes cover "
-        "97 % from 20 sentences. Differences of two texts hold together in 98 % from 100 sentences."
-    ),
-    "A few dimensions can dominate.": (
-        "If two of 768 dimensions are far larger than the others and shared by both models, RSA is "
-        ".998 although the other 766 are unrelated; after standardising it is .002. Compare the "
-        "curve with *Standardise dimensions* on, or drop the largest few dimensions."
-    ),
-    "A few words can dominate, too.": (
-        "RSA correlates all pairs of words, so a word with an unusual vector counts in many pairs. "
-        "*Influential words dropped* leaves out the words without which RSA changes most."
-    ),
-    "Biased CKA of unrelated spaces is far from 0.": (
-        "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA "
-        "scores .00 at both, and is the CKA that is recommended. "
-        "Compare each curve with its grey band."
-    ),
-    "Words are not independent.": (
-        "Words of one sentence are similar in every model that reads it, so chance level is "
-        "computed by shuffling "
-        "whole sentences; almost any two models exceed a chance level from shuffled words. "
-        "Repeated words are similar "
-        "too, above all in layer 0: *One occurrence per word* removes them."
-    ),
-    "CCA needs many more items than dimensions.": (
-        "With n ≤ d any two spaces correlate perfectly; at d = 768 the mean CCA of unrelated "
-        "spaces is still .83 at "
-        "1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased CKA."
-    ),
-    "A similarity of 1 does not mean equal vectors.": (
-        "The mean cosine compares vectors coordinate by coordinate; the other measures ignore a "
-        "rotation of the whole "
-        "space, and CCA ignores any invertible linear map. A high curve says that the geometry is "
-        "preserved."
-    ),
-    "Some layers move further than others after any change.": (
-        "A layer whose output differs most may only be the most sensitive one. The last panel "
-        "divides each output's distance from the base's by that after random changes with the same "
-        "singular values; of those layers, the highest changed most beyond its sensitivity."
-    ),
-    "The band covers sentences, not fine-tuning runs.": (
-        "Another run of the same fine-tuning may lie outside the band. The dashed lines show what "
-        "a different "
-        "pretraining seed and random weights score."
-    ),
-}
-FORMULAS = {
-    "RSA is the correlation of two models' similarities over the same pairs of items": (
-        r"\rho = \operatorname{corr}_{i<j}\bigl(k(x_i, x_j),\; k(y_i, y_j)\bigr),"
-        r"\qquad k(a, b) = \frac{a \cdot b}{\lVert a \rVert \lVert b \rVert}"
-    ),
-    "Linear CKA has centred columns; debiased CKA replaces each HSIC by its unbiased estimate": (
-        r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert "
-        r"Y^\top Y \rVert_F}"
-    ),
-    "Mean CCA averages the canonical correlations; PWCCA weights them, SVCCA first keeps 99 % of "
-    "the variance": (r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"),
-}
+ONCE = _said("once")
+STANDARDISED = _said("standardised")
+RANKS = _said("ranks")
+POOLED = _said("pooled")
+SIZE = _said("size")
+MATCHED = _said("matched")
+NULL = _said("null")

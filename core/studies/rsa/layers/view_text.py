@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from core.results.names import first_of, layers_in_words, listed, short_name
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.rsa.layers.differences import (
     AT_CHANCE,
     COMPARED,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-NOTHING = "No model could be compared, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 NAMED = 3  # models that the grid's sentence names
 
 

@@ -16,7 +16,6 @@ from core.studies.rsa.layers.charts import (
     parts_of,
     similarity_chart,
 )
-from core.studies.rsa.layers.text import CURVES, GRID, HOW_TO_READ, TEXTS
 from core.studies.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
 from core.study import View
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
+
+CURVES, GRID, TEXTS = "curves", "grid", "texts"  # keys of views
 
 
 def draw_curves(result: Result, *, context: Context = PAGE) -> Panels:
@@ -63,29 +64,23 @@ def curve_tables(result: Result) -> dict[str, pd.DataFrame]:
 VIEWS = (
     View(
         CURVES,
-        "similarity to the base by layer",
         draw=draw_curves,
         headline=curves_sentence,
         tables=curve_tables,
-        how_to_read=HOW_TO_READ[CURVES],
         group=LAYERS,
     ),
     View(
         GRID,
-        "similarity of every layer of the base to every layer of the other models",
         draw=draw_grid,
         headline=grid_sentence,
         table="grid",
-        how_to_read=HOW_TO_READ[GRID],
         group=LAYERS,
     ),
     View(
         TEXTS,
-        "similarity to the base by layer, on two texts",
         draw=draw_texts,
         headline=texts_sentence,
         table="domains",
-        how_to_read=HOW_TO_READ[TEXTS],
         group=LAYERS,
     ),
 )

@@ -26,19 +26,16 @@ from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
 from core.results.findings import Findings
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.studies.rsa.layers.runs import COMPARED, find_compared
-from core.studies.rsa.swap import PURPOSE
 from core.studies.rsa.swap.charts import draw_swaps, figures
 from core.studies.rsa.swap.price import swap_price
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.rsa.swap.text import (
-    CAVEATS,
-    HOW_TO_READ,
     NOTHING,
-    REASON,
     make_headline,
     make_methods,
     make_notices,
@@ -50,6 +47,7 @@ from core.vectors.examples import METRICS, Examples, chance, read_examples
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 CITATIONS = ("merchant2020", "lenc2015")
 ONE_EXAMPLE = "{} has only one sentence, and intervals resample sentences: use more text."
@@ -261,15 +259,12 @@ def _frozen_rows(spec: SwapSpec, ref: str, outputs: Outputs) -> list[dict[str, A
 
 STUDY = Study(
     name="swap",
-    title="Layer swap",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=SwapSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=swap_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(draw=draw_swaps, how_to_read=HOW_TO_READ, group=EXPERIMENTS),),
+    views=(View(draw=draw_swaps, group=EXPERIMENTS),),
 )

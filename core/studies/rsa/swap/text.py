@@ -1,4 +1,4 @@
-"""The study in sentences: headline, notices, methods and caveats, made from its statements.
+"""The study in sentences: headline, notices and methods, made from its statements.
 
 A layer is needed when the whole band of the loss from reverting it lies above zero, and needed for
 what fine-tuning wrote into it when the loss is also larger than that of a random change of equal
@@ -15,9 +15,10 @@ import numpy as np
 from core.models.changes import Change
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import first_of, layers_in_words, short_names
-from core.results.notices import BANDS, start_notices
+from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.vectors.examples import PARSE
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.studies.rsa.swap.spec import SwapSpec
 
-NOTHING = "No layer could be swapped."
+NOTHING = words_beside(__file__).sentence("nothing")
 MOST_NAMED = 3  # models with a sentence of their own
 SCORES = "unmodified score"
 GUESSES = "majority baseline"
@@ -267,44 +268,3 @@ def make_methods(
         "did not change."
     )
     return " ".join(parts)
-
-
-REASON = (
-    "Run it to see whether a task needs a layer, rather than whether the layer looks different."
-)
-HOW_TO_READ = (
-    "Height is the score with the base's layer l, or its layers 0 to l: 1 is perfect. The "
-    "dashed line is the unmodified model; bands are 95 %."
-)
-CAVEATS = {
-    BANDS: (
-        "In simulations, bands of the score and loss of 10 random changes cover 97 %, so that they "
-        "are wider than need be."
-    ),
-    "A layer without loss may still do work.": (
-        "The base's layer may do the same work already. The scores with the layer removed, or with "
-        "random weights, "
-        "show whether the task needs any layer at that place."
-    ),
-    "A loss need not come from the task.": (
-        "The layers of one model are fitted to each other. A random change of equal size, whose "
-        "output moves as far, shows what a change of this size and rank costs in any direction."
-    ),
-    "Larger changes cost more.": (
-        "Compare the losses of two models together with the sizes of their weight changes (table "
-        "`sizes`)."
-    ),
-    "A truncated model is not retrained.": (
-        "The head was trained on the top layer's vectors; retrained on a lower layer it would "
-        "score higher than the "
-        "curve shows. Diamonds are models that were fine-tuned with their lower layers frozen."
-    ),
-    "A parse is not gold.": (
-        "Tags and heads of the demo come from a parser that was trained on the same treebank as "
-        "the models."
-    ),
-    "Attention sinks are not left out.": (
-        "A swap scores the answers of a whole model, which reads every word. Nothing is averaged "
-        "over states that a massive activation could dominate."
-    ),
-}

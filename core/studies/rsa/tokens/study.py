@@ -29,10 +29,10 @@ from core.models.zoo import READING, read_adapters
 from core.results.findings import Findings
 from core.results.notices import start_notices
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.rsa import LAYERS
-from core.studies.rsa.tokens import PURPOSE
 from core.studies.rsa.tokens.charts import draw_maps, figures, span_rows
 from core.studies.rsa.tokens.distances import (
     answer_statements,
@@ -54,9 +54,6 @@ from core.studies.rsa.tokens.questions import (
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.rsa.tokens.tables import drawn_words, layer_rows
 from core.studies.rsa.tokens.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     make_headline,
     make_methods,
     missing_words,
@@ -320,15 +317,12 @@ def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
 
 STUDY = Study(
     name="tokens",
-    title="Token map",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=TokenMapSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=tokens_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(draw=draw_maps, tables=span_rows, how_to_read=HOW_TO_READ, group=LAYERS),),
+    views=(View(draw=draw_maps, tables=span_rows, group=LAYERS),),
 )

@@ -1,4 +1,4 @@
-"""The token map in sentences: headline, notices, methods and caveats, made from its statements."""
+"""The token map in sentences: headline, notices and methods, made from its statements."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from core.results.names import listed, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NOTHING = "No model could read the passage, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 CLOSER = "question closer to its answer than to other words"
 UNDECIDED = "undecided whether the question is closer to its answer"
 TOO_FEW = "too few spans to detect whether the question is closer to its answer"
@@ -179,20 +180,3 @@ def make_methods(question: bool) -> str:
             "spans, and is multiplied by the number of models (Bonferroni)."
         )
     return text
-
-
-REASON = (
-    "Run it to follow the words of a passage through the layers, and to see where a question "
-    "meets its answer."
-)
-HOW_TO_READ = (
-    "Each point is a word; the axes are the directions in which words differ most, so near "
-    "points tend to be alike. Grey words have no role."
-)
-CAVEATS = {
-    "Two dimensions are not the whole space.": (
-        "Distances on the map are not the distances of the vectors; the shares of variance on the "
-        "axes say how much of "
-        "them the map shows."
-    ),
-}

@@ -20,32 +20,25 @@ import numpy as np
 
 from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
-from core.maths.similarity.scoring import CALIBRATED, SCORED, calibrate
+from core.maths.similarity.scoring import CALIBRATED, COVERAGE, SCORED, calibrate
 from core.models.identity import contents, identity_tasks
 from core.models.steps import notices_of_steps
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.findings import Findings
 from core.results.notices import sentence_notices
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.layers.differences import measured
 from core.studies.rsa.layers.tables import with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.studies.rsa.layers.text import saturation_notices
-from core.studies.rsa.training import PURPOSE
 from core.studies.rsa.training.charts import figures
 from core.studies.rsa.training.price import training_price
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
-from core.studies.rsa.training.text import (
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    statements_of,
-)
+from core.studies.rsa.training.text import make_headline, make_methods, statements_of
 from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
@@ -54,6 +47,7 @@ from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 COLUMNS = (
     "model",
@@ -218,15 +212,12 @@ def calibrate_peaks(peaks: pd.DataFrame, outputs: Outputs) -> pd.DataFrame:
 
 STUDY = Study(
     name="training",
-    title="Through training",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(coverage=COVERAGE),
     Spec=TrainingSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=training_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ, group=TRAINING),),
+    views=(View(group=TRAINING),),
 )

@@ -1,4 +1,4 @@
-"""The study in sentences: headline, methods and caveats, made from its statements."""
+"""The study in sentences: headline and methods, made from its statements."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.maths.similarity.registry import MEASURES
-from core.maths.similarity.scoring import COVERAGE
 from core.results.estimates import Estimate, estimate_of
 from core.results.names import layers_in_words, short_names
-from core.results.notices import BANDS
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.rsa.layers.differences import measured
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from core.studies.rsa.training.spec import TrainingSpec
 
-NOTHING = "No checkpoint could be compared, for the reasons given."
+NOTHING = words_beside(__file__).sentence("nothing")
 FIRST = "similarity of the first checkpoint's top layer to the final model"
 LAST = "similarity of the last checkpoint's top layer to the final model"
 OTHER_RUN = "similarity of another run's top layer to the final model"
@@ -157,33 +156,3 @@ def make_methods(spec: TrainingSpec) -> str:
         "one is close to "
         "zoo:seed-0 but not equal to it."
     )
-
-
-REASON = (
-    "Run it to see when during training each layer reaches the geometry that it has in the "
-    "final model."
-)
-HOW_TO_READ = (
-    "Height is a layer's similarity to the final model's: 1 is the same geometry, 0 an "
-    "unrelated one. Dashed lines are other runs."
-)
-CAVEATS = {
-    BANDS: COVERAGE,
-    "Late checkpoints are similar because they are late.": (
-        "Ask which layers become similar first, and how similar the final model of another run "
-        "(dashed) is, which "
-        "shares no training step."
-    ),
-    "Layer 0 holds word embeddings.": (
-        "It has no layer below it whose changes it must follow, so it can settle earlier than the "
-        "others."
-    ),
-    "An untrained model does not score 0.": (
-        "Equal words give similar vectors even with random weights; compare step 0 with the chance "
-        "level in the "
-        "tooltip."
-    ),
-    "These are five checkpoints of one run.": (
-        "Bands cover sentences, not runs. The layers of another run may settle in another order."
-    ),
-}

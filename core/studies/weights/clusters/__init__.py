@@ -1,3 +1,1 @@
 """Weight clustering: what a model was fine-tuned on, by its weight update alone."""
-
-PURPOSE = "what a model was fine-tuned on, from its weights alone"

@@ -25,15 +25,11 @@ from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
 from core.results.export import Result
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task, run
 from core.studies.weights import ranks as rank_tables
-from core.studies.weights.activations import (
-    SENTENCES,
-    TEXT,
-    compare_states,
-    plan_states,
-)
-from core.studies.weights.clusters import PURPOSE, tables, text
+from core.studies.weights.activations import SENTENCES, TEXT, compare_states, plan_states
+from core.studies.weights.clusters import tables, text
 from core.studies.weights.clusters.charts.figures import figures
 from core.studies.weights.clusters.distances import (
     DISTANCES,
@@ -44,14 +40,7 @@ from core.studies.weights.clusters.distances import (
 )
 from core.studies.weights.clusters.doses import compare_doses
 from core.studies.weights.clusters.members import Member, earlier_steps
-from core.studies.weights.clusters.method_text import (
-    CAVEATS,
-    CITATIONS,
-    FORMULAS,
-    REASON,
-    STATE_CITATIONS,
-    make_methods,
-)
+from core.studies.weights.clusters.method_text import CITATIONS, STATE_CITATIONS, make_methods
 from core.studies.weights.clusters.notice_text import (
     describe_aside,
     describe_shapes,
@@ -321,8 +310,7 @@ def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) ->
 
 STUDY = Study(
     name="weights",
-    title="Weight clustering",
-    purpose=PURPOSE,
+    words=words_beside(__file__).filled(sentences=SENTENCES),
     Spec=WeightsSpec,
     prepare=prepare,
     plan=plan,
@@ -331,8 +319,5 @@ STUDY = Study(
     price=weights_price,
     perform=perform,
     finish=finish,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
     views=VIEWS,
 )

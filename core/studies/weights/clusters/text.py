@@ -1,6 +1,6 @@
 """What the study found: facts, and the headline made of them.
 
-`view_text` has the sentence of each view, `notice_text` the notices, `method_text` the caveats.
+`view_text` has the sentence of each view, `notice_text` the notices, `method_text` the methods.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from core.results.estimates import Estimate
 from core.results.names import layers_in_words, listed, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.weights.activations import every_vector, title_of
 from core.studies.weights.ranks import layer_sizes
 
@@ -40,7 +41,7 @@ EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"
 LOWER, NOT_LOWER = "of lower rank", "not of lower rank"
 DECIDING = "Learning rate and number of steps also decide that size"
 RIVALS = "other tasks' models with updates of similar size"
-NOTHING = "Too few models could be compared to state a result; the tables hold what was measured."
+NOTHING = words_beside(__file__).sentence("nothing")
 NEAR_TASK, NEAR_SIZE = "nearer to its task", "nearer to updates of its size"
 NEAR_NEITHER = "nearer to neither"
 COSINE, APART, SIZE, MOST = "cosine", "distance of projectors", "changed by", "changed most"

@@ -9,7 +9,6 @@ from core.results.drawing.panels import Panels
 from core.studies.weights.clusters.charts.distances import distances_chart
 from core.studies.weights.clusters.charts.figures import map_chart, neighbours_chart
 from core.studies.weights.clusters.charts.ranks import depth_panels, families_of
-from core.studies.weights.clusters.method_text import DEPTH, DISTANCES, HOW_TO_READ, MAP, NEIGHBOURS
 from core.studies.weights.clusters.view_text import (
     depth_sentence,
     distances_sentence,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 RELATIVE_SIZE = "relative_norm"
+MAP, NEIGHBOURS, DISTANCES, DEPTH = "map", "neighbours", "distances", "depth"  # keys of views
 
 
 def draw_map(
@@ -92,41 +92,28 @@ def trend_rows(result: Result, *choices: object) -> dict[str, pd.DataFrame]:
 VIEWS = (
     View(
         MAP,
-        "every fine-tune as a point, close if the updates are similar",
         draw=draw_map,
         headline=map_sentence,
         tables=lambda result: {name: result.tables[name] for name in ("models", "doses")},
-        how_to_read=HOW_TO_READ[MAP],
     ),
     View(
         NEIGHBOURS,
-        "how often nearest neighbours share a label, compared with chance",
         draw=draw_neighbours,
         headline=neighbours_sentence,
         tables=neighbour_rows,
         table="neighbours",
-        how_to_read=HOW_TO_READ[NEIGHBOURS],
-        missing="Neighbours cannot be scored: at least 3 models and 2 labels are needed. Add "
-        "models or labels.",
     ),
     View(
         DISTANCES,
-        "the distance between every two models, ordered by a tree",
         draw=draw_distances,
         headline=distances_sentence,
         table="distances",
-        how_to_read=HOW_TO_READ[DISTANCES],
-        missing="Distances need at least 2 models; choose another model.",
     ),
     View(
         DEPTH,
-        "the rank of the update by layer and matrix family",
         draw=draw_depth,
         headline=depth_sentence,
         tables=trend_rows,
         table="ranks",
-        how_to_read=HOW_TO_READ[DEPTH],
-        missing="Relative size is defined for updates only, as the norm relative to the base; "
-        "choose delta.",
     ),
 )

@@ -9,6 +9,7 @@ from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import Kind
 from core.results.statements import Statement
+from core.results.words import words_beside
 from core.studies.weights.intruders.scales import LOSS, WAYS
 
 if TYPE_CHECKING:
@@ -22,16 +23,7 @@ BEYOND = "removing intruder dimensions, compared with random directions:"
 EXCESS = "removing intruder dimensions, compared with shrinking the whole update:"
 SHRUNK = f"{WAYS['shrunk']} in the same matrices"
 RANDOM = f"{WAYS['random']} of equal size"
-METHODS = (
-    "The intruder dimensions s u v^T of all matrices were scaled together by c from 1 to 0, by "
-    "adding (c - 1) s u v^T to each fine-tuned matrix. The task was scored with the model's own "
-    "head on {examples}; the loss is that of {base}'s pretraining head on the changed body, in "
-    "nats per masked subword ({text}; each subword masked once, one in seven at a time). Controls "
-    "are {draws} draws of random directions with the same s, and other directions of the same "
-    "matrices with the nearest s; and the whole update of the matrices with intruder dimensions "
-    "was shrunk by the Frobenius norm that scaling these removed, at most to 0. "
-    "Bands are 95 %, over sentences and draws."
-)
+METHODS = words_beside(__file__).sentence("scaling_methods")
 
 
 def scaling_statements(table: pd.DataFrame) -> tuple[Statement, ...]:

@@ -20,10 +20,10 @@ from core.errors import TaskError
 from core.maths.arrays import Value
 from core.maths.statistics import corrected
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.weights.clusters.members import Member, bases_by_member
 from core.studies.weights.clusters.selection import Selection, find_models
-from core.studies.weights.intruders import PURPOSE
 from core.studies.weights.intruders.charts import draw_view, figures
 from core.studies.weights.intruders.price import intruders_price
 from core.studies.weights.intruders.scales import LOSS
@@ -50,9 +50,6 @@ from core.studies.weights.intruders.tasks import (
 )
 from core.studies.weights.intruders.text import (
     ALL,
-    CAVEATS,
-    HOW_TO_READ,
-    REASON,
     SIGNIFICANT,
     make_headline,
     make_methods,
@@ -65,6 +62,7 @@ from core.vectors.examples import METRICS, Examples, read_examples
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 MEASURED = "measured"  # role of the tasks that compare directions, with their model and part
 TURNED = "turned"  # of those that draw updates of the same spectrum, with their model
@@ -268,15 +266,12 @@ def _scaled(
 
 STUDY = Study(
     name="weights intruders",
-    title="Intruders",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=IntruderSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=intruders_price,
-    caveats=CAVEATS,
-    reason=REASON,
-    views=(View(draw=draw_view, how_to_read=HOW_TO_READ),),
+    views=(View(draw=draw_view),),
 )

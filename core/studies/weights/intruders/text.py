@@ -1,4 +1,4 @@
-"""Every sentence of the intruder experiment: headline, methods, reading aid, caveats."""
+"""Statements, headline and methods of the intruder experiment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from core.maths.statistics import corrected
 from core.models.weights.families import family_label
 from core.results.estimates import Estimate
 from core.results.names import listed, short_names
-from core.results.notices import BANDS
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.weights.intruders.tasks import LARGE_DRAWS
@@ -31,15 +30,6 @@ TURNED_MORE = "more intruder dimensions than random updates with the same singul
 TURNED_ALIKE = "not detectably more than random updates with the same singular values"
 TURNED_FEW = "too few updates with the same singular values to test"
 NEAR = 0.01  # of the threshold: a cosine that another threshold would not count
-REASON = (
-    "Intruder dimensions go with forgetting in LoRA fine-tunes (Shuttleworth et al. 2024); run "
-    "it to see whether a fine-tune has more of them than a random update of equal norm would "
-    "create."
-)
-HOW_TO_READ = (
-    "Height counts a matrix's leading directions that resemble none of the base's (0: "
-    "each resembles one). The dashed grey line is chance."
-)
 
 
 def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:
@@ -176,35 +166,3 @@ def make_methods(spec: IntruderSpec) -> str:
         "directions on both sides, are counted in the same way (of models with sides above "
         f"{SMALL}, {LARGE_DRAWS} updates)."
     )
-
-
-CAVEATS = {
-    BANDS: (
-        "In simulations, bands of scaled intruder dimensions minus 5 random directions cover 98 %, "
-        "so that they are wider than need be."
-    ),
-    "A direction can be new although nothing was added.": (
-        "Where two singular values of the base are nearly equal, any update mixes their "
-        "directions, and the mixtures resemble neither. The dashed line shows what a random "
-        "update of equal norm does; only what lies above it is more than chance."
-    ),
-    "The threshold is a choice.": (
-        "With d directions, a random one has a cosine of about the square root of 2 log(d) / d "
-        "with the nearest: .28 for 128, .13 for 768. A threshold near that finds hardly any "
-        "intruder dimension, one near 1 finds almost all directions."
-    ),
-    "A random update spreads its norm over all directions.": (
-        "A fine-tune puts most of its norm into a few. More intruder dimensions than chance show "
-        "that the update is concentrated, not what it is for. A random update with the same "
-        "singular values is as concentrated, and is the stricter rival."
-    ),
-    "Only left directions are compared.": (
-        "They are the directions that a matrix writes to; those that it reads from are not "
-        "examined."
-    ),
-    "Scaling directions down is not undoing the training.": (
-        "Other matrices were trained together with them. A random direction of equal size meets "
-        "the inputs less than a model's own directions do, and so changes less; the other "
-        "directions of like size are the stricter control."
-    ),
-}

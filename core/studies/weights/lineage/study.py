@@ -15,8 +15,8 @@ from core.errors import SpecError
 from core.limits import current_limits
 from core.models.weights.samples import identify_weights
 from core.results.findings import Findings
+from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.weights.lineage import PURPOSE
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
 from core.studies.weights.lineage.price import lineage_price
@@ -31,11 +31,7 @@ from core.studies.weights.lineage.tables import (
 )
 from core.studies.weights.lineage.tasks import multiply_weights
 from core.studies.weights.lineage.text import (
-    CAVEATS,
     CITATIONS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
     describe_changes,
     make_headline,
     make_methods,
@@ -126,16 +122,12 @@ def _identities(spec: LineageSpec, ready: Outputs) -> dict[str, str]:
 
 STUDY = Study(
     name="weights lineage",
-    title="Lineage",
-    purpose=PURPOSE,
+    words=words_beside(__file__),
     Spec=LineageSpec,
     prepare=prepare,
     plan=plan,
     collect=collect,
     figures=figures,
     price=lineage_price,
-    caveats=CAVEATS,
-    formulas=FORMULAS,
-    reason=REASON,
-    views=(View(how_to_read=HOW_TO_READ),),
+    views=(View(),),
 )

@@ -1,4 +1,4 @@
-"""Every sentence of the lineage study: headline, methods, reading aid, caveats."""
+"""Statements, headline and methods of the lineage study."""
 
 from __future__ import annotations
 
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 
 FOUND = "parents found"
 MOST_NAMED = 3
-REASON = (
-    "Cards often do not say what a model was trained from, or say it wrongly; run it to see which "
-    "models are relatives, copies or strangers by their weights alone."
-)
-HOW_TO_READ = (
-    "Lines join models that are nearest in weights, the parent on the left. A tree begins at its "
-    "root, the model with the smallest norm."
-)
 
 
 def statements_of(table: pd.DataFrame, rules: pd.DataFrame) -> tuple[Statement, ...]:
@@ -170,31 +162,4 @@ def make_methods(spec: LineageSpec) -> str:
     )
 
 
-CAVEATS = {
-    "A sibling may be nearer than the parent.": (
-        "If two models were fine-tuned on the same data from the same base, the one that was "
-        "trained less lies between the base and the other, and looks like its parent. The weights "
-        "cannot distinguish it from an earlier checkpoint."
-    ),
-    "The direction is the choice of a root.": (
-        "A tree in which all models surround one of them has nearly the same parents from any "
-        "root; compare with random roots. With a strong weight decay, norms can fall in training, "
-        "and the tree then begins at the wrong end."
-    ),
-    "Norm and kurtosis may disagree.": (
-        "Trees are directed by norms. In the included models kurtosis falls in fine-tuning and "
-        "rises in pretraining, so it points the wrong way for checkpoints of a run; norms point "
-        "the wrong way elsewhere. Where the two begin a tree at different models, its root is "
-        "undecided."
-    ),
-    "Parents that are not here cannot be found.": (
-        "A model's parent in the tree is its nearest relative among the chosen models, even if "
-        "its base is not one of them."
-    ),
-}
-FORMULAS = {
-    "Distance of two models a and b, from inner products of their weights:": (
-        r"\lVert a - b \rVert^2 = \lVert a \rVert^2 + \lVert b \rVert^2 - 2 \langle a, b \rangle"
-    ),
-}
 CITATIONS = ("horwitz2025", "charikar2002")

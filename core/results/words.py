@@ -1,0 +1,212 @@
+"""Words that can be edited without Python: TOML files beside the code that shows them.
+
+The words of a study stand in `words.toml` in its folder, as the fields of `Words` say. Line breaks
+within a text are spaces.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from core.errors import PalimpsestError
+
+FILE = "words.toml"
+WANTED = {str: "a text", tuple: "a list of texts", Mapping: "a table"}
+Record = TypeVar("Record")
+_hints = cache(get_type_hints)
+
+
+@dataclass(frozen=True)
+class ViewWords:
+    """Words of a view.
+
+    Attributes:
+        name: Its name on the page and in links.
+        purpose: What it shows, in a few words.
+        how_to_read: What the axes are, what their ends mean and what is grey, in one line.
+        missing: What to say and do where nothing can be drawn; without it, the study's.
+    """
+
+    name: str
+    purpose: str
+    how_to_read: str
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of a study.
+
+    Attributes:
+        title: What the pages call it.
+        purpose: What it tells, in the words of the command's help.
+        reason: Why one would run it, in one sentence.
+        how_to_read: Of its only view, see `ViewWords`.
+        missing: Of every view that has none.
+        caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and
+            `code` as in Markdown. In a file, `{ as_in = "seeds" }` is the explanation that the
+            study in the folder `seeds` beside this one has.
+        formulas: What is computed: the words before a formula -> LaTeX; `as_in` as above.
+        views: Words of each view, by its key.
+        sentences: Whole sentences of results, by the keys that the code has for them.
+    """
+
+    title: str
+    purpose: str
+    reason: str = ""
+    how_to_read: str = ""
+    missing: str = ""
+    caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
+    formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
+    views: Mapping[str, ViewWords] = field(default_factory=dict, hash=False)
+    sentences: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def view(self, key: str) -> ViewWords:
+        """Look up the words of a view; those of the study for a view without a key.
+
+        Raises:
+            PalimpsestError: If there are none.
+        """
+        if not key:
+            return ViewWords(self.title, self.purpose, self.how_to_read, self.missing)
+        words = self._entry(self.views, key, "view")
+        return replace(words, missing=words.missing or self.missing)
+
+    def sentence(self, key: str) -> str:
+        """Look up a sentence.
+
+        Raises:
+            PalimpsestError: If there is none.
+        """
+        return self._entry(self.sentences, key, "sentence")
+
+    def filled(self, **values: object) -> Words:
+        """Put values into the caveats that have `{name}`.
+
+        Raises:
+            PalimpsestError: If no caveat has one of the names.
+        """
+        caveats = dict(self.caveats)
+        for name, value in values.items():
+            mark = f"{{{name}}}"
+            if not any(mark in text for text in caveats.values()):
+                raise PalimpsestError(f"No caveat of {self.title!r} has {mark}: add it to {FILE}.")
+            caveats = {point: text.replace(mark, str(value)) for point, text in caveats.items()}
+        return replace(self, caveats=caveats)
+
+    def _entry(self, entries: Mapping[str, Record], key: str, kind: str) -> Record:
+        if key not in entries:
+            raise PalimpsestError(
+                f"{FILE} of {self.title!r} has no {kind} {key!r}: add it under [{kind}s]."
+            )
+        return entries[key]
+
+
+def words_beside(module: str) -> Words:
+    """Read the words of a study.
+
+    Args:
+        module: Path of a module in the study's folder (`__file__`).
+
+    Raises:
+        PalimpsestError: If there are none, or something is missing, empty or misspelt.
+    """
+    return _words_in(Path(module).with_name(FILE))
+
+
+@cache
+def _words_in(path: Path) -> Words:
+    read = read_toml(path)
+    lent = {
+        name: {point: _lent(path, name, point, text) for point, text in read[name].items()}
+        for name in ("caveats", "formulas")
+        if isinstance(read.get(name), dict)
+    }
+    return as_record(Words, read | lent, str(path))
+
+
+def _lent(path: Path, name: str, point: str, text: Any) -> Any:
+    """The text, or the one that another study has under the same point."""
+    if not isinstance(text, dict) or [*text] != ["as_in"]:
+        return text
+    lender = path.parents[1] / str(text["as_in"]) / FILE
+    texts = read_toml(lender).get(name, {})
+    if not isinstance(texts.get(point), str):
+        raise PalimpsestError(f"{path}: {lender} has no text {point!r} under [{name}].")
+    return texts[point]
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        PalimpsestError: If it is missing or not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf8"))
+    except FileNotFoundError:
+        raise PalimpsestError(f"{path} is missing: restore it, or write it.") from None
+    except ValueError as error:  # of TOML and of UTF-8
+        raise PalimpsestError(f"{path} is not TOML: {error}.") from None
+
+
+def as_record(kind: type[Record], values: Any, place: str) -> Record:
+    """Make a dataclass of a table of TOML, whose values are checked by the fields' types.
+
+    Args:
+        kind: Its fields are texts, numbers, choices (`Literal`), lists of texts (`tuple`), and
+            tables of texts or of records (`Mapping`).
+        values: The table.
+        place: Where it stands, for messages.
+
+    Raises:
+        PalimpsestError: If a key is not a field's, a field without default is missing, or a value
+            is empty or of another type.
+    """
+    if not isinstance(values, dict):
+        raise PalimpsestError(f"{place} is {values!r}: write a table.")
+    hints, names = _hints(kind), [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    for name in values:
+        if name not in names:
+            raise PalimpsestError(f"{place} has {name!r}; there are {', '.join(names)}.")
+    for each in fields(kind):  # type: ignore[arg-type]
+        if each.name not in values and each.default is each.default_factory is MISSING:
+            raise PalimpsestError(f"{place} has no {each.name!r}: add it.")
+    return kind(
+        **{name: checked(hints[name], value, f"{place}: {name}") for name, value in values.items()}
+    )
+
+
+def checked(hint: Any, value: Any, place: str) -> Any:
+    """Return a value of TOML as a type has it, such as `Mapping[str, str]` for texts by name.
+
+    Args:
+        hint: A type that a field of a record may have, see `as_record`.
+        value: What was read.
+        place: Where it stands, for messages.
+
+    Raises:
+        PalimpsestError: If it is empty or of another type.
+    """
+    kinds = get_args(hint)
+    if get_origin(hint) is Literal:
+        if value not in kinds:
+            raise PalimpsestError(f"{place} is {value!r}; there are {', '.join(map(repr, kinds))}.")
+        return value
+    if get_origin(hint) is Mapping and isinstance(value, dict):
+        return {key: checked(kinds[1], each, f"{place}: {key}") for key, each in value.items()}
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(checked(kinds[0], each, place) for each in value)
+    if is_dataclass(hint):
+        return as_record(hint, value, place)  # type: ignore[arg-type]
+    if hint is str and isinstance(value, str) and value.strip():
+        return " ".join(value.split())
+    if type(value) in (hint, *kinds) and not isinstance(value, str):
+        return value
+    wanted = WANTED.get(get_origin(hint) or hint, "a number")
+    raise PalimpsestError(f"{place} is {value!r}: write {wanted}.")
