@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -50,7 +51,7 @@ class Words:
         missing: Of every view that has none.
         caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and
             `code` as in Markdown. In a file, `{ as_in = "seeds" }` is the explanation that the
-            study in the folder `seeds` beside this one has.
+            study in the folder `seeds` beside this one has; a package is named in full.
         formulas: What is computed: the words before a formula -> LaTeX; `as_in` as above.
         views: Words of each view, by its key.
         sentences: Whole sentences of results, by the keys that the code has for them.
@@ -134,7 +135,12 @@ def _lent(path: Path, name: str, point: str, text: Any) -> Any:
     """The text, or the one that another study has under the same point."""
     if not isinstance(text, dict) or [*text] != ["as_in"]:
         return text
-    lender = path.parents[1] / str(text["as_in"]) / FILE
+    name_of_lender = str(text["as_in"])
+    beside = path.parents[1] / name_of_lender
+    folder = (
+        beside if "." not in name_of_lender else Path(import_module(name_of_lender).__path__[0])
+    )
+    lender = folder / FILE
     texts = read_toml(lender).get(name, {})
     if not isinstance(texts.get(point), str):
         raise PalimpsestError(f"{path}: {lender} has no text {point!r} under [{name}].")

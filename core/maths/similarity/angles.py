@@ -71,7 +71,7 @@ class Space:
         with np.errstate(invalid="ignore", divide="ignore"):  # a constant space has no direction
             rows = rows / np.linalg.norm(rows)
         groups = counts.shape[1]
-        sizes = counts @ np.bincount(group, minlength=groups).astype(np.float64)
+        sizes = (counts @ np.bincount(group, minlength=groups)).astype(np.float64)
         sums = counts @ sum_by_group(rows, group, groups, axis=0)
         squares = counts @ sum_by_group((rows**2).sum(1), group, groups)
         return cls(rows, group, counts, sizes, sums, squares - (sums**2).sum(1) / sizes)
@@ -91,7 +91,7 @@ def between(x: Space, y: Space) -> tuple[float, FloatArray]:
     shares = sum_by_group((turned * y.rows).sum(1), x.group, x.counts.shape[1])
     means = np.einsum("bd,bd->b", x.sums @ (left @ right), y.sums) / x.sizes
     cosines = (x.counts @ shares - means) / np.sqrt(x.norms * y.norms)
-    return _degrees(values.sum()), _degrees(cosines)
+    return float(_degrees(values.sum())), _degrees(cosines)
 
 
 def _degrees(cosine: FloatArray) -> FloatArray:
