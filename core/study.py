@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from core.errors import PalimpsestError
+from core.models.costs import Sizes, price_tasks
 from core.results.drawing.context import PAGE, Context
-from core.runs.runner import Outputs, Task, run, run_here
+from core.runs.runner import Failure, Outputs, Task, run, run_here
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
@@ -49,6 +52,45 @@ def as_collected(spec: Any, ready: Outputs, result: Any, **options: Any) -> Any:
 def no_files(result: Result) -> dict[str, bytes]:
     """Write no file beside tables and figures, as most studies do."""
     return {}
+
+
+def not_priced(spec: Any) -> Price:
+    """Stand for a price that is the sum over a study's tasks."""
+    raise NotImplementedError
+
+
+def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
+    """Plan a study from the sizes of its models and texts in place of their contents.
+
+    Args:
+        study: The study.
+        spec: What is asked for.
+        sizes: Of models; those that the first stage asks for are added.
+
+    Returns:
+        The tasks that the study would run; in place of contents, their arguments hold references
+        of models and texts that are counted only.
+
+    Raises:
+        PalimpsestError: As `plan`.
+    """
+    values, failures = {}, {}
+    for task in study.prepare(spec, None):
+        try:
+            values[task.role] = task.expected(sizes)
+        except PalimpsestError as error:
+            failures[task.role] = Failure(task.name, str(error), error)
+    return [*study.plan(spec, Outputs(values, failures, 0, 0.0))]
+
+
+def price_by_tasks(study: Study, spec: Any) -> Price:
+    """Price a study as the sum of what the tasks that it would plan cost.
+
+    Raises:
+        PalimpsestError: As `expected_tasks`.
+    """
+    sizes = Sizes()
+    return price_tasks(expected_tasks(study, spec, sizes), sizes)
 
 
 def every_figure(figures: Callable[..., Mapping[str, Chart]]) -> Callable[..., Drawn]:
@@ -145,10 +187,11 @@ class Study:
         collect: spec, outputs of both stages -> the result.
         figures: Result, what they are drawn for (a page without it) -> charts by file name, the
             main one first.
-        price: spec -> what it will cost; nothing is fetched for it but the sizes of models.
         perform: spec, planned tasks, options of a run -> their outputs.
         finish: spec, outputs of the first stage, result, options of a run -> the result with what
             is computed from it in further tasks.
+        price: spec -> what it will cost; without one, the sum of what its tasks cost, see
+            `price_by_tasks`. Nothing is fetched for it but the sizes of models.
         files: Result -> files beside tables and figures, by name.
         caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and
             `code` as in Markdown.
@@ -165,9 +208,9 @@ class Study:
     plan: Callable[[Any, Outputs], Sequence[Task]]
     collect: Callable[[Any, Outputs, Outputs], Any]
     figures: Callable[..., dict[str, Any]]
-    price: Callable[[Any], Price]
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected
+    price: Callable[[Any], Price] = not_priced
     files: Callable[[Any], dict[str, bytes]] = no_files
     caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
     formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -176,6 +219,8 @@ class Study:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))
+        if self.price is not_priced:
+            object.__setattr__(self, "price", partial(price_by_tasks, self))
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.

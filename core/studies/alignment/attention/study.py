@@ -16,19 +16,20 @@ into distributions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from core.errors import ModelError, ShapeError
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.moments import TINY
 from core.maths.progress import span, tick
 from core.maths.statistics import interval
-from core.models import load_tokenizer
+from core.models import costs, load_tokenizer
 from core.models.identity import (
     as_identified,
     check_tokenizers,
@@ -37,14 +38,15 @@ from core.models.identity import (
     pairs_of_one_tokenizer,
 )
 from core.models.loading.memory import borrow_model
+from core.models.sizes import Size
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
+from core.runs.price import Cost
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.attention import PURPOSE
-from core.studies.alignment.attention.price import attention_price
 from core.studies.alignment.attention.spec import AttentionSpec
 from core.studies.alignment.attention.text import (
     CAVEATS,
@@ -68,30 +70,38 @@ if TYPE_CHECKING:
     from core.models.loading.tokenizers import Tokenizer
 
 HEAD_COLUMNS = (
-    "source",
-    "target",
-    "layer",
-    "head",
-    "match",
-    "correlation",
-    "null_low",
-    "null_high",
+    *("source", "target", "layer", "head", "match"),
+    *("correlation", "null_low", "null_high"),
 )
 MATRIX_COLUMNS = (
-    "source",
-    "target",
-    "source_layer",
-    "source_head",
-    "target_layer",
-    "target_head",
-    "correlation",
+    *("source", "target", "source_layer", "source_head"),
+    *("target_layer", "target_head", "correlation"),
 )
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 NULL_DRAWS = 200
 UNLIKE = "their attention cannot be compared"  # of models with different tokenizers
 
 
-@pure("alignment.attention", version=3, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size], source: str, target: str, sentences: Words,
+    methods: tuple[str, ...], **_: Any,
+) -> Cost:  # fmt: skip
+    pair, count = (sizes[source], sizes[target]), len(sentences)
+    width, layers = (max(getattr(size, name) for size in pair) for name in ("d_model", "layers"))
+    rows, entries = count * costs.SUBWORDS, count * costs.SUBWORDS**2 * 1.3
+    heads = layers * max(1.0, width / 64)
+    work = sum(costs.opening(size) + costs.passing(size, count) for size in pair)
+    work += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
+    held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
+    weights = costs.SINGLE * max(size.parameters for size in pair)
+    return Cost(
+        work + fitting(methods, width, rows, layers),
+        held * costs.DOUBLE,
+        shared={"weights": Cost(0.0, weights)},
+    )
+
+
+@pure("alignment.attention", version=3, guard=as_identified, cost=_cost)
 def align_attention(
     source: str,
     target: str,
@@ -264,13 +274,10 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
                         {**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}
                     )
                 )
-    head_table = (
-        pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
-    )
-    output_table = (
-        pd.concat(mapped, ignore_index=True)
-        if mapped
-        else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
+    empty = ([pd.DataFrame(columns=list(each))] for each in (HEAD_COLUMNS, OUTPUT_COLUMNS))
+    head_table, output_table = (
+        pd.concat(frames or none, ignore_index=True)
+        for frames, none in zip((heads, mapped), empty, strict=True)
     )
     matrix = _matrix_table(outputs)
     statements = statements_of(head_table, output_table, matrix)
@@ -321,14 +328,8 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
     """Columns of `heads` for one pair, from layer to null_high."""
     low, high = interval(value["null"], axis=1)
     layer, head = (index.ravel() for index in np.indices(value["matched"].shape))
-    columns = (
-        layer + 1,
-        head,
-        value["match"].ravel(),
-        value["matched"].ravel(),
-        low[layer],
-        high[layer],
-    )
+    matches = (value[name].ravel() for name in ("match", "matched"))
+    columns = (layer + 1, head, *matches, low[layer], high[layer])
     return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
 
 
@@ -341,7 +342,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=attention_price,
     caveats=CAVEATS,
     formulas=ERROR_FORMULA,
     reason=REASON,

@@ -42,7 +42,6 @@ from core.studies.alignment.published.findings import (
     our_errors,
 )
 from core.studies.alignment.published.maps import FITTED, published_pair
-from core.studies.alignment.published.price import protocol_price
 from core.studies.alignment.published.spec import OURS_OF, ProtocolSpec
 from core.studies.alignment.published.text import (
     CAVEATS,
@@ -191,7 +190,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=protocol_price,
     caveats={**CAVEATS, **OF_WORDS, **OF_PAIRS},
     formulas=FORMULAS,
     reason=REASON,

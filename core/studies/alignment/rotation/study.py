@@ -19,7 +19,6 @@ from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS
 from core.studies.alignment.rotation import PURPOSE
 from core.studies.alignment.rotation.charts import figures
-from core.studies.alignment.rotation.price import rotation_price
 from core.studies.alignment.rotation.spec import RotationSpec
 from core.studies.alignment.rotation.tables import (
     ERRORS,
@@ -121,7 +120,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=rotation_price,
     caveats=CAVEATS,
     reason=REASON,
     views=(View(how_to_read=HOW_TO_READ, group=MAPS),),

@@ -23,7 +23,6 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds import PURPOSE
 from core.studies.alignment.seeds.charts import figures
-from core.studies.alignment.seeds.price import align_price
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import judged, statements_of
 from core.studies.alignment.seeds.tables import (
@@ -214,7 +213,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=align_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,

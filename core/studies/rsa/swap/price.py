@@ -10,13 +10,13 @@ from core.models.sizes import Size
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 from core.studies.rsa.layers.runs import find_compared
-from core.studies.rsa.prices import SWAPPED, turning_a_change
 from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS, MOST_KEPT
-from core.text.labelled import count_labelled
+from core.text.labelled import expected_labelled
 
 if TYPE_CHECKING:
     from core.studies.rsa.swap.spec import SwapSpec
 
+SWAPPED = 0.6  # of a pass that a layer swap runs
 TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
 
 
@@ -24,7 +24,7 @@ def swap_price(spec: SwapSpec) -> Price:
     """Estimate the price of layer swaps: every swap runs the layers above it again."""
     compared = find_compared(spec.base, spec.compare).refs
     sizes = costs.sizes_of((spec.base, *compared))
-    labelled = count_labelled(spec.labelled)
+    labelled = len(expected_labelled(spec.labelled))
     scored = {ref: _scored(spec, size, labelled) for ref, size in sizes.items()}
     # Of a fine-tune's two tasks, the kinds of swap and the donors.
     shared_out = (
@@ -44,7 +44,7 @@ def swap_price(spec: SwapSpec) -> Price:
                     costs.opening(size) * (2 + donors)
                     + costs.passing(size, sentences * passes + tested)
                 )
-            tasks[-1] += turning_a_change(size, spec.noises)
+            tasks[-1] += spec.noises * costs.turning(size)
     at_once = min(TASKS_AT_ONCE, len(tasks) - 1)
     largest = max((size.parameters for size in sizes.values()), default=0)
     states = max(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.maths.similarity.costs import PLAIN, comparing
 from core.maths.similarity.registry import MEASURES
 from core.models import costs
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
-from core.studies.rsa.prices import PLAIN, ROUNDINGS, comparing, most_numbers
 
 if TYPE_CHECKING:
     from core.studies.rsa.truth.spec import TruthSpec
+
+ROUNDINGS = 4  # of a frozen fine-tune
 
 
 def truth_price(spec: TruthSpec) -> Price:
@@ -40,5 +42,6 @@ def truth_price(spec: TruthSpec) -> Price:
                 2 if number else 1
             )  # matched in size too, but for the smallest change
     largest = max((size.parameters for size in sizes.values()), default=0) * costs.SINGLE
-    memory = TASKS_AT_ONCE * (3 * largest + 4 * most_numbers(sizes, items) * costs.DOUBLE)
+    most = max(((size.layers + 1) * size.d_model * items for size in sizes.values()), default=0.0)
+    memory = TASKS_AT_ONCE * (3 * largest + 4 * most * costs.DOUBLE)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(refs), "fine-tune"))
