@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
     from core.results.export import Result
-    from core.runs.price import Price
+    from core.runs.price import Cost, Price
 
 
 EXPERIMENTS = "Experiments"  # the group of views of studies beside a page's main one
@@ -57,6 +57,11 @@ def no_files(result: Result) -> dict[str, bytes]:
 def not_priced(spec: Any) -> Price:
     """Stand for a price that is the sum over a study's tasks."""
     raise NotImplementedError
+
+
+def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:
+    """Collect in no time worth counting, as most studies do."""
+    return ()
 
 
 def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
@@ -90,7 +95,8 @@ def price_by_tasks(study: Study, spec: Any) -> Price:
         PalimpsestError: As `expected_tasks`.
     """
     sizes = Sizes()
-    return price_tasks(expected_tasks(study, spec, sizes), sizes)
+    tasks = expected_tasks(study, spec, sizes)
+    return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))
 
 
 def every_figure(figures: Callable[..., Mapping[str, Chart]]) -> Callable[..., Drawn]:
@@ -192,6 +198,8 @@ class Study:
             is computed from it in further tasks.
         price: spec -> what it will cost; without one, the sum of what its tasks cost, see
             `price_by_tasks`. Nothing is fetched for it but the sizes of models.
+        collecting: spec, planned tasks, sizes of models -> what is computed of the tasks' outputs,
+            where that takes long.
         files: Result -> files beside tables and figures, by name.
         caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and
             `code` as in Markdown.
@@ -211,6 +219,7 @@ class Study:
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected
     price: Callable[[Any], Price] = not_priced
+    collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = at_once
     files: Callable[[Any], dict[str, bytes]] = no_files
     caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
     formulas: Mapping[str, str] = field(default_factory=dict, hash=False)

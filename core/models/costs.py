@@ -40,6 +40,10 @@ PASSED_BY_LAYER = {IN_SINGLE: 2.6e-11, HALF: 6.4e-12}
 BYTES = {IN_SINGLE: SINGLE, HALF: SINGLE / 2}
 TURNED = 8e-11  # processor seconds per cubed width of a matrix that is rotated
 PARSING = 4e-3  # processor seconds per sentence
+WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are square
+FEED_FORWARD = "ff"  # prefix of these two families' names
+HELD_MATRICES = 5  # copies of a task's largest matrix in memory
+READ, SKETCHED = 4e-8, 5e-8  # per number to read and hash a matrix, and to sketch it twice
 READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
 
 
@@ -231,26 +235,47 @@ def _held(size: Size, sentences: float, whole: bool, head: bool) -> float:
     return min(all_layers, 2 * all_layers / size.layers + text)
 
 
-def price_tasks(tasks: Sequence[Task], sizes: Sizes) -> Price:
+def matrices_of(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int], float]]:
+    """Shapes and numbers of a model's matrices, as in a BERT of this width and depth."""
+    wide = sum(FEED_FORWARD in family for family in families) if families else 2
+    square = len(families) - wide if families else 4
+    width = size.d_model
+    return [((width, width), square * size.layers), ((width, WIDER * width), wide * size.layers)]
+
+
+def bytes_of_largest(size: Size) -> float:
+    """Bytes that a task holds which reads a model's matrices one by one."""
+    return HELD_MATRICES * WIDER * size.d_model**2 * DOUBLE
+
+
+def cubed_side(shape: tuple[int, int]) -> float:
+    """Cube of a matrix's shorter side, which its decomposition grows by; more for a long one."""
+    return float(min(shape)) ** 3 * (1 + 0.1 * (max(shape) / min(shape) - 1))
+
+
+def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
     """Sum up the price of tasks.
 
     Args:
         tasks: That a study planned.
         sizes: Of the models of its plan.
+        collected: What is computed of the tasks' outputs, where that takes long.
 
     Raises:
         ModelError: If a model cannot be found.
     """
     each = [task.cost(sizes) for task in tasks]
     shared = {key: cost for part in each for key, cost in part.shared.items()}
-    costs = [*each, *shared.values()]
+    costs = [*each, *shared.values(), *collected]
     starting = {True: STARTING, False: STARTING_LIGHT}
     at_once = heapq.nlargest(TASKS_AT_ONCE, (cost.memory for cost in each))
     return price_of(
         sizes,
         [*(starting[torch] for torch in {cost.torch for cost in costs}),
          *(cost.seconds for cost in costs)],
-        sum(at_once) + max((cost.memory for cost in shared.values()), default=0.0),
+        sum(at_once)
+        + max((cost.memory for cost in shared.values()), default=0.0)
+        + sum(cost.memory for cost in collected),
         libraries=TORCH if any(cost.torch for cost in costs) else NUMPY,
         store=sum(cost.store for cost in costs),
         work=f"{counted(len(tasks), 'task')} on {counted(len(sizes), 'model')}",

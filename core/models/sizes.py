@@ -41,6 +41,7 @@ class Size:
         architecture: Class that the configuration names; "" where it is not known.
         precision: In which its hidden states are computed on this machine, see `precision`.
         model_type, positions: As of `ModelInfo`.
+        adapter: Whether it is read by its factors, see `size_of_adapter`.
     """
 
     parameters: int
@@ -52,6 +53,7 @@ class Size:
     precision: str = SINGLE
     model_type: str = "bert"
     positions: bool = True
+    adapter: bool = False
 
 
 MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
@@ -161,7 +163,7 @@ def size_of_adapter(ref: str, base: Size) -> Size:
     """
     if not is_adapter(ref):
         raise ModelError(f"{ref} is no adapter: choose one.")
-    return replace(base, download=download_of(ref))
+    return replace(base, download=download_of(ref), adapter=True)
 
 
 def _of_merged(config: AdapterConfig, base: str, folder: Path) -> Size:

@@ -37,9 +37,16 @@ def known(task: Task) -> tuple[Any, ...]:
     arguments = {
         name: counted(value)
         for name, value in task.arguments
-        if not name.endswith(IDENTITY) and name not in OF_CONTENTS
+        if not name.endswith((IDENTITY, "identities")) and name not in OF_CONTENTS
     }
     return task.name, task.role, task.function, task.group, arguments
+
+
+def unnamed(task: Task) -> Task:
+    """The same task without its model."""
+    arguments = tuple(pair for pair in task.arguments if pair[0] != "model")
+    kind, _, matched = task.role
+    return replace(task, name="", role=(kind, matched), arguments=arguments)
 
 
 @pytest.mark.slow
@@ -51,6 +58,11 @@ def test_a_study_plans_what_it_is_priced_by(name: str) -> None:
         spec = replace(spec, sentences=200)
     expected = expected_tasks(study, spec, Sizes())
     planned = study.plan(spec, read_first(study.prepare(spec, None)))
+    if name == "truth":  # of which all but the smallest changes are matched, whichever that is
+        expected, planned = (
+            sorted(map(unnamed, tasks), key=lambda task: str(task.role))
+            for tasks in (expected, planned)
+        )
     assert [known(task) for task in expected] == [known(task) for task in planned]
 
 

@@ -32,7 +32,6 @@ from core.runs.tasks import given_task
 from core.studies.rsa.layers.runs import COMPARED, find_compared
 from core.studies.rsa.swap import PURPOSE
 from core.studies.rsa.swap.charts import draw_swaps, figures
-from core.studies.rsa.swap.price import swap_price
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.rsa.swap.text import (
@@ -271,7 +270,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=swap_price,
     caveats=CAVEATS,
     reason=REASON,
     views=(View(draw=draw_swaps, how_to_read=HOW_TO_READ, group=EXPERIMENTS),),

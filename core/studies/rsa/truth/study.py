@@ -37,7 +37,6 @@ from core.studies.rsa.truth.areas import (
     lows_together,
 )
 from core.studies.rsa.truth.charts import figures
-from core.studies.rsa.truth.price import truth_price
 from core.studies.rsa.truth.spec import TruthSpec
 from core.studies.rsa.truth.text import (
     CAVEATS,
@@ -266,7 +265,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=truth_price,
     caveats=CAVEATS,
     reason=REASON,
     views=(View(how_to_read=HOW_TO_READ, group=EXPERIMENTS),),

@@ -22,11 +22,10 @@ from core.maths.statistics import corrected
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
-from core.studies.weights.clusters.members import Member, bases_by_member
+from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders import PURPOSE
 from core.studies.weights.intruders.charts import draw_view, figures
-from core.studies.weights.intruders.price import intruders_price
 from core.studies.weights.intruders.scales import LOSS
 from core.studies.weights.intruders.scaling_tables import scaling_table
 from core.studies.weights.intruders.scaling_text import (
@@ -86,7 +85,7 @@ def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> lis
         return [finding]
     reading = Task.of(
         "read examples", read_examples, role="examples", fleeting=True,
-        refs=tuple(bases_by_member(spec.base, spec.models)),
+        refs=tuple(member.ref for member in named_members(spec.base, spec.models)),
         labelled=spec.labelled, corpus=spec.text,
         genres=(), limit=MOST_SENTENCES,
     )  # fmt: skip
@@ -279,7 +278,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=intruders_price,
     caveats=CAVEATS,
     reason=REASON,
     views=(View(draw=draw_view, how_to_read=HOW_TO_READ),),

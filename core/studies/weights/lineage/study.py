@@ -20,7 +20,6 @@ from core.runs.runner import Outputs, Task
 from core.studies.weights.lineage import PURPOSE
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
-from core.studies.weights.lineage.price import lineage_price
 from core.studies.weights.lineage.spec import LineageSpec
 from core.studies.weights.lineage.tables import (
     build_growth,
@@ -136,7 +135,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=lineage_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
