@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from core.errors import PalimpsestError
+from core.models.costs import Sizes, price_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.words import Words
-from core.runs.runner import Outputs, Task, run, run_here
+from core.runs.runner import Failure, Outputs, Task, run, run_here
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
     from core.results.export import Result
     from core.results.findings import Findings
-    from core.runs.price import Price
+    from core.runs.price import Cost, Price
 
 
 EXPERIMENTS = "Experiments"  # the group of views of studies beside a page's main one
@@ -51,6 +54,51 @@ def as_collected(spec: Any, ready: Outputs, result: Any, **options: Any) -> Any:
 def no_files(result: Result) -> dict[str, bytes]:
     """Write no file beside tables and figures, as most studies do."""
     return {}
+
+
+def not_priced(spec: Any) -> Price:
+    """Stand for a price that is the sum over a study's tasks."""
+    raise NotImplementedError
+
+
+def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:
+    """Collect in no time worth counting, as most studies do."""
+    return ()
+
+
+def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
+    """Plan a study from the sizes of its models and texts in place of their contents.
+
+    Args:
+        study: The study.
+        spec: What is asked for.
+        sizes: Of models; those that the first stage asks for are added.
+
+    Returns:
+        The tasks that the study would run; in place of contents, their arguments hold references
+        of models and texts that are counted only.
+
+    Raises:
+        PalimpsestError: As `plan`.
+    """
+    values, failures = {}, {}
+    for task in study.prepare(spec, None):
+        try:
+            values[task.role] = task.expected(sizes)
+        except PalimpsestError as error:
+            failures[task.role] = Failure(task.name, str(error), error)
+    return [*study.plan(spec, Outputs(values, failures, 0, 0.0))]
+
+
+def price_by_tasks(study: Study, spec: Any) -> Price:
+    """Price a study as the sum of what the tasks that it would plan cost.
+
+    Raises:
+        PalimpsestError: As `expected_tasks`.
+    """
+    sizes = Sizes()
+    tasks = expected_tasks(study, spec, sizes)
+    return price_tasks(tasks, sizes, *study.collecting(spec, tasks, sizes))
 
 
 def every_figure(figures: Callable[..., Mapping[str, Chart]]) -> Callable[..., Drawn]:
@@ -141,10 +189,13 @@ class Study:
         collect: spec, outputs of both stages -> what was found.
         figures: Result, what they are drawn for (a page without it) -> charts by file name, the
             main one first.
-        price: spec -> what it will cost; nothing is fetched for it but the sizes of models.
         perform: spec, planned tasks, options of a run -> their outputs.
         finish: spec, outputs of the first stage, result, options of a run -> the result with what
             is computed from it in further tasks.
+        price: spec -> what it will cost; without one, the sum of what its tasks cost, see
+            `price_by_tasks`. Nothing is fetched for it but the sizes of models.
+        collecting: spec, planned tasks, sizes of models -> what is computed of the tasks' outputs,
+            where that takes long.
         files: Result -> files beside tables and figures, by name.
         views: How pages show a result, the first one at first; one of all figures without any.
     """
@@ -156,14 +207,17 @@ class Study:
     plan: Callable[[Any, Outputs], Sequence[Task]]
     collect: Callable[[Any, Outputs, Outputs], Findings]
     figures: Callable[..., dict[str, Any]]
-    price: Callable[[Any], Price]
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected
+    price: Callable[[Any], Price] = not_priced
+    collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = at_once
     files: Callable[[Any], dict[str, bytes]] = no_files
     views: tuple[View, ...] = (View(),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))
+        if self.price is not_priced:
+            object.__setattr__(self, "price", partial(price_by_tasks, self))
 
     @property
     def title(self) -> str:

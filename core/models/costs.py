@@ -1,17 +1,18 @@
 """The cost model behind every study's price, measured on one core (see `benchmarks/prices.py`).
 
-A study's price is a list of processor seconds, one number a task, and its peak memory. Both are
-sums of what there is
-to do: models opened and read, matrices multiplied and factored, rows kept. What is the same in all
-studies stands here, what is a study's own beside it. No weights are fetched: sizes are asked of
+A task's cost is its processor seconds and its peak memory; it is declared where the task is. What
+tasks of all studies do (models opened, texts read, vectors kept) is estimated here, and so is the
+price of a study, the sum over the tasks that it plans. No weights are fetched: sizes are asked of
 headers and configurations.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from core.errors import ModelError
@@ -19,13 +20,16 @@ from core.models.loading.reading import HELD, PASSED, READ_AS_ONE
 from core.models.precision import HALF
 from core.models.precision import SINGLE as IN_SINGLE
 from core.models.sizes import Size, size_of, was_downloaded
-from core.runs.price import Price, on_this_machine, wall_seconds
+from core.runs.price import Cost, Price, on_this_machine, wall_seconds
+from core.runs.process.cores import TASKS_AT_ONCE
+from core.runs.tasks import Task
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
 DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and its genres of equal size
 WORDS, SUBWORDS = 14.3, 21.0  # per sentence of the demo, subwords with special tokens
 NUMPY, TORCH = 0.2, 0.45  # gigabytes of memory before any model: without torch, and with it
 STARTING = 5.6  # processor seconds to import torch, transformers and scientific packages
+STARTING_LIGHT = 1.0  # processor seconds to import numpy and what reads weights
 OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and per parameter loaded
 PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per number of a state
 # Of models that are read layer by layer, one of 1.24 billion parameters measured: readings of the
@@ -34,6 +38,12 @@ PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per numbe
 CHECKS, REREAD = 2.0, 2.5e-9
 PASSED_BY_LAYER = {IN_SINGLE: 2.6e-11, HALF: 6.4e-12}
 BYTES = {IN_SINGLE: SINGLE, HALF: SINGLE / 2}
+TURNED = 8e-11  # processor seconds per cubed width of a matrix that is rotated
+PARSING = 4e-3  # processor seconds per sentence
+WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are square
+FEED_FORWARD = "ff"  # prefix of these two families' names
+HELD_MATRICES = 5  # copies of a task's largest matrix in memory
+READ, SKETCHED = 4e-8, 5e-8  # per number to read and hash a matrix, and to sketch it twice
 READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
 
 
@@ -51,24 +61,72 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
-def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
-    """Look up sizes by reference; models that are not available are left out.
+class Sizes(dict[str, Size]):
+    """Sizes by reference, each looked up when it is first asked for.
 
     Revisions of one Hub model are taken to be as large as the first that had to be asked for: a run
     has hundreds.
     """
-    sizes: dict[str, Size] = {}
-    of_run: dict[str, Size] = {}
-    for ref in dict.fromkeys(refs):
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of_run: dict[str, Size] = {}
+
+    def __missing__(self, ref: str) -> Size:
+        """Look up a size.
+
+        Raises:
+            ModelError: As `size_of`.
+        """
         run, at, revision = ref.partition("@") if ref.startswith("hub:") else (ref, "", "")
-        if run in of_run and at and not was_downloaded(run, revision):
-            sizes[ref] = of_run[run]
-            continue
+        if run in self._of_run and at and not was_downloaded(run, revision):
+            size = self._of_run[run]
+        else:
+            size = size_of(ref)
+            if at and size.download:
+                self._of_run[run] = size
+        self[ref] = size
+        return size
+
+
+def sizes_of(refs: Iterable[str]) -> Sizes:
+    """Look up sizes by reference; models that are not available are left out."""
+    sizes = Sizes()
+    for ref in dict.fromkeys(refs):
         with suppress(ModelError):
-            sizes[ref] = size_of(ref)
-            if at and sizes[ref].download:
-                of_run[run] = sizes[ref]
+            sizes[ref]
     return sizes
+
+
+def reading(
+    sizes: Mapping[str, Size], refs: Iterable[str], sentences: Sized, *read: Hashable
+) -> dict[Hashable, Cost]:
+    """Estimate what tasks share that need vectors of a text: each model reads it once.
+
+    Args:
+        sizes: By reference.
+        refs: The models.
+        sentences: Of the text.
+        read: Beside the text, what the vectors are known by.
+    """
+    return {(ref, sentences, *read): _reading(sizes[ref], len(sentences)) for ref in refs}
+
+
+@lru_cache(maxsize=256)
+def _reading(size: Size, sentences: int) -> Cost:
+    held = resident({"": size}, sentences)
+    return Cost(vectors(size, sentences), held, stored(size, sentences))
+
+
+def shape_of(sizes: Mapping[str, Size], *refs: str) -> tuple[int, int]:
+    """Return the width of the widest of these models, and the layers of the shallowest, with the
+    embeddings."""
+    return max(sizes[ref].d_model for ref in refs), min(sizes[ref].layers for ref in refs) + 1
+
+
+def rows_of(sentences: Sized, items: str) -> float:
+    """Count the rows that a text has in a space: its words, or its sentences."""
+    return len(sentences) * (WORDS if items == "words" else 1)
 
 
 def is_by_layer(size: Size) -> bool:
@@ -108,6 +166,11 @@ def states(size: Size, sentences: float) -> float:
 def vectors(size: Size, sentences: float) -> float:
     """Estimate processor seconds to read sentences with a model and store the vectors."""
     return states(size, sentences) + READING * _numbers(size, sentences)
+
+
+def turning(size: Size) -> float:
+    """Estimate processor seconds to rotate a fine-tune's change at random."""
+    return size.layers * 12 * TURNED * float(size.d_model) ** 3
 
 
 def passes(
@@ -170,6 +233,53 @@ def _held(size: Size, sentences: float, whole: bool, head: bool) -> float:
     all_layers = BYTES[IN_SINGLE if head else size.precision] * size.parameters
     text = 0.0 if head else min(float(HELD), SINGLE * _numbers(size, sentences))
     return min(all_layers, 2 * all_layers / size.layers + text)
+
+
+def matrices_of(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int], float]]:
+    """Shapes and numbers of a model's matrices, as in a BERT of this width and depth."""
+    wide = sum(FEED_FORWARD in family for family in families) if families else 2
+    square = len(families) - wide if families else 4
+    width = size.d_model
+    return [((width, width), square * size.layers), ((width, WIDER * width), wide * size.layers)]
+
+
+def bytes_of_largest(size: Size) -> float:
+    """Bytes that a task holds which reads a model's matrices one by one."""
+    return HELD_MATRICES * WIDER * size.d_model**2 * DOUBLE
+
+
+def cubed_side(shape: tuple[int, int]) -> float:
+    """Cube of a matrix's shorter side, which its decomposition grows by; more for a long one."""
+    return float(min(shape)) ** 3 * (1 + 0.1 * (max(shape) / min(shape) - 1))
+
+
+def price_tasks(tasks: Sequence[Task], sizes: Sizes, *collected: Cost) -> Price:
+    """Sum up the price of tasks.
+
+    Args:
+        tasks: That a study planned.
+        sizes: Of the models of its plan.
+        collected: What is computed of the tasks' outputs, where that takes long.
+
+    Raises:
+        ModelError: If a model cannot be found.
+    """
+    each = [task.cost(sizes) for task in tasks]
+    shared = {key: cost for part in each for key, cost in part.shared.items()}
+    costs = [*each, *shared.values(), *collected]
+    starting = {True: STARTING, False: STARTING_LIGHT}
+    at_once = heapq.nlargest(TASKS_AT_ONCE, (cost.memory for cost in each))
+    return price_of(
+        sizes,
+        [*(starting[torch] for torch in {cost.torch for cost in costs}),
+         *(cost.seconds for cost in costs)],
+        sum(at_once)
+        + max((cost.memory for cost in shared.values()), default=0.0)
+        + sum(cost.memory for cost in collected),
+        libraries=TORCH if any(cost.torch for cost in costs) else NUMPY,
+        store=sum(cost.store for cost in costs),
+        work=f"{counted(len(tasks), 'task')} on {counted(len(sizes), 'model')}",
+    )  # fmt: skip
 
 
 def price_of(

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import ModelError
 from core.models.describing import describe, fingerprint, tokenizer_fingerprint
@@ -15,6 +15,9 @@ from core.models.precision import HALF, SINGLE, VARIABLE, precision_of
 from core.runs.runner import Outputs
 from core.runs.store import current_store, key_of
 from core.runs.tasks import IDENTITY, Task, pure
+
+if TYPE_CHECKING:
+    from core.models.sizes import Size
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,13 @@ class Identity:
     positions: bool = True
 
 
-@pure("models.identify")
+def _expected(sizes: Mapping[str, Size], ref: str) -> Identity:
+    size = sizes[ref]
+    shape = (size.layers, size.d_model, size.model_type, size.parameters, size.positions)
+    return Identity(ref, ref, *shape)
+
+
+@pure("models.identify", expect=_expected)
 def identify(ref: str) -> Identity:
     """Identify the model that a reference names now; a Hub model is downloaded.
 
@@ -73,7 +82,7 @@ def content_of(ref: str) -> str:
 BEHAVIOUR, VERSION = "behaviour", 1  # of a tokenizer: part of roles, and of keys in the store
 
 
-@pure("models.tokenizer_behaviour")
+@pure("models.tokenizer_behaviour", expect=lambda sizes, ref, beside: "")
 def tokenizer_behaviour(ref: str, beside: tuple[str, ...]) -> str:
     """Describe by a sha256 hex what a model's tokenizer makes of words.
 

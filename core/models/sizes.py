@@ -14,6 +14,7 @@ import core.models.files.checkpoints as checkpoints
 import core.models.files.layout as layout
 import core.models.hub.client as hub
 from core.errors import ModelError
+from core.models.architectures import ARCHITECTURES
 from core.models.describing import describe, locate
 from core.models.files.adapters import AdapterConfig, check_adapter, holds_adapter, read_adapter
 from core.models.files.opening import count_parameters
@@ -39,6 +40,8 @@ class Size:
         asked: Whether files said so, rather than what is known of models of its kind.
         architecture: Class that the configuration names; "" where it is not known.
         precision: In which its hidden states are computed on this machine, see `precision`.
+        model_type, positions: As of `ModelInfo`.
+        adapter: Whether it is read by its factors, see `size_of_adapter`.
     """
 
     parameters: int
@@ -48,6 +51,9 @@ class Size:
     asked: bool = True
     architecture: str = ""
     precision: str = SINGLE
+    model_type: str = "bert"
+    positions: bool = True
+    adapter: bool = False
 
 
 MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
@@ -102,7 +108,15 @@ def size_of(ref: str) -> Size:
         return _of(count_parameters(where, checkpoints.read_config(where)), where, 0)
     if parsed.kind != "hub":
         info = describe(ref)
-        return Size(info.parameters, info.layers, info.d_model, 0, architecture=info.architecture)
+        return Size(
+            info.parameters,
+            info.layers,
+            info.d_model,
+            0,
+            architecture=info.architecture,
+            model_type=info.model_type,
+            positions=info.positions,
+        )
     name, revision = parsed.name, parsed.revision
     folder = hub.earlier_download(name, revision or "main")
     if folder is not None and (folder / layout.ADAPTER).is_file():
@@ -149,7 +163,7 @@ def size_of_adapter(ref: str, base: Size) -> Size:
     """
     if not is_adapter(ref):
         raise ModelError(f"{ref} is no adapter: choose one.")
-    return replace(base, download=download_of(ref))
+    return replace(base, download=download_of(ref), adapter=True)
 
 
 def _of_merged(config: AdapterConfig, base: str, folder: Path) -> Size:
@@ -179,4 +193,6 @@ def _of(parameters: int, folder: Path, download: int, *, complete: bool = True) 
         ) from error
     named = (config.get("architectures") or [""])[0]
     precision = precision_in(folder, parameters, complete=complete)
-    return Size(parameters, layers, width, download, architecture=named, precision=precision)
+    model_type = str(config["model_type"])
+    positions = ARCHITECTURES[model_type].adds_positions(config)
+    return Size(parameters, layers, width, download, True, named, precision, model_type, positions)

@@ -1,7 +1,7 @@
 """The expected price of a study: seconds, download, disk space and memory.
 
-A study knows how many processor seconds each of its tasks takes on the machine where it was
-measured; `speed` asks this machine how fast it multiplies, and large studies are scaled by it. Two
+A task knows how many processor seconds it takes on the machine where it was measured (`Cost`);
+`speed` asks this machine how fast it multiplies, and large studies are scaled by it. Two
 tasks run at once, each on a core of its
 own: the seconds said are half of the processor's, and never fewer than those of the longest task
 (`wall_seconds`). `benchmarks/prices.py` compares what is said with what is measured.
@@ -10,8 +10,8 @@ own: the seconds said are half of the processor's, and never fewer than those of
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
 from core.errors import SpecError
@@ -27,6 +27,26 @@ LONG, LARGE = (
 SHARE = 0.5  # of the free memory, above which it asks too
 WORTH_ASKING = 60.0  # seconds on the measured machine from which this one is asked how fast it is
 SIDE = 768  # of the matrices that are multiplied to ask
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one task takes on the measured machine.
+
+    Attributes:
+        seconds: Of a processor.
+        memory: Bytes at its peak, beside the libraries and what is shared.
+        store: Bytes that it keeps.
+        shared: What tasks of a run do once and share, such as a model's vectors of a text, by what
+            it is known by.
+        torch: Whether models run; numpy is enough for weights.
+    """
+
+    seconds: float
+    memory: float = 0.0
+    store: float = 0.0
+    shared: Mapping[Hashable, Cost] = field(default_factory=dict)
+    torch: bool = True
 
 
 @dataclass(frozen=True)

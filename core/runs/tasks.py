@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from core.errors import CancelledError, PalimpsestError
 from core.maths.progress import LISTENER, Checkpoint
@@ -24,8 +24,12 @@ from core.runs.checkpoints import StoredCheckpoint, checkpoint_key
 from core.runs.process.imports import import_tangled
 from core.runs.store import Store, current_store, default_store, encode, identified, key_of, using
 
+if TYPE_CHECKING:
+    from core.runs.price import Cost
+
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK, _GUARD = "__palimpsest_identity__", "__palimpsest_guard__"
+_COST, _EXPECT = "__palimpsest_cost__", "__palimpsest_expect__"
 MEMORY_SHORT = "the memory is not enough; use fewer sentences or a smaller model."
 IDENTITY = "identity"  # ending of arguments that identify a model or a parser
 
@@ -34,7 +38,12 @@ Guard = Callable[[Mapping[str, Any]], contextlib.AbstractContextManager[None]]
 
 
 def pure(
-    identity: str, *, version: int = 1, guard: Guard | None = None
+    identity: str,
+    *,
+    version: int = 1,
+    guard: Guard | None = None,
+    cost: Callable[..., Cost] | None = None,
+    expect: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare a module-level function as a task's; its output depends on arguments and version.
 
@@ -44,6 +53,8 @@ def pure(
         version: Raised when the same arguments give other numbers.
         guard: Entered with the arguments while a task computes: raises where its value would belong
             under another key.
+        cost: Sizes of models by reference, arguments by name -> what a task takes.
+        expect: The same -> what stands for its value where a study is priced.
 
     Raises:
         TypeError: If the function is not one of a module, or another one has the identity.
@@ -56,8 +67,9 @@ def pure(
             raise TypeError(f"{name} is not a module-level function, and a task needs one")
         if _IDENTITIES.setdefault(identity, place) != place:
             raise TypeError(f"{place} and {_IDENTITIES[identity]} have one identity, {identity!r}")
-        setattr(function, _MARK, (identity, version))
-        setattr(function, _GUARD, guard)
+        values = ((identity, version), guard, cost, expect)
+        for mark, value in zip((_MARK, _GUARD, _COST, _EXPECT), values, strict=True):
+            setattr(function, mark, value)
         return function
 
     return declare
@@ -139,8 +151,22 @@ class Task:
         with guard(self.values) if guard else contextlib.nullcontext():
             return self.function(**dict(self.arguments))
 
+    def cost(self, sizes: Mapping[str, Any]) -> Cost:
+        """Estimate what the task takes, from the sizes of models by reference."""
+        return cast("Cost", self._by_size(_COST, sizes))
 
-@pure("given")
+    def expected(self, sizes: Mapping[str, Any]) -> Any:
+        """Return what stands for the value where only sizes are known; raises as `cost`."""
+        return self._by_size(_EXPECT, sizes)
+
+    def _by_size(self, mark: str, sizes: Mapping[str, Any]) -> Any:
+        declared = getattr(self.function, mark)
+        if declared is None:
+            raise TypeError(f"{self.function.__qualname__} has no `{mark[14:-2]}=` in its @pure")
+        return declared(sizes, **dict(self.arguments))
+
+
+@pure("given", expect=lambda sizes, value: value)
 def _hand_on(value: Any) -> Any:
     return value
 

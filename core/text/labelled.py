@@ -17,7 +17,7 @@ Labelled = tuple[tuple[str, str], ...]
 """(sentence, label) pairs."""
 
 
-@pure("alignment.labelled")
+@pure("alignment.labelled", expect=lambda sizes, path: expected_labelled(path))
 def read_labelled(path: str = "") -> Labelled:
     """Read (text, label) pairs from a file of `label<TAB>text` lines; without a path, the included
     sentences.
@@ -56,8 +56,8 @@ def read_labelled(path: str = "") -> Labelled:
     return tuple(pairs)
 
 
-def count_labelled(path: str = "") -> int:
-    """Count the sentences that `read_labelled` would read; those included where it cannot."""
+def expected_labelled(path: str = "") -> Labelled:
+    """Read the sentences that a study is priced by: those included where it cannot read them."""
     with suppress(CorpusError):
-        return len(read_labelled(path))
-    return len(read_labelled())
+        return read_labelled(path)
+    return read_labelled()

@@ -10,12 +10,24 @@ from typing import Any
 from core.errors import CorpusError
 from core.runs.tasks import Task, pure
 from core.text.corpora import Corpus, Sentence, corpus_from_bytes, read_corpus
+from core.text.unread import UnreadCorpus
 
 Text = Corpus | bytes
 """A text that came with the request: an upload's bytes, or sentences already read."""
 
 
-@pure("text.read")
+def _expected(
+    sizes: Mapping[str, Any],
+    ref: str,
+    genres: tuple[str, ...],
+    limit: int | None,
+    given: Text | None = None,
+    copies: bool = False,
+) -> Corpus:
+    return given if isinstance(given, Corpus) else UnreadCorpus.of(ref, genres, limit)
+
+
+@pure("text.read", expect=_expected)
 def read_text(
     ref: str,
     genres: tuple[str, ...],

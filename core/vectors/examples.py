@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ModelError
-from core.models.loading.task_models import Head, describe_head
+from core.models.loading.task_models import Head, describe_head, kind_of
+from core.models.sizes import Size
 from core.runs.tasks import pure
 from core.text.corpora import Corpus, Sentence, parse_corpus
-from core.text.labelled import LABELLED_FILE, read_labelled
+from core.text.labelled import LABELLED_FILE, expected_labelled, read_labelled
 from core.text.reading import Text, read_text
+from core.text.unread import Unread, UnreadCorpus
 from core.vectors.forward import plan_whole_batches
 
 if TYPE_CHECKING:
@@ -61,7 +64,31 @@ class Examples:
         return self.corpus.words
 
 
-@pure("rsa.examples")
+def _expected(
+    sizes: Mapping[str, Size],
+    refs: tuple[str, ...],
+    labelled: str,
+    corpus: str,
+    genres: tuple[str, ...],
+    limit: int,
+    given: Text | None = None,
+) -> Examples:
+    """Count the sentences of a text and those with labels; a model whose head is not known is
+    scored on the more."""
+    read = UnreadCorpus.of(corpus, genres, limit)
+    whole = Unread(LABELLED_FILE, len(expected_labelled(labelled)))
+    texts: dict[str, Any] = {"sentence": whole, "words": read.words}
+    texts["arcs"] = max(texts.values(), key=len)
+    heads = {}
+    for ref in refs:
+        with suppress(ModelError):
+            name = sizes[ref].architecture
+            of_sentences = kind_of(name) == "sentence"
+            heads[ref] = Head("arcs" if not name else "sentence" if of_sentences else "words", ())
+    return Examples(heads, texts, {}, {}, read)
+
+
+@pure("rsa.examples", expect=_expected)
 def read_examples(
     refs: tuple[str, ...],
     labelled: str,

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from core.errors import ShapeError
 from core.maths.arrays import Value, Words
 from core.maths.progress import span
+from core.models.costs import rows_of
+from core.text.unread import Unread
 from core.vectors.activations import Activations, extract
 from core.vectors.notices import other_depth
 from core.vectors.sinks import TABLE, words_without_sinks
@@ -38,6 +40,13 @@ class Items:
     sentences: Words
     kept: Kept
     items: str
+
+    @property
+    def count(self) -> float:
+        """How many there are; of all words of a text, about how many."""
+        if self.items == "words" and self.kept:
+            return sum(map(len, self.kept))
+        return rows_of(self.sentences, self.items)
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,20 @@ def sample_words(
     position = chosen - (np.cumsum(lengths) - lengths)[sentence]
     used = np.unique(sentence)
     return used, tuple(tuple(int(word) for word in position[sentence == number]) for number in used)
+
+
+def choose_items(sentences: Words, sample: int, seed: int, once: bool = False) -> Items:
+    """Sample words as the items of a comparison, in the sentences that hold them.
+
+    Args:
+        sentences, sample, once: As for `sample_words`.
+        seed: Of the sample.
+    """
+    if isinstance(sentences, Unread):
+        some = range(min(sample, int(rows_of(sentences, "words"))))
+        return Items(sentences, (tuple(some),), "words")
+    used, kept = sample_words(sentences, sample, np.random.default_rng(seed), once)
+    return Items(tuple(sentences[number] for number in used), kept, "words")
 
 
 def extract_pair(

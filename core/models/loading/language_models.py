@@ -8,7 +8,7 @@ this gives the model's own logits is checked in every batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from core.models.loading.model import LoadedModel
+    from core.models.sizes import Size
 
 Kind = Literal["masked", "causal"]
 MASKED = ("ForMaskedLM", "BertForPreTraining")
@@ -44,7 +45,11 @@ def head_of(ref: str) -> Kind | None:
     return predicts(describe(ref).architecture)
 
 
-@pure("models.prediction_kind")
+def _expected(sizes: Mapping[str, Size], ref: str) -> Kind:
+    return predicts(sizes[ref].architecture) or "masked"
+
+
+@pure("models.prediction_kind", expect=_expected)
 def prediction_kind(ref: str) -> Kind:
     """Tell from its configuration whether a model predicts masked or following tokens.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from core.models.loading.construction import NO_ADAPTER, make_empty
 from core.runs.process.memory import free_memory
 
 if TYPE_CHECKING:
-    from core.models.describing import ModelInfo
+    pass
 
 
 READ_AS_ONE = 4 * LARGE  # bytes of weights in float32 up to which a model is read as a whole
@@ -31,9 +31,19 @@ LOGITS = 2**27  # numbers of logits held at once, of a model that is read layer 
 PASSED = 2**22  # numbers in a layer's output where each forward pass reads the layers from the disk
 
 
-def is_layerwise(
-    info: ModelInfo, device: str = "cpu", width: int = 4, *, random: bool = False
-) -> bool:
+class Shape(Protocol):
+    """How large a model is, and of which type."""
+
+    @property
+    def parameters(self) -> int:
+        """Count the numbers in its weights."""
+
+    @property
+    def model_type(self) -> str:
+        """Name its type, as its configuration does."""
+
+
+def is_layerwise(info: Shape, device: str = "cpu", width: int = 4, *, random: bool = False) -> bool:
     """Whether a model's layers stay on the disk until they run, where that is asked for.
 
     It is so where its weights are large or do not fit the free memory, and its layers can be run

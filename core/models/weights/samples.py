@@ -18,6 +18,7 @@ from core.maths.arrays import Value
 from core.models.architectures import describe_type
 from core.models.files.pickled import PickledTensor
 from core.models.files.safetensors import BYTES_PER_NUMBER, NUMBERS, Entry
+from core.models.sizes import Size
 from core.models.weights.families import check_depth, match_names
 from core.models.weights.sources import hash_weights, identify, open_model
 from core.models.weights.tensors import Checkpoint
@@ -145,7 +146,12 @@ def _header_bytes(entries: Mapping[str, Entry | PickledTensor]) -> int:
     return sum(starts.values())
 
 
-@pure("weights.identify")
+def _expected(sizes: Mapping[str, Size], ref: str) -> str:
+    """Return the reference, if there is such a model."""
+    return ref if sizes[ref] else ""
+
+
+@pure("weights.identify", expect=_expected)
 def identify_weights(ref: str) -> str:
     """Identify a checkpoint's weights without downloading them.
 
@@ -187,7 +193,7 @@ def sample_of(value: Value) -> dict[str, Float[ndarray, " number"]]:
     return dict(zip(value["names"], parts, strict=True))
 
 
-@pure("weights.look", version=3)
+@pure("weights.look", version=3, expect=lambda sizes, ref: {})
 def look_at(ref: str) -> Value:
     """Sample a checkpoint's weights, or say why that is not possible: `reason`.
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -26,7 +27,10 @@ from core.errors import ModelError, TaskError
 from core.maths.arrays import Value
 from core.maths.progress import tick
 from core.maths.spectra.registry import VECTORS, Vector, calc_chords
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
 from core.vectors.notices import half_precision, too_long
@@ -82,7 +86,15 @@ def title_of(vector: str) -> str:
     return title[0].lower() + title[1:]
 
 
-@pure("weights.states", guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size], model: str, sentences: Sequence[Sequence[str]], **_: Any
+) -> Cost:
+    size, count = sizes[model], len(sentences)
+    held = costs.resident({model: size}, count)
+    return Cost(costs.vectors(size, count), shared={"states": Cost(0.0, held)})
+
+
+@pure("weights.states", guard=as_identified, cost=_cost)
 def measure_states(model: str, model_identity: str, sentences: Sequence[Sequence[str]]) -> Value:
     """Run a model over sentences and average its hidden states.
 

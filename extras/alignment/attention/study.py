@@ -16,19 +16,20 @@ into distributions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from core.errors import ModelError, ShapeError
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.moments import TINY
 from core.maths.progress import span, tick
 from core.maths.statistics import interval
-from core.models import load_tokenizer
+from core.models import costs, load_tokenizer
 from core.models.identity import (
     as_identified,
     check_tokenizers,
@@ -37,11 +38,13 @@ from core.models.identity import (
     pairs_of_one_tokenizer,
 )
 from core.models.loading.memory import borrow_model
+from core.models.sizes import Size
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
 from core.results.words import words_beside
+from core.runs.price import Cost
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
@@ -49,7 +52,6 @@ from core.study import EXPERIMENTS, Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from extras.alignment.attention.charts import head_chart, matrix_chart, output_chart
-from extras.alignment.attention.price import attention_price
 from extras.alignment.attention.spec import AttentionSpec
 from extras.alignment.attention.text import make_headline, make_methods, statements_of
 
@@ -61,30 +63,38 @@ if TYPE_CHECKING:
 
 
 HEAD_COLUMNS = (
-    "source",
-    "target",
-    "layer",
-    "head",
-    "match",
-    "correlation",
-    "null_low",
-    "null_high",
+    *("source", "target", "layer", "head", "match"),
+    *("correlation", "null_low", "null_high"),
 )
 MATRIX_COLUMNS = (
-    "source",
-    "target",
-    "source_layer",
-    "source_head",
-    "target_layer",
-    "target_head",
-    "correlation",
+    *("source", "target", "source_layer", "source_head"),
+    *("target_layer", "target_head", "correlation"),
 )
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 NULL_DRAWS = 200
 UNLIKE = "their attention cannot be compared"  # of models with different tokenizers
 
 
-@pure("alignment.attention", version=3, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size], source: str, target: str, sentences: Words,
+    methods: tuple[str, ...], **_: Any,
+) -> Cost:  # fmt: skip
+    pair, count = (sizes[source], sizes[target]), len(sentences)
+    width, layers = (max(getattr(size, name) for size in pair) for name in ("d_model", "layers"))
+    rows, entries = count * costs.SUBWORDS, count * costs.SUBWORDS**2 * 1.3
+    heads = layers * max(1.0, width / 64)
+    work = sum(costs.opening(size) + costs.passing(size, count) for size in pair)
+    work += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
+    held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
+    weights = costs.SINGLE * max(size.parameters for size in pair)
+    return Cost(
+        work + fitting(methods, width, rows, layers),
+        held * costs.DOUBLE,
+        shared={"weights": Cost(0.0, weights)},
+    )
+
+
+@pure("alignment.attention", version=3, guard=as_identified, cost=_cost)
 def align_attention(
     source: str,
     target: str,
@@ -257,13 +267,10 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Findings:
                         {**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}
                     )
                 )
-    head_table = (
-        pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
-    )
-    output_table = (
-        pd.concat(mapped, ignore_index=True)
-        if mapped
-        else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
+    empty = ([pd.DataFrame(columns=list(each))] for each in (HEAD_COLUMNS, OUTPUT_COLUMNS))
+    head_table, output_table = (
+        pd.concat(frames or none, ignore_index=True)
+        for frames, none in zip((heads, mapped), empty, strict=True)
     )
     matrix = _matrix_table(outputs)
     statements = statements_of(head_table, output_table, matrix)
@@ -310,14 +317,8 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
     """Columns of `heads` for one pair, from layer to null_high."""
     low, high = interval(value["null"], axis=1)
     layer, head = (index.ravel() for index in np.indices(value["matched"].shape))
-    columns = (
-        layer + 1,
-        head,
-        value["match"].ravel(),
-        value["matched"].ravel(),
-        low[layer],
-        high[layer],
-    )
+    matches = (value[name].ravel() for name in ("match", "matched"))
+    columns = (layer + 1, head, *matches, low[layer], high[layer])
     return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
 
 
@@ -329,6 +330,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=attention_price,
     views=(View(group=EXPERIMENTS),),
 )

@@ -19,6 +19,7 @@ import numpy as np
 
 from core.errors import ShapeError
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import split_rows
@@ -26,12 +27,15 @@ from core.maths.maps.bijections import FORMS, plant
 from core.maths.maps.moments import TINY
 from core.maths.maps.registry import METHODS
 from core.maths.progress import span
+from core.models import costs
 from core.models.identity import as_identified, identity_tasks
+from core.models.sizes import Size
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
 from core.results.words import words_beside
+from core.runs.price import Cost
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
@@ -41,16 +45,35 @@ from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.sinks import TABLE, sink_argument, words_without_sinks
 from extras.alignment.check.charts import check_chart
-from extras.alignment.check.price import check_price
 from extras.alignment.check.spec import TRUTHS, CheckSpec
 from extras.alignment.check.text import make_headline, make_methods, statements_of
 
 BLOCKS = (0, 1, 2, 4)
+COPIES = 2  # of the vectors of all layers, in single precision
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
 assert TRUTHS.keys() == FORMS.keys()
 
 
-@pure("alignment.check", version=3, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size],
+    model: str,
+    sentences: Words,
+    items: str,
+    truths: tuple[str, ...],
+    blocks: tuple[int, ...],
+    methods: tuple[str, ...],
+    **_: Any,
+) -> Cost:
+    (width, states), rows = costs.shape_of(sizes, model), costs.rows_of(sentences, items)
+    maps = len(truths) * len(blocks)
+    return Cost(
+        fitting(methods, width, rows, maps),
+        rows * width * (maps * 3 * costs.DOUBLE + COPIES * states * costs.SINGLE),
+        shared=costs.reading(sizes, (model,), sentences),
+    )
+
+
+@pure("alignment.check", version=3, guard=as_identified, cost=_cost)
 def check_bijections(
     model: str,
     identity: str,
@@ -198,6 +221,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=check_price,
     views=(View(group=EXPERIMENTS),),
 )

@@ -14,25 +14,33 @@ the source's canonical coordinates for the target's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from core.errors import ShapeError
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.split import SHARES, part_of
 from core.maths.maps.cca import Cca, canonical_directions
 from core.maths.maps.linear import Ridge
 from core.maths.maps.moments import Moments, Rows, Space, moments
 from core.maths.progress import span, tick
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
-from extras.alignment.published.rows import SentenceRows, sentence_rows
+from extras.alignment.published.rows import BATCH, SentenceRows, sentence_rows
 
 LEAST = 4  # sentences of each part of the split; intervals show how uncertain so few are
 KEPT = 0.9  # share of the sum of singular values that their SVCCA keeps
+PADDED = 3  # copies of the states of a batch of padded sentences
+ADAM = 4e-9  # processor seconds of an Adam step per weight
+WEIGHTS = 17  # of the published networks, in units of the squared width
 METHODS = ("identity", "start", "inn", "linear", "mlp", "cca")
 Map = Callable[[Rows], Rows]
 
@@ -83,7 +91,37 @@ FITTED = {  # what is fitted once -> what is evaluated with it
 }
 
 
-@pure("alignment.published", version=1, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size],
+    one: str,
+    other: str,
+    sentences: Words,
+    fitted: str,
+    length: int,
+    steps: int,
+    **_: Any,
+) -> Cost:
+    pair, count = (sizes[one], sizes[other]), len(sentences)
+    width, states = max(size.d_model for size in pair), max(size.layers for size in pair) + 1
+    padded = count * length / costs.SUBWORDS
+    seconds = sum(2 * (costs.opening(size) + costs.passing(size, padded)) for size in pair)
+    numbers = states * WEIGHTS * 2 * width**2
+    protocol = VARIANTS[FITTED[fitted][0]]
+    if protocol.theirs:
+        seconds += steps * numbers * (64 * 3 * PRODUCTS + ADAM)
+    else:
+        banks, rows = (1, count * states) if protocol.shared else (states, count)
+        seconds += fitting(("inn", "ridge", "mlp"), width, rows, 2 * banks)
+    passed = PADDED * BATCH * length * states * width * costs.SINGLE
+    weights = costs.SINGLE * max(size.parameters for size in pair)
+    return Cost(
+        seconds,
+        max(4 * numbers * costs.SINGLE, passed),
+        shared={"weights": Cost(0.0, weights)},
+    )
+
+
+@pure("alignment.published", version=1, guard=as_identified, cost=_cost)
 def published_pair(
     one: str,
     other: str,

@@ -49,7 +49,6 @@ from extras.alignment.published.findings import (
     our_errors,
 )
 from extras.alignment.published.maps import FITTED, published_pair
-from extras.alignment.published.price import protocol_price
 from extras.alignment.published.spec import OURS_OF, ProtocolSpec
 from extras.alignment.published.text import (
     OURS,
@@ -185,7 +184,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=protocol_price,
     views=(
         View(
             tables=lambda result: result.tables,

@@ -22,7 +22,6 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.sinks import sink_argument
 from extras.alignment.rotation.charts import figures
-from extras.alignment.rotation.price import rotation_price
 from extras.alignment.rotation.spec import RotationSpec
 from extras.alignment.rotation.tables import ERRORS, GAPS, SPECTRA, error_tables, spectrum_table
 from extras.alignment.rotation.tasks import compare_rotation
@@ -101,6 +100,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=rotation_price,
     views=(View(group=MAPS),),
 )

@@ -10,26 +10,52 @@ Reference: Schönemann 1966; Gower & Dijksterhuis 2004 (Procrustes with scale). 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from core.errors import ShapeError
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import linear_maps
 from core.maths.evaluation.judging import Judge, by_direction
 from core.maths.evaluation.split import Parts
 from core.maths.maps.linear import LinearAligner
 from core.maths.maps.moments import TINY, Moments, moments
 from core.maths.maps.registry import make_aligner
 from core.maths.progress import span, tick
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.tasks import described, read_pair
 
 ROTATION, LINEAR = "procrustes-scaled", "ridge"  # the two maps that are compared
 MAPS = ("procrustes", ROTATION, LINEAR, "ols")
+PLANTED = 2  # maps fitted to a planted rotation, and copies of the rows that it takes
+STACKED = 40  # bytes per number of both directions, in single precision and in double
 KEPT = ("nmse", "error")  # of what a map's scores are
 
 
-@pure("alignment.rotation", version=2, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size],
+    one: str,
+    other: str,
+    sentences: Words,
+    items: str,
+    draws: int,
+    **_: Any,
+) -> Cost:
+    (width, states), rows = costs.shape_of(sizes, one, other), costs.rows_of(sentences, items)
+    return Cost(
+        (len(MAPS) + PLANTED * draws) * linear_maps(2 * states, width, rows),
+        PLANTED * 2 * states * rows * width * STACKED,
+        shared=costs.reading(sizes, (one, other), sentences),
+    )
+
+
+@pure("alignment.rotation", version=2, guard=as_identified, cost=_cost)
 def compare_rotation(
     one: str,
     other: str,

@@ -40,7 +40,6 @@ from extras.rsa.truth.areas import (
     lows_together,
 )
 from extras.rsa.truth.charts import figures
-from extras.rsa.truth.price import truth_price
 from extras.rsa.truth.spec import TruthSpec
 from extras.rsa.truth.text import (
     EQUAL,
@@ -260,6 +259,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=truth_price,
     views=(View(group=EXPERIMENTS),),
 )

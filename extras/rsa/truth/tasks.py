@@ -18,35 +18,57 @@ Reference: none. Deviations: none.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from core.maths.arrays import Value, Words
 from core.maths.progress import tick
 from core.maths.similarity.canonical import canonical_forms
+from core.maths.similarity.costs import PLAIN, comparing
 from core.maths.similarity.registry import MEASURES, Options, compare
-from core.models import load_model, load_tokenizer
+from core.models import costs, load_model, load_tokenizer
 from core.models.identity import as_identified
-from core.models.loading.layers import apply_layers, layer_list, run_model, state_list
 from core.models.loading.task_models import Head
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
-from core.studies.rsa.swap.layer_changes import numbering
 from core.vectors.examples import Encoded, batches, encode
 from core.vectors.sinks import TABLE, words_without_sinks
 
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+ROUNDED = 4e-8  # processor seconds per parameter of a model that is rounded
 LONGEST = 256  # subwords of a sentence
 States = list[NDArray[np.float64]]
 
 
-@pure("rsa.truth.frozen", version=4, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size], model: str, sentences: Words, items: int, measures: Sequence[str],
+    roundings: Sequence[float] = (), plants: int = 0, **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate models that are rounded or planted, each compared by every measure; of a planted one
+    the outputs are compared, too."""
+    size, states = sizes[model], sizes[model].layers + 1
+    count = min(items, costs.rows_of(sentences, "words"))
+    once = {name: comparing(name, count, size.d_model) + PLAIN / 5 for name in measures}
+    shared = [once.pop(name) for name in measures if MEASURES[name].canonical]
+    models, readings = (plants, 2) if plants else (len(roundings), 1)
+    passes = 1 + models * (4 if plants else 1)
+    seconds = 2 * costs.opening(size) + costs.passing(size, len(sentences), passes)
+    compared = sum(once.values()) + max(shared, default=0.0)  # of one decomposition
+    seconds += models * (ROUNDED * size.parameters + compared * states * readings)
+    numbers = states * size.d_model * count
+    return Cost(seconds, 3 * size.parameters * costs.SINGLE + 4 * numbers * costs.DOUBLE)
+
+
+@pure("rsa.truth.frozen", version=4, guard=as_identified, cost=_cost)
 def compare_frozen(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], roundings: tuple[float, ...], share: float, seed: int,
@@ -94,7 +116,7 @@ def compare_frozen(
     return value | left_out
 
 
-@pure("rsa.truth.planted", version=5, guard=as_identified)
+@pure("rsa.truth.planted", version=5, guard=as_identified, cost=_cost)
 def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], rounding: float, share: float, plants: int, seed: int,
@@ -110,6 +132,8 @@ def compare_planted(
         `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input,
         `size` and `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
     """
+    from core.models.loading.layers import layer_list
+
     keep, left_out = _kept_words(sentences, sinks, base, model)
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed, keep)
@@ -181,6 +205,8 @@ class _Reader:
 
     def states(self, body: nn.Module) -> States:
         """Compute every layer's vectors, (item, d_model) each."""
+        from core.models.loading.layers import state_list
+
         states = [
             self._taken(number, state_list(body, batch))
             for number, batch in enumerate(self.batches)
@@ -190,6 +216,8 @@ class _Reader:
     def answers(self, origin: nn.Module, changed: nn.Module) -> States:
         """Compute the output of each layer of `changed` on the base's input to it; layer 0 is its
         embeddings."""
+        from core.models.loading.layers import apply_layers, run_model
+
         states = []
         for number, batch in enumerate(self.batches):
             made = apply_layers(origin, changed, partial(run_model, batch=batch))
@@ -206,6 +234,10 @@ def _mixed(
 ) -> nn.Module:
     """Copy the base with `share` of the fine-tune's change in the chosen layers; in all of them if
     None."""
+    import torch
+
+    from core.studies.rsa.swap.layer_changes import numbering
+
     mixed = copy.deepcopy(origin)
     number_of, theirs = numbering(origin), dict(tuned.named_parameters())
     with torch.no_grad():
@@ -231,6 +263,8 @@ def _rounded(model: nn.Module, noise: float, seed: int) -> nn.Module:
     similarity in all models, and finding them would again only test equality. The error of a weight
     somewhere between two steps has a sixth of the squared step as its mean square.
     """
+    import torch
+
     drawn = torch.Generator().manual_seed(seed)
     if noise:
         with torch.no_grad():
@@ -247,6 +281,9 @@ def _rounded(model: nn.Module, noise: float, seed: int) -> nn.Module:
 
 def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
     """Compute the relative size of each layer's weight change over its matrices, (layer,)."""
+    from core.models.loading.layers import layer_list
+    from core.studies.rsa.swap.layer_changes import numbering
+
     number_of, theirs = numbering(origin), dict(changed.named_parameters())
     moved, size = np.zeros((2, len(layer_list(origin)) + 1))
     for name, weight in origin.named_parameters():

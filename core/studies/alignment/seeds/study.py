@@ -22,7 +22,6 @@ from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds.charts import figures
-from core.studies.alignment.seeds.price import align_price
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import judged, statements_of
 from core.studies.alignment.seeds.tables import (
@@ -205,6 +204,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=align_price,
     views=VIEWS,
 )

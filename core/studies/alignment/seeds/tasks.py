@@ -3,31 +3,67 @@ layers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from core.errors import ShapeError
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import NETWORKS as TRAINED
+from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import Judge, by_direction, by_layer, fit_each
 from core.maths.evaluation.scoring import rows_for
 from core.maths.evaluation.split import Parts, split_rows
 from core.maths.maps.moments import TINY, Moments, check_pairs, moments, space_of
 from core.maths.maps.registry import METHODS, NETWORKS, make_aligner
 from core.maths.progress import span, tick
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.vectors.pairs import Items, extract_pair
 
 GROUP = 2**25  # bytes of both models' rows, in single precision, that are mapped at once
 SLOWEST = ("inn",)  # trains as long as all other maps take together
 PARTS = 2  # tasks among which its layers are shared out, one for each core
+KEPT = 25_000  # bytes stored per map and layer
+# Bytes per number of both models: of all layers, which are read, and of those mapped at once, by
+# networks and by other maps.
+READ, TRAINING, MAPPING = 6.8, 30.0, 20.0
+GRIDDED = 6  # products of a row per map of a layer into a layer; decompositions are shared
 LAYERED = ("layers", "spread", "source_points", "target_points")  # beside what a method returns
 NO_PART = -1  # the part of a task that maps all layers
 
 
-@pure("alignment.pair", version=4, guard=as_identified)
+def pair_cost(
+    sizes: Mapping[str, Size],
+    one: str,
+    other: str,
+    sentences: Words,
+    items: str,
+    methods: tuple[str, ...],
+    layers: tuple[int, ...],
+    part: int = NO_PART,
+    fit: Callable[..., float] = fitting,
+    **_: Any,
+) -> Cost:
+    """Estimate what it takes to fit these maps in both directions, at all of these layers."""
+    (width, states), rows = costs.shape_of(sizes, one, other), costs.rows_of(sentences, items)
+    mapped = (len(layers) or states) / (1 if part == NO_PART else PARTS)
+    numbers = 2 * rows * width
+    at_once = max(1.0, min(len(layers) or states, GROUP // (numbers * costs.SINGLE)))
+    held = TRAINING if any(name in TRAINED for name in methods) else MAPPING
+    return Cost(
+        fit(methods, width, rows, 2 * mapped),
+        numbers * (READ * states + held * at_once),
+        KEPT * len(methods) * mapped,
+        costs.reading(sizes, (one, other), sentences),
+    )
+
+
+@pure("alignment.pair", version=4, guard=as_identified, cost=pair_cost)
 def align_pair(
     one: str,
     other: str,
@@ -124,7 +160,19 @@ def _joined(parts: list[Value]) -> Value:
     return parts[0] | by_layer(by_part)
 
 
-@pure("alignment.layers", version=3, guard=as_identified)
+def _grid_cost(
+    sizes: Mapping[str, Size], one: str, other: str, sentences: Words, items: str, **_: Any
+) -> Cost:
+    width, rows = max(sizes[one].d_model, sizes[other].d_model), costs.rows_of(sentences, items)
+    maps = (sizes[one].layers + 1) * (sizes[other].layers + 1)
+    return Cost(
+        maps * PRODUCTS * GRIDDED * rows * width**2,
+        READ * 2 * rows * width * (min(sizes[one].layers, sizes[other].layers) + 1),
+        shared=costs.reading(sizes, (one, other), sentences),
+    )
+
+
+@pure("alignment.layers", version=3, guard=as_identified, cost=_grid_cost)
 def align_layers(
     one: str,
     other: str,

@@ -8,9 +8,20 @@ over it is what the layers add.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 import numpy as np
 
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import (
+    MOST_ROWS,
+    PRODUCTS,
+    SEARCHED,
+    TRAINED,
+    judged_rows,
+    training_networks,
+)
 from core.maths.evaluation.judging import Judge, by_direction, by_layer
 from core.maths.evaluation.split import Parts, split_rows
 from core.maths.maps.kernel import KernelRidge
@@ -19,15 +30,42 @@ from core.maths.maps.static import StaticKernel, beside, near_columns
 from core.maths.progress import span, tick
 from core.models.identity import as_identified
 from core.runs.tasks import pure
-from core.studies.alignment.seeds.tasks import at_layers, chosen_layers, described, layer_groups
+from core.studies.alignment.seeds.tasks import (
+    at_layers,
+    chosen_layers,
+    described,
+    layer_groups,
+    pair_cost,
+)
 from core.vectors.activations import Activations, extract
 from core.vectors.pairs import Items, Paired, extract_pair
 from core.vectors.window import REACHES, places_in, static_window
 
 FADE = 0.6  # of the weight, a word further away
+TRIES = 24  # kernels and penalties that a static window is tried with
 
 
-@pure("alignment.static", version=3, guard=as_identified)
+def _fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> float:
+    return sum(_fitting_one(name, width, rows, maps) for name in methods)
+
+
+def _fitting_one(name: str, width: int, rows: float, maps: float) -> float:
+    """Processor seconds of a map from the static window: one factorisation serves all layers of a
+    direction."""
+    if name == "state-and-window":
+        return training_networks("kernel", 2 * width, rows) * maps
+    fitted = min(TRAINED * rows, MOST_ROWS)
+    searched = min(fitted, SEARCHED)
+    tries = TRIES * (len(REACHES) if name == "static-window" else 1)
+    chosen = 2 * tries * searched**2 * (searched / 3) + tries * searched**2 * width * maps
+    return PRODUCTS * (
+        chosen
+        + 3 * 2 * fitted**2 * fitted / 3
+        + (3 * fitted + judged_rows(width, rows)) * fitted * width * maps
+    )
+
+
+@pure("alignment.static", version=3, guard=as_identified, cost=partial(pair_cost, fit=_fitting))
 def align_static(
     one: str,
     other: str,

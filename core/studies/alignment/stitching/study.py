@@ -19,12 +19,13 @@ import numpy as np
 
 from core.errors import ModelError, ShapeError
 from core.maths.arrays import Value, Words
+from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
 from core.maths.evaluation.split import part_of, parts_from
 from core.maths.maps.linear import Aligner
 from core.maths.progress import span, tick
 from core.maths.statistics import bootstrap_interval, sentence_counts
-from core.models import load_tokenizer, load_with_head
+from core.models import costs, load_tokenizer, load_with_head
 from core.models.identity import (
     as_identified,
     check_tokenizers,
@@ -32,16 +33,17 @@ from core.models.identity import (
     identity_tasks,
     pairs_of_one_tokenizer,
 )
+from core.models.sizes import Size
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.findings import Findings
 from core.results.words import words_beside
+from core.runs.price import Cost
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import pure
 from core.studies.alignment.seeds.study import CITATIONS
 from core.studies.alignment.stitching.charts import stitching_chart
-from core.studies.alignment.stitching.price import stitching_price
 from core.studies.alignment.stitching.spec import StitchSpec
 from core.studies.alignment.stitching.text import make_headline, make_methods, statements_of
 from core.study import EXPERIMENTS, Study, View
@@ -56,10 +58,37 @@ if TYPE_CHECKING:
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
 MEANS = ("method", "layer", "accuracy", "low", "high")
 DIFFERENCES = ("method", "layer", "difference", "low", "high")
+# Sentences that are stitched at once, their length over the mean's as they are padded, rows of them
+# that are mapped at once, and copies of these that a network makes
+STITCHED, LONGEST, MAPPED_ROWS, BY_NETWORK = 64, 2.0, 512, 6
 UNLIKE = "one cannot continue from the other's states"  # of models with different tokenizers
 
 
-@pure("alignment.stitch", version=3, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size],
+    source: str,
+    target: str,
+    sentences: Words,
+    labelled: Labelled,
+    methods: tuple[str, ...],
+    **_: Any,
+) -> Cost:
+    lower, upper = sizes[source], sizes[target]
+    width, states = max(lower.d_model, upper.d_model), upper.layers + 1
+    rows, texts = len(sentences) * costs.SUBWORDS, len(sentences) + len(labelled)
+    read = sum(costs.opening(size) + costs.passing(size, texts) for size in (lower, upper))
+    # the layers above the map run again for each map
+    stitched = costs.passing(upper, len(labelled), len(methods) * states / 2)
+    fitted = 3 * 2 * rows  # rows of both models, and copies of those of training
+    padded = 2 * STITCHED * LONGEST * costs.SUBWORDS
+    held = max(fitted, 2 * 2 * rows + padded + BY_NETWORK * MAPPED_ROWS)
+    return Cost(
+        read + stitched + fitting(methods, width, rows, states),
+        states * width * costs.DOUBLE * held + costs.SINGLE * (upper.parameters + lower.parameters),
+    )
+
+
+@pure("alignment.stitch", version=3, guard=as_identified, cost=_cost)
 def stitch_pair(
     source: str,
     target: str,
@@ -296,6 +325,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=stitching_price,
     views=(View(group=EXPERIMENTS),),
 )

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from core.maths.similarity.scoring import COVERAGE
 from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
@@ -27,7 +25,6 @@ from core.runs.runner import Outputs, Task
 from core.studies.rsa import TRAINING
 from core.studies.rsa.divergence import tables
 from core.studies.rsa.divergence.charts import figures, panels
-from core.studies.rsa.divergence.price import divergence_price
 from core.studies.rsa.divergence.spec import DivergenceSpec
 from core.studies.rsa.divergence.text import make_headline, make_methods, statements_of
 from core.studies.rsa.layers.tasks import Settings, compare_models
@@ -35,7 +32,7 @@ from core.study import Study, View, every_figure
 from core.text.corpora import Corpus
 from core.text.pipelines import foreign_notice
 from core.text.reading import Text, text_task
-from core.vectors.pairs import Items, sample_words
+from core.vectors.pairs import choose_items
 from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
@@ -79,8 +76,7 @@ def plan(spec: DivergenceSpec, ready: Outputs) -> list[Task]:
     ready.need(("kind", spec.base))
     corpus: Corpus = ready.need("text")
     text = corpus.words
-    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
-    items = Items(tuple(text[number] for number in used), kept, "words")
+    items = choose_items(text, spec.words, spec.seed)
     tasks = []
     for ref in _parts(spec):
         if ref not in content or ("kind", ref) not in ready.values:
@@ -230,6 +226,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=divergence_price,
     views=(View(draw=every_figure(panels), group=TRAINING),),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,11 @@ from core.errors import ModelError, ShapeError
 from core.maths.arrays import Value, Words
 from core.maths.progress import tick
 from core.maths.similarity.divergence import Divergences, divergences
+from core.models import costs
 from core.models.identity import as_identified, check_tokenizers
-from core.models.loading.language_models import LanguageModel, load_language_model
+from core.models.loading.language_models import LanguageModel, load_language_model, predicts
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.rsa.divergence.reading import COLUMNS, NAMED, Inputs, batches, make_queries
 from core.vectors.forward import cut_sentences, pass_budget
@@ -22,10 +26,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 512  # words whose cosines with all words are held at once
+VOCABULARY = 30_000  # tokens, where they are not counted
+PREDICTED, COSINE = 1.5e-8, 1e-8  # processor seconds per prediction and token; of a pair of words
 HELD = 2**22  # numbers of a block of logits (position, token) that are held at once
 
 
-@pure("rsa.tags")
+def _predicting_cost(
+    sizes: Mapping[str, Size], base: str, other: str, sentences: Words, masking: str, **_: Any
+) -> Cost:
+    """Estimate a pass for each word, or one in all, and the vocabulary's matrix."""
+    seconds, count = 0.0, len(sentences)
+    pair = {ref: sizes[ref] for ref in (base, other)}
+    for size in pair.values():
+        predicted = VOCABULARY * (size.d_model * costs.PASSING * 2 + PREDICTED)
+        causal = predicts(size.architecture) == "causal"
+        passes = 1.0 if causal or masking != "masked" else costs.WORDS
+        seconds += costs.passes(size, count, passes) + costs.SUBWORDS * count * predicted
+    memory = 2 * costs.resident(pair, head=True) + 8 * HELD * costs.SINGLE
+    return Cost(seconds, memory)
+
+
+def _states_cost(sizes: Mapping[str, Size], base: str, other: str, items: Items, **_: Any) -> Cost:
+    layers = (sizes[base].layers + sizes[other].layers) / 2
+    return Cost(
+        layers * COSINE * items.count**2,
+        4 * BLOCK * items.count * costs.DOUBLE,
+        shared=costs.reading(sizes, (base, other), items.sentences),
+    )
+
+
+@pure("rsa.tags", cost=lambda sizes, sentences: Cost(costs.PARSING * len(sentences)))
 def tag_words(sentences: Words) -> Value:
     """Tag words with the included parser: `tags`, universal parts of speech of every word in
     order."""
@@ -34,7 +64,7 @@ def tag_words(sentences: Words) -> Value:
     return {"tags": [tag for parse in parse_sentences(sentences) for tag in parse.upos]}
 
 
-@pure("rsa.divergence", guard=as_identified)
+@pure("rsa.divergence", guard=as_identified, cost=_predicting_cost)
 def compare_predictions(
     base: str,
     other: str,
@@ -103,7 +133,7 @@ def compare_predictions(
     return value
 
 
-@pure("rsa.word_changes", guard=as_identified)
+@pure("rsa.word_changes", guard=as_identified, cost=_states_cost)
 def compare_states(
     base: str,
     other: str,

@@ -6,14 +6,13 @@ were trained from the base are asked, and only of architectures whose layers can
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from core.models import describe
 from core.models.architectures import describe_type
-from core.models.changes import Change, shares_no_start
+from core.models.changes import changes_of, shares_no_start
+from core.models.identity import Identity, identities
 from core.models.loading.reading import is_layerwise
+from core.runs.runner import Outputs
 from core.studies.rsa.layers.spec import RsaSpec
 
 PART = "function"  # part of a task's role: outputs on the base's input
@@ -25,36 +24,37 @@ FUNCTIONS = (
 )
 
 
-def tuned_models(spec: RsaSpec, changes: Mapping[str, Change]) -> tuple[str, ...]:
+def tuned_models(spec: RsaSpec, ready: Outputs) -> tuple[str, ...]:
     """List the models whose layers can read the base's states: those that were trained from it."""
-    if not spec.functions or inseparable(spec.base):
+    if not spec.functions or inseparable(identities(ready)[spec.base]):
         return ()
     return tuple(
         ref
-        for ref, change in changes.items()
+        for ref, change in changes_of(ready).items()
         if not np.isnan(change.size) and not shares_no_start(change.apart)
     )
 
 
-def fits_whole(base: str) -> bool:
+def fits_whole(base: Identity) -> bool:
     """Whether the base's weights are all in memory at once, so that a change can be rotated."""
-    return not is_layerwise(describe(base), random=base.startswith("random:"))
+    return not is_layerwise(base, random=base.ref.startswith("random:"))
 
 
-def inseparable(base: str) -> str:
+def inseparable(base: Identity) -> str:
     """Say why the base's layers cannot be applied one by one; "" if they can."""
-    return describe_type(describe(base).model_type, base).inseparable
+    return describe_type(base.model_type, base.ref).inseparable
 
 
-def function_notices(spec: RsaSpec) -> list[str]:
+def function_notices(spec: RsaSpec, ready: Outputs) -> list[str]:
     """Tell why the functions of layers are missing, for an architecture whose layers depend on each
     other, or are not compared with random changes, for a model that is read layer by layer."""
     if not spec.functions:
         return []
-    reason = inseparable(spec.base)
+    base = identities(ready)[spec.base]
+    reason = inseparable(base)
     if reason:
         return [no_functions(spec.base, reason)]
-    return [] if fits_whole(spec.base) else [no_random_changes(spec.base)]
+    return [] if fits_whole(base) else [no_random_changes(spec.base)]
 
 
 def no_functions(base: str, reason: str) -> str:

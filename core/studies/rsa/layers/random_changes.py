@@ -9,25 +9,31 @@ Reference: none. Deviations: none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
+from core.maths.similarity.costs import scoring
 from core.maths.similarity.registry import get_measure
 from core.maths.similarity.scoring import JACKKNIFE_GROUPS
 from core.maths.statistics import jackknife_variance, sentence_labels, t_interval
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.rsa.layers.differences import UNCHANGED
-from core.studies.rsa.layers.tasks import Settings
+from core.studies.rsa.layers.tasks import Settings, compare_cost
 from core.vectors.pairs import Items, extract_pair
 
 PART = "random"  # part of a task's role: outputs after random changes
 TURNS = 3  # random changes of a model
+ROTATED = 0.2  # processor seconds of a random change, whatever the width
 MOST_SENTENCES = 100  # on which their outputs are compared
 FloatArray = NDArray[np.float64]
 RANDOM = (
@@ -39,7 +45,25 @@ RANDOM = (
 )
 
 
-@pure("rsa.random_functions", guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size], base: str, other: str, items: Items, how: Settings, **_: Any
+) -> Cost:
+    sentences = len(items.sentences)
+    few = min(sentences, MOST_SENTENCES)
+    width, states = costs.shape_of(sizes, base, other)
+    scored = scoring(
+        how.measure, how.kernel, how.comparison, items.count * few / sentences, width, few
+    )
+    read = 2 * costs.vectors(sizes[other], few) + ROTATED + costs.turning(sizes[other])
+    whole = compare_cost(sizes, base, other, items, how)
+    return replace(
+        whole,
+        seconds=TURNS * read + (TURNS + 1) * states * scored,
+        store=costs.stored(sizes[other], TURNS * few),
+    )
+
+
+@pure("rsa.random_functions", guard=as_identified, cost=_cost)
 def compare_random(
     base: str,
     other: str,

@@ -23,7 +23,7 @@ from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
 from core.models.changes import change_tasks, changes_of
-from core.models.identity import contents, describe_copies, find_copies, identity_tasks
+from core.models.identity import contents, describe_copies, find_copies, identities, identity_tasks
 from core.results.findings import Findings
 from core.results.names import corpus_name
 from core.results.notices import start_notices
@@ -39,7 +39,6 @@ from core.studies.rsa.layers.functions import (
     function_notices,
     tuned_models,
 )
-from core.studies.rsa.layers.price import rsa_price
 from core.studies.rsa.layers.random_changes import PART as RANDOM_PART
 from core.studies.rsa.layers.random_changes import RANDOM, compare_random
 from core.studies.rsa.layers.runs import (
@@ -78,7 +77,7 @@ from core.studies.rsa.layers.views import VIEWS
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.pairs import Items, sample_words
+from core.vectors.pairs import Items, choose_items
 from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
@@ -143,9 +142,9 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     copies = _copies(ready)
     compared = [ref for ref in shares if ref in content and ref not in copies]
     tasks = [task("model", ref) for ref in compared]
-    tuned = tuned_models(spec, changes_of(ready))
+    tuned = tuned_models(spec, ready)
     tasks += [task(PART, ref) for ref in compared if ref in tuned]
-    if tuned and fits_whole(spec.base):
+    if tuned and fits_whole(identities(ready)[spec.base]):
         tasks += [task(RANDOM_PART, ref) for ref in compared if ref in tuned]
     tasks += [task("reference", ref) for ref in ready.values[COMPARED].references if ref in content]
     tasks += [task("grid", ref) for ref in compared if spec.grid]
@@ -253,7 +252,7 @@ def _notices(
         *measure_notices(spec, values),
         *start_notices(spec.base, changes_of(ready)),
         *size_notices(spec, table),
-        *function_notices(spec),
+        *function_notices(spec, ready),
     ]
 
 
@@ -279,10 +278,7 @@ def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
     text = corpus.words
     if spec.items != "words":
         return Items(text, (), spec.items)
-    used, kept = sample_words(
-        text, spec.words, np.random.default_rng(spec.seed), once=spec.one_per_word
-    )
-    return Items(tuple(text[number] for number in used), kept, spec.items)
+    return choose_items(text, spec.words, spec.seed, spec.one_per_word)
 
 
 def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
@@ -321,6 +317,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=rsa_price,
     views=VIEWS,
 )

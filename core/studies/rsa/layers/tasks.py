@@ -8,19 +8,27 @@ sentence by sentence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from core.maths.arrays import Value
 from core.maths.progress import tick
+from core.maths.similarity.costs import PAIRS, PLAIN, comparing, holding, scoring
 from core.maths.similarity.influence import without_influential
 from core.maths.similarity.preparing import prepare_pair
 from core.maths.similarity.registry import Options, compare, get_measure
 from core.maths.similarity.scoring import score
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.vectors.pairs import Items, Paired, extract_pair
+
+COPIES = 4  # of the vectors of two models
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,17 @@ class Settings:
         """What is chosen within the measure."""
         return Options(self.kernel, self.comparison)
 
+    def seconds(self, items: Items, width: int) -> float:
+        """Estimate the processor seconds of one layer, with its band and chance level."""
+        chosen = self.measure, self.kernel, self.comparison
+        return scoring(*chosen, items.count, width, len(items.sentences))
+
+    def held(self, items: Items, numbers: float) -> float:
+        """Estimate the bytes at the peak, with so many numbers in one model's vectors."""
+        chosen = self.measure, self.kernel, self.comparison
+        held = holding(*chosen, items.count, len(items.sentences))
+        return held + COPIES * numbers * costs.SINGLE
+
     def prepared(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Two layers (item, d_model), as the measure takes them."""
         together = get_measure(self.measure).coordinates
@@ -67,12 +86,51 @@ class Trimmed(Settings):
 
     drop_influential: float = 1.0
 
+    def seconds(self, items: Items, width: int) -> float:
+        """Estimate the processor seconds of one layer, whose items are compared twice."""
+        return super().seconds(items, width) + PAIRS * items.count**2 * (width + 50)
+
     def kept(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The items of two prepared layers without those that change RSA most, in order."""
         return without_influential(x, y, self.drop_influential, self.kernel, self.comparison)
 
 
-@pure("rsa.compare", version=4, guard=as_identified)
+def compare_cost(
+    sizes: Mapping[str, Size], base: str, other: str, items: Items, how: Settings, **_: Any
+) -> Cost:
+    """Estimate what it takes to score every layer of two models."""
+    width, states = costs.shape_of(sizes, base, other)
+    most = max((size.layers + 1) * size.d_model for size in (sizes[base], sizes[other]))
+    return Cost(
+        states * how.seconds(items, width),
+        how.held(items, items.count * most),
+        shared=costs.reading(sizes, (base, other), items.sentences),
+    )
+
+
+def _functions_cost(
+    sizes: Mapping[str, Size], base: str, other: str, items: Items, how: Settings, **_: Any
+) -> Cost:
+    scored, sentences = compare_cost(sizes, base, other, items, how), len(items.sentences)
+    read = costs.vectors(sizes[other], sentences) + costs.states(sizes[base], sentences)
+    return replace(
+        scored,
+        seconds=scored.seconds + read,
+        memory=scored.memory + costs.resident({base: sizes[base]}, sentences),
+        store=costs.stored(sizes[other], sentences),
+    )
+
+
+def _grid_cost(
+    sizes: Mapping[str, Size], base: str, other: str, items: Items, how: Settings, **_: Any
+) -> Cost:
+    width = max(sizes[base].d_model, sizes[other].d_model)
+    once = comparing(how.measure, items.count, width) + PLAIN / 5
+    scored = compare_cost(sizes, base, other, items, how)
+    return replace(scored, seconds=once * (sizes[base].layers + 1) * (sizes[other].layers + 1))
+
+
+@pure("rsa.compare", version=4, guard=as_identified, cost=compare_cost)
 def compare_models(
     base: str,
     other: str,
@@ -110,7 +168,7 @@ def compare_models(
     return _by_layer(paired, how, seed)
 
 
-@pure("rsa.functions", version=2, guard=as_identified)
+@pure("rsa.functions", version=2, guard=as_identified, cost=_functions_cost)
 def compare_functions(
     base: str,
     other: str,
@@ -135,7 +193,7 @@ def compare_functions(
     return _by_layer(paired, how, seed)
 
 
-@pure("rsa.grid", version=3, guard=as_identified)
+@pure("rsa.grid", version=3, guard=as_identified, cost=_grid_cost)
 def compare_layers(
     base: str,
     other: str,

@@ -31,7 +31,6 @@ from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.studies.rsa.layers.runs import COMPARED, find_compared
 from core.studies.rsa.swap.charts import draw_swaps, figures
-from core.studies.rsa.swap.price import swap_price
 from core.studies.rsa.swap.scores import exchange_rows, own_row
 from core.studies.rsa.swap.spec import SwapSpec
 from core.studies.rsa.swap.text import (
@@ -265,6 +264,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=swap_price,
     views=(View(draw=draw_swaps, group=EXPERIMENTS),),
 )

@@ -17,34 +17,73 @@ retrained on the truncated model, ours is not.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from core.errors import ModelError
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
-from core.models import load_model, locate
+from core.models import costs, load_model, locate
 from core.models.files import checkpoints
 from core.models.identity import as_identified, check_tokenizers
-from core.models.loading.layers import body_of, layer_list, run_model
 from core.models.loading.task_models import load_task
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
-from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.studies.rsa.swap.layer_changes import Pair, compare, noise_donor, output_changes
-from core.studies.rsa.swap.replacement import SAME, Work, built, states_of, untouched
+from core.studies.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS, MOST_KEPT
 from core.vectors.examples import Pairs, batches, encode, hits
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from core.studies.rsa.swap.layer_changes import Pair
+    from core.studies.rsa.swap.replacement import Work
 
 # of the largest logit, or of 1 where all are smaller (a head adds up terms that are larger than
 # their sum): what another order of additions may change, and no self-test may exceed
 ROUNDING = 1e-4
+SWAPPED = 0.6  # of a pass that a layer swap runs
+TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
 MEASURED = 4  # batches, evenly spaced by length, on which changes of outputs are measured
 
 
-@pure("rsa.swap", version=4, guard=as_identified)
+def _swaps(size: Size, pairs: Pairs, ways: int, donors: int) -> Cost:
+    """Estimate swaps of every layer in so many ways, each of which runs the layers above it."""
+    sentences = len(pairs)
+    passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
+    tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # single sentences
+    states = min(float(MOST_KEPT), costs.stored(size, sentences) * 3)
+    return Cost(
+        costs.opening(size) * (2 + donors) + costs.passing(size, sentences * passes + tested),
+        4 * size.parameters * costs.SINGLE + states,
+    )
+
+
+def _layers_cost(
+    sizes: Mapping[str, Size], model: str, pairs: Pairs, random: bool, **_: Any
+) -> Cost:
+    ways = len(BASE_WAYS) + len(DONOR_WAYS) * random
+    return _swaps(sizes[model], pairs, ways, 1 + random)
+
+
+def _changes_cost(
+    sizes: Mapping[str, Size], model: str, pairs: Pairs, noises: int, **_: Any
+) -> Cost:
+    swaps = _swaps(sizes[model], pairs, len(DONOR_WAYS) * noises, noises)
+    return replace(swaps, seconds=swaps.seconds + noises * costs.turning(sizes[model]))
+
+
+def _score_cost(sizes: Mapping[str, Size], model: str, pairs: Pairs, **_: Any) -> Cost:
+    size = sizes[model]
+    seconds = costs.opening(size) + costs.passing(size, len(pairs))
+    return Cost(seconds, size.parameters * costs.SINGLE)
+
+
+@pure("rsa.swap", version=4, guard=as_identified, cost=_layers_cost)
 def swap_layers(
     base: str,
     model: str,
@@ -89,7 +128,7 @@ def swap_layers(
     return value
 
 
-@pure("rsa.swap_changes", guard=as_identified)
+@pure("rsa.swap_changes", guard=as_identified, cost=_changes_cost)
 def swap_changes(
     base: str,
     model: str,
@@ -113,6 +152,8 @@ def swap_changes(
     Raises:
         ModelError: As `swap_layers`, and if a copy of the fine-tune as donor changes its output.
     """
+    from core.studies.rsa.swap.layer_changes import noise_donor, output_changes
+
     work, origin = _opened(base, model, pairs)
     _into_itself(work)
     measured = work.batches[:: -(-len(work.batches) // MEASURED)]
@@ -133,6 +174,9 @@ def swap_changes(
 
 def _opened(base: str, model: str, pairs: Pairs) -> tuple[Work, nn.Module]:
     """What a fine-tune is scored on, with its difference from the base, and the base."""
+    from core.studies.rsa.swap.layer_changes import compare
+    from core.studies.rsa.swap.replacement import Work
+
     check_tokenizers(base, model, "no layer can be swapped")
     task = load_task(model)
     origin = load_model(base, device="cpu").model
@@ -141,13 +185,15 @@ def _opened(base: str, model: str, pairs: Pairs) -> tuple[Work, nn.Module]:
     return Work(compare(base, origin, task, parts[0]), parts, encoded), origin
 
 
-@pure("rsa.task_score", guard=as_identified)
+@pure("rsa.task_score", guard=as_identified, cost=_score_cost)
 def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
     """Count the right answers of an unmodified model: `own` (sentence,) and `total` (sentence,).
 
     Raises:
         ModelError: If it cannot be loaded or has no such head.
     """
+    from core.models.loading.layers import run_model
+
     task = load_task(model)
     encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
     correct = np.zeros(len(encoded.total), dtype=np.int64)
@@ -164,6 +210,9 @@ def _longest(ref: str) -> int:
 def _with_base(work: Work, origin: nn.Module) -> Value:
     """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests that
     need the base."""
+    from core.models.loading.layers import layer_list
+    from core.studies.rsa.swap.replacement import states_of, untouched
+
     pair, frozen = work.pair, [0.0]
 
     def look(number: int, way: str, layer: int, output: Any) -> None:
@@ -186,6 +235,9 @@ def _with_base(work: Work, origin: nn.Module) -> Value:
 
 def _into_itself(work: Work) -> float:
     """Measure the largest difference with a copy of the fine-tune as donor."""
+    from core.models.loading.layers import body_of, layer_list
+    from core.studies.rsa.swap.replacement import SAME, built, states_of
+
     pair, batch = work.pair, work.batches[0]
     twin = copy.deepcopy(body_of(pair.task.model))
     blocks, theirs = pair.layers, list(layer_list(twin))
@@ -211,8 +263,11 @@ def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
         ModelError: If it is more than rounding, or an answer differs, so that no score of this pair
             can be trusted.
     """
+    import torch
+
     left, right = (
-        output if isinstance(output, Tensor) else output.logits for output in (given, expected)
+        output if isinstance(output, torch.Tensor) else output.logits
+        for output in (given, expected)
     )
     if torch.equal(left, right):
         return 0.0

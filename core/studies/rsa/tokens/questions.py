@@ -25,10 +25,12 @@ from jaxtyping import Float
 
 from core.errors import CorpusError
 from core.maths.arrays import Value
-from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
+from core.models import costs, describe, load_tokenizer, load_with_head, locate, parse_ref
 from core.models.files.checkpoints import longest_input, read_config
 from core.models.identity import as_identified
 from core.models.loading.memory import borrow_model
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.rsa.tokens.text import missing_part, no_span_head, top_answer_only
 from core.vectors.forward import Subwords, cut_pair
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
+PASSAGE, AXES = 2.0, 5e-10  # processor seconds beside the models; per cubed width
 LONGEST = 30  # subwords of an answer
 SAME = 1e-3  # largest difference of the head's scores at the top from the model's own
 SPANS = ("model", "layer", "first", "last", "span", "chance", "f1")
@@ -66,7 +69,18 @@ class Passage:
         return self.question + self.words
 
 
-@pure("rsa.question", guard=as_identified)
+def reading_cost(sizes: Mapping[str, Size], model: str, words: Sequence[str], **_: Any) -> Cost:
+    """Estimate what it takes to read a passage, and what all layers of all models share: axes."""
+    size, sentences = sizes[model], 1 + len(words) // 20
+    axes = Cost(PASSAGE + AXES * size.d_model**3, 3 * size.d_model**2 * costs.DOUBLE)
+    return Cost(
+        costs.vectors(size, sentences),
+        costs.resident({model: size}, sentences),
+        shared={"axes": axes},
+    )
+
+
+@pure("rsa.question", guard=as_identified, cost=reading_cost)
 def read_question(
     model: str,
     model_identity: str,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,6 @@ from core.studies.rsa.tokens.distances import (
     nearness_statements,
     nearness_tables,
 )
-from core.studies.rsa.tokens.price import tokens_price
 from core.studies.rsa.tokens.questions import (
     HIGHLIGHTED,
     OTHER,
@@ -49,6 +48,7 @@ from core.studies.rsa.tokens.questions import (
     answer_table,
     left_out,
     read_question,
+    reading_cost,
     roles,
 )
 from core.studies.rsa.tokens.spec import TokenMapSpec
@@ -113,7 +113,7 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     return Projection((flat @ first).reshape(models, layers, words, 2), shares)
 
 
-@pure("rsa.tokens", guard=as_identified)
+@pure("rsa.tokens", guard=as_identified, cost=reading_cost)
 def word_vectors(model: str, model_identity: str, words: tuple[str, ...], sinks: str = "") -> Value:
     """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model)
     float32, and `sinks` as `questions.left_out` where they were looked for.
@@ -156,7 +156,15 @@ class Asked:
         return (self.passage.together,)
 
 
-@pure("rsa.passage")
+def _expected(
+    sizes: Mapping[str, Any], passage: str, question: str, answer: str, supporting: str
+) -> Asked:
+    words = (tuple(text.split()) for text in (question, passage, answer, supporting))
+    asked, read, *rest = words
+    return Asked(Passage(asked, read, ()), *rest)
+
+
+@pure("rsa.passage", expect=_expected)
 def read_passage(passage: str, question: str, answer: str, supporting: str) -> Asked:
     """Cut the passage, the question and its answer into words.
 
@@ -323,6 +331,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=tokens_price,
     views=(View(draw=draw_maps, tables=span_rows, group=LAYERS),),
 )

@@ -35,14 +35,13 @@ from core.studies.rsa.layers.tables import with_calibrated
 from core.studies.rsa.layers.tasks import Settings, compare_models
 from core.studies.rsa.layers.text import saturation_notices
 from core.studies.rsa.training.charts import figures
-from core.studies.rsa.training.price import training_price
 from core.studies.rsa.training.spec import TrainingSpec
 from core.studies.rsa.training.tasks import shuffle_layers
 from core.studies.rsa.training.text import make_headline, make_methods, statements_of
 from core.study import Study, View
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.pairs import Items, sample_words
+from core.vectors.pairs import choose_items
 from core.vectors.sinks import sink_argument
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
     content = contents(ready)
     end = ready.need(("identity", spec.end)).content
     text = ready.need("text").words
-    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
-    items = Items(tuple(text[number] for number in used), kept, "words")
+    items = choose_items(text, spec.words, spec.seed)
     unusable = find_unusable_steps(ready, spec.checkpoints, spec.end)
 
     def task(part: str, ref: str, name: str, function: Callable[..., Value], **more: Any) -> Task:
@@ -218,6 +216,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=training_price,
     views=(View(group=TRAINING),),
 )

@@ -330,9 +330,10 @@ def _guess(name: str) -> str:
     return "" if STEP_NAME.fullmatch(name) else NUMBERED.sub("", name)
 
 
-def bases_by_member(base: str, patterns: Sequence[str], own_bases: bool = False) -> dict[str, str]:
-    """List the fine-tunes that are named, each with its base; the study itself reports those that
-    cannot be found.
+def named_members(
+    base: str, patterns: Sequence[str], own_bases: bool = False
+) -> tuple[Member, ...]:
+    """List the fine-tunes that are named, without asking the Hub what it knows of them.
 
     Raises:
         SpecError: If a pattern matches nothing.
@@ -341,9 +342,9 @@ def bases_by_member(base: str, patterns: Sequence[str], own_bases: bool = False)
         pattern for pattern in patterns if pattern.startswith("hub:") and not is_pattern(pattern)
     ]
     unnamed = [pattern for pattern in patterns if pattern not in named]
-    members: dict[str, str] = {}
+    members: dict[str, Member] = {}
     if unnamed:
         with suppress(ModelError):
             tuned = find_members(base, unnamed, own_bases).members
-            members = {member.ref: member.base for member in tuned}
-    return {**members, **{ref: base for ref in named if ref not in members}}
+            members = {member.ref: member for member in tuned}
+    return (*members.values(), *(Member(ref, base, ref) for ref in named if ref not in members))

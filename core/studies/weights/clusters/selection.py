@@ -7,16 +7,27 @@ and can be cancelled. They always run, because what a name stands for can change
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from core.errors import ModelError, SpecError, TaskError
 from core.limits import current_limits
 from core.maths.progress import span, tick
 from core.models.identity import content_of, describe_copies, find_copies
+from core.models.sizes import BYTES as WHOLE
+from core.models.sizes import Size, is_adapter, size_of_adapter
 from core.models.weights.sources import identify_all
 from core.runs.tasks import pure
-from core.studies.weights.clusters.members import Member, add_listed, find_members, read_label_table
+from core.studies.weights.clusters.members import (
+    EVERY,
+    Member,
+    add_listed,
+    find_members,
+    named_members,
+    read_label_table,
+)
 from core.studies.weights.clusters.spec import UPLOAD
 
 
@@ -47,7 +58,33 @@ class Labels:
     by_model: Mapping[str, str]
 
 
-@pure("weights.models")
+def _expected(
+    sizes: dict[str, Size],
+    base: str,
+    patterns: tuple[str, ...],
+    own_bases: bool,
+    tree: int,
+    run: bool = False,
+) -> Selection:
+    """Return those that are named, and as many of the base's size as the Hub lists."""
+    named = [pattern for pattern in patterns if not (tree and pattern == EVERY)]
+    members = []
+    for member in named_members(base, named, own_bases):
+        with suppress(ModelError):
+            start, ref = sizes[member.base], member.ref
+            # an adapter is read by its factors here, not as the model that it makes
+            sizes[ref] = size_of_adapter(ref, start) if is_adapter(ref) else sizes[ref]
+            members.append(member)
+    for number in range(tree):
+        size = sizes[base]
+        member = Member(f"hub:{number}", base, str(number))
+        sizes[member.ref] = replace(size, download=WHOLE * size.parameters)
+        members.append(member)
+    refs = {ref: ref for member in members for ref in (member.base, member.ref)}
+    return Selection(tuple(members), refs, (), {}, refs if run else {})
+
+
+@pure("weights.models", expect=_expected)
 def find_models(
     base: str, patterns: tuple[str, ...], own_bases: bool, tree: int, run: bool = False
 ) -> Selection:
@@ -108,7 +145,15 @@ def _read_contents(refs: Collection[str]) -> tuple[dict[str, str], dict[str, str
     return contents, reasons
 
 
-@pure("weights.labels")
+class _Unread(dict[str, str]):
+    """Labels of a table that was not read: every model has one."""
+
+    def get(self, model: str, default: Any = None) -> Any:
+        """Return a label."""
+        return "unread"
+
+
+@pure("weights.labels", expect=lambda sizes, ref, column, given: Labels(_Unread()))
 def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
     """Read labels from a column of a table.
 

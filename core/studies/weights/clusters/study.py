@@ -23,9 +23,11 @@ from core.limits import current_limits
 from core.maths.arrays import Value
 from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
+from core.models.costs import Sizes
 from core.results.export import Result
 from core.results.findings import Findings
 from core.results.words import words_beside
+from core.runs.price import Cost
 from core.runs.runner import Outputs, Task, run
 from core.studies.weights import ranks as rank_tables
 from core.studies.weights.activations import SENTENCES, TEXT, compare_states, plan_states
@@ -47,7 +49,6 @@ from core.studies.weights.clusters.notice_text import (
     describe_strays,
     describe_unchanged,
 )
-from core.studies.weights.clusters.price import weights_price
 from core.studies.weights.clusters.selection import Labels, Selection, find_models, read_labels
 from core.studies.weights.clusters.spec import WeightsSpec
 from core.studies.weights.clusters.tasks import (
@@ -61,6 +62,8 @@ from core.studies.weights.clusters.views import VIEWS
 from core.study import Study
 from core.text.reading import text_task
 
+# processor seconds per permutation and pair of models, and of a map
+PERMUTED, MAPS = 6e-8, {"umap": 25.0, "tsne": 3.0}
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 
@@ -220,6 +223,13 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Findings:
     )
 
 
+def collecting(spec: WeightsSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
+    """Estimate permuting labels and drawing the map, beside what is kept of every update."""
+    kept = [task.cost(sizes).store for task in tasks if task.function is measure_delta]
+    seconds = MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * len(kept) ** 2 / 2
+    return [Cost(seconds, sum(kept), torch=False)]
+
+
 def redraw(result: Result, drawing: str, **options: Any) -> Result:
     """Draw the result on another map, in a task of its own: UMAP compiles before its first map.
 
@@ -316,7 +326,7 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=weights_price,
+    collecting=collecting,
     perform=perform,
     finish=finish,
     views=VIEWS,

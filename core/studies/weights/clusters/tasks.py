@@ -9,7 +9,8 @@ stay, for another choice of families.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,14 @@ from core.maths.spectra.registry import Features
 from core.maths.spectra.sketches import EXACT, calc_sketch
 from core.maths.spectra.spectra import decompose, decompose_factors, singular_values
 from core.maths.statistics import relative_change
+from core.models import costs
+from core.models.sizes import Size
 from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.models.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.models.weights.families import find_slots
 from core.models.weights.sources import is_remote, open_adapter, open_model
 from core.runs.pieces import keep_pieces
+from core.runs.price import Cost
 from core.runs.store import identified, key_of
 from core.runs.tasks import pure
 from core.studies.weights.clusters.notice_text import describe_rounding
@@ -36,6 +40,8 @@ from core.studies.weights.clusters.notice_text import describe_rounding
 VERSION = 1  # raised when what is kept of a matrix changes
 # parts of an update's value that only distances need
 HEAVY = ("left", "right", "sketch", "sketch_lengths")
+FACTORED = 3.6e-10  # processor seconds per cubed side of a matrix
+KEPT = 2**14 + 4_000  # numbers stored per matrix
 KEPT_RANKS = (8, 16, 32, 64)
 
 
@@ -44,7 +50,23 @@ def kept_rank(rank: int) -> int:
     return next(kept for kept in KEPT_RANKS if kept >= rank)
 
 
-@pure("weights.delta")
+def _cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: Any) -> Cost:
+    """Estimate the decompositions of an update, or of a model's own matrices; the product of an
+    adapter's factors is only sketched where that takes less."""
+    size, seconds = sizes[model], costs.OPENING
+    for (rows, columns), number in costs.matrices_of(size, families):
+        once = FACTORED * costs.cubed_side((rows, columns))
+        sketched = costs.SKETCHED * rows * columns
+        seconds += number * (min(once, sketched) if size.adapter else once)
+    return Cost(seconds, costs.bytes_of_largest(size), torch=False)
+
+
+def _update_cost(sizes: Mapping[str, Size], model: str, families: Sequence[str], **_: Any) -> Cost:
+    kept = KEPT * 6 * sizes[model].layers * costs.SINGLE
+    return replace(_cost(sizes, model, families), store=kept)
+
+
+@pure("weights.delta", cost=_update_cost)
 def measure_delta(
     base: str,
     model: str,
@@ -135,7 +157,7 @@ def deltas_with_progress(pair: Pair, skip: Collection[int] = ()) -> Iterator[Del
         yield delta
 
 
-@pure("weights.model")
+@pure("weights.model", cost=_cost)
 def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) -> Value:
     """Measure the singular values of a model's own matrices.
 

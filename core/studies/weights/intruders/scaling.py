@@ -14,24 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
+from core.models import costs
 from core.models.hub.client import pinned
-from core.models.loading.adapters import load_adapted
 from core.models.loading.language_models import prediction_kind
-from core.models.loading.layers import Batch, body_of, run_model
 from core.models.loading.model import LoadedModel, load_with_head
 from core.models.loading.task_models import TaskModel, load_task
+from core.models.sizes import Size
 from core.models.weights.deltas import Pair
 from core.models.weights.families import Slot
 from core.models.weights.origins import adapter_folder
 from core.models.weights.sources import identify
+from core.runs.price import Cost
 from core.runs.store import identified
 from core.runs.tasks import pure
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
@@ -42,14 +43,22 @@ from core.studies.weights.intruders.removal import (
     draw_directions,
 )
 from core.studies.weights.intruders.scales import SCALES
+from core.studies.weights.intruders.tasks import BASE
 from core.vectors.examples import Encoded, Pairs, batches, encode, hits
 from core.vectors.forward import cut_sentences
 
+if TYPE_CHECKING:
+    import torch
+
+    from core.models.loading.layers import Batch
+
+SCORED, MASKED_PASSES = 300, 420  # sentences of a scored task, and those with masked subwords
+COPIES = 4  # of a model whose directions are scaled: with its head, the base's, originals, merged
 EVERY = 7  # subwords between two that are masked at once
 BATCH = 32  # sentences
 Changed = Sequence[tuple[Slot, Directions | Shrunk]]
 Chosen = list[tuple[Slot, Directions]]
-Blanks = tuple[tuple[Batch, torch.Tensor], ...]
+Blanks = tuple[tuple["Batch", "torch.Tensor"], ...]
 Score = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -74,7 +83,18 @@ class Scored:
     originals: Mapping[str, torch.Tensor]
 
 
-@pure("weights.scaling")
+def _cost(sizes: Mapping[str, Size], model: str, removals: int | None = None, **_: Any) -> Cost:
+    """Estimate scoring a model at every scale of its directions and controls, or of its update."""
+    size = sizes[model]
+    runs = (len(SCALES) - 1) * (1 if removals is None else 2 + removals) + 1
+    decomposed = BASE * size.layers * 6 * float(size.d_model) ** 3
+    return Cost(
+        costs.opening(size) + decomposed + costs.passing(size, runs * (SCORED + MASKED_PASSES)),
+        COPIES * size.parameters * costs.SINGLE,
+    )
+
+
+@pure("weights.scaling", cost=_cost)
 def scale_intruders(
     base: str,
     model: str,
@@ -139,7 +159,7 @@ def scale_intruders(
     return value
 
 
-@pure("weights.shrinking")
+@pure("weights.shrinking", cost=_cost)
 def shrink_update(
     base: str,
     model: str,
@@ -198,6 +218,9 @@ def _choose(pair: Pair, leading: int, threshold: float) -> tuple[Chosen, Chosen,
 def _open(
     base: str, model: str, pairs: Pairs, words: Sequence[Sequence[str]], pair: Pair
 ) -> Scored:
+    from core.models.loading.adapters import load_adapted
+    from core.models.loading.layers import body_of
+
     task = load_task(model) if adapter_folder(model) is None else load_adapted(model, base)
     encoded = encode(task.tokenizer, task.head, pairs, task.tokenizer.longest)
     weights = dict(task.model.named_parameters())
@@ -241,6 +264,8 @@ def _run(scored: Scored, plain: Score, changed: Changed, done: float) -> list[ND
         changed: The directions.
         done: Share of the runs that are over.
     """
+    import torch
+
     scores, weights = [plain], dict(scored.task.model.named_parameters())
     with span(0.2 + 0.8 * done, 1.0):
         tick(0.0, "scaling directions")
@@ -262,6 +287,8 @@ def _score(scored: Scored) -> Score:
 
 
 def _hits(scored: Scored) -> NDArray[np.float64]:
+    from core.models.loading.layers import run_model
+
     correct = np.zeros(len(scored.encoded.total))
     for batch in batches(scored.encoded):
         correct[batch.sentences] = hits(scored.encoded, batch, run_model(scored.task.model, batch))
@@ -270,6 +297,10 @@ def _hits(scored: Scored) -> NDArray[np.float64]:
 
 def _losses(scored: Scored, masked: LoadedModel) -> NDArray[np.float64]:
     """Sum each sentence's losses of masked subwords, in nats, with the fine-tune's body."""
+    import torch
+
+    from core.models.loading.layers import body_of, run_model
+
     ours = dict(body_of(scored.task.model).named_parameters())
     with torch.no_grad():
         for name, parameter in body_of(masked.model).named_parameters():
@@ -288,6 +319,10 @@ def _blanks(
     masked: LoadedModel, words: Sequence[Sequence[str]]
 ) -> Iterator[tuple[Batch, torch.Tensor]]:
     """Mask every subword once, one in `EVERY` at a time."""
+    import torch
+
+    from core.models.loading.layers import Batch
+
     tokenizer = masked.tokenizer
     cut = cut_sentences(tokenizer, words)
     order = sorted(range(len(cut)), key=lambda number: len(cut[number].ids))

@@ -22,10 +22,9 @@ from core.maths.statistics import corrected
 from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.weights.clusters.members import Member, bases_by_member
+from core.studies.weights.clusters.members import Member, named_members
 from core.studies.weights.clusters.selection import Selection, find_models
 from core.studies.weights.intruders.charts import draw_view, figures
-from core.studies.weights.intruders.price import intruders_price
 from core.studies.weights.intruders.scales import LOSS
 from core.studies.weights.intruders.scaling_tables import scaling_table
 from core.studies.weights.intruders.scaling_text import (
@@ -83,7 +82,7 @@ def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> lis
         return [finding]
     reading = Task.of(
         "read examples", read_examples, role="examples", fleeting=True,
-        refs=tuple(bases_by_member(spec.base, spec.models)),
+        refs=tuple(member.ref for member in named_members(spec.base, spec.models)),
         labelled=spec.labelled, corpus=spec.text,
         genres=(), limit=MOST_SENTENCES,
     )  # fmt: skip
@@ -272,6 +271,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=intruders_price,
     views=(View(draw=draw_view),),
 )

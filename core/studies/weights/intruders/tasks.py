@@ -10,9 +10,10 @@ Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -21,18 +22,54 @@ from core.maths.progress import span, tick
 from core.maths.spectra.directions import SMALL
 from core.maths.spectra.intruders import compare_directions, turned_cosines
 from core.maths.statistics import relative_change
+from core.models import costs
+from core.models.sizes import Size
 from core.models.weights.deltas import Delta
 from core.runs.pieces import keep_pieces
+from core.runs.price import Cost
 from core.runs.store import identified, key_of
 from core.runs.tasks import pure
 from core.studies.weights.clusters.tasks import deltas_with_progress, open_pair
 
 VERSION = 3  # raised when what is kept of a matrix changes
 LARGE_DRAWS = 3  # turned updates of a model with large matrices, which are decomposed whole
+# Processor seconds: per number of a random update of a small matrix, and per cubed side for its
+# leading directions; per side of a large matrix for both; per cubed side for the singular values of
+# a matrix and its update, for a turned update, and for the decomposition of the base
+DRAWN, LED, NOISY = 2e-8, 6e-10, 1.1e-5
+TURNED, TURN, BASE = 3e-10, 1.6e-10, 5e-10
 PARTS = 2  # tasks per fine-tune, so that one fine-tune keeps two cores busy
 
 
-@pure("weights.intruders", version=3)
+def _measured_cost(
+    sizes: Mapping[str, Size], model: str, families: Sequence[str], leading: int, draws: int,
+    **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate the decompositions of the base, and random updates with their leading directions."""
+    size, seconds = sizes[model], 0.0
+    for shape, number in costs.matrices_of(size, families):
+        once = DRAWN * shape[0] * shape[1] + LED * costs.cubed_side(shape)
+        if min(shape) > SMALL:
+            once = NOISY * min(shape)
+        seconds += number * (draws * once + BASE * costs.cubed_side(shape))
+    kept = 6 * size.layers * draws * leading * costs.SINGLE
+    held = costs.bytes_of_largest(size) + kept
+    return Cost(costs.OPENING + seconds / PARTS, held, torch=False)
+
+
+def _turned_cost(
+    sizes: Mapping[str, Size], model: str, families: Sequence[str], draws: int, **_: Any
+) -> Cost:
+    """Estimate turned updates, which are decomposed whole."""
+    seconds = costs.OPENING
+    for shape, number in costs.matrices_of(sizes[model], families):
+        count = draws if min(shape) <= SMALL else min(draws, LARGE_DRAWS)
+        each = (TURNED + TURN * count) * costs.cubed_side(shape)
+        seconds += number * (each + DRAWN * count * shape[0] * shape[1])
+    return Cost(seconds, costs.bytes_of_largest(sizes[model]), torch=False)
+
+
+@pure("weights.intruders", version=3, cost=_measured_cost)
 def measure_intruders(
     base: str,
     model: str,
@@ -95,7 +132,7 @@ def measure_intruders(
     }  # fmt: skip
 
 
-@pure("weights.turned_intruders", version=3)
+@pure("weights.turned_intruders", version=3, cost=_turned_cost)
 def measure_turned(
     base: str,
     model: str,

@@ -19,7 +19,6 @@ from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.weights.lineage.changes import build_changes, build_siblings
 from core.studies.weights.lineage.charts import figures
-from core.studies.weights.lineage.price import lineage_price
 from core.studies.weights.lineage.spec import LineageSpec
 from core.studies.weights.lineage.tables import (
     build_growth,
@@ -128,6 +127,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=lineage_price,
     views=(View(),),
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -17,19 +18,41 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
-from core.maths.spectra.products import multiply_models
+from core.maths.spectra.products import HELD, multiply_models
+from core.models import costs
+from core.models.sizes import Size
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.sources import open_model
 from core.models.weights.tensors import Checkpoint
 from core.runs.pieces import keep_pieces
+from core.runs.price import Cost
 from core.runs.store import identified, key_of
 from core.runs.tasks import pure
 
 VERSION = 1  # raised when what is kept of a matrix changes
+HEADER = 0.01  # processor seconds to open a model for reading
+PRODUCT = 4e-10  # per number of a model and other model
+MULTIPLIED = 2 * (costs.SINGLE + costs.DOUBLE)  # bytes of a number as it is and with rows permuted
 Place = tuple[str, int]
 
 
-@pure("weights.products")
+def _cost(
+    sizes: Mapping[str, Size], models: Sequence[str], families: Sequence[str], **_: Any
+) -> Cost:
+    """Estimate that every matrix is read from every model once, and multiplied."""
+    here = [sizes[ref] for ref in models]
+    most, seconds, largest = HELD / max(1, len(here)), HEADER * len(here), 0
+    for size in here:
+        for (rows, columns), number in costs.matrices_of(size, families):
+            count = rows * columns
+            largest = max(largest, count)
+            each = costs.READ * count + costs.SKETCHED * count * (count > most)
+            seconds += number * (each + PRODUCT * min(count, most) * len(here))
+    held = MULTIPLIED * min(largest, most) * len(here) + 2 * costs.DOUBLE * largest
+    return Cost(seconds, held, torch=False)
+
+
+@pure("weights.products", cost=_cost)
 def multiply_weights(
     models: tuple[str, ...], identities: tuple[str, ...], families: tuple[str, ...], seed: int
 ) -> Value:

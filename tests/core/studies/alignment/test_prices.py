@@ -73,10 +73,10 @@ def test_a_download_is_what_the_hub_lists_and_nothing_once_it_is_there(seeds: Hu
 
 def test_three_hundred_pairs_are_priced_before_anything_is_fetched(seeds: HubServer) -> None:
     found = STUDY.price(AlignSpec((ALL_MULTIBERTS,)))
-    assert found.work == "300 pairs of 25 models"
+    assert found.work == "1,801 tasks on 25 models"  # six a pair, and the grid
     assert found.download == pytest.approx(25 * 0.44, rel=0.01)
     assert found.asks
-    assert "300 pairs of 25 models: about " in found.sentence
+    assert "1,801 tasks on 25 models: about " in found.sentence
     assert "11 GB to download" in found.sentence
     assert not any("model.safetensors" in path for path in seeds.requests)
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.models.sizes import MULTIBERT, size_of
-from core.studies.rsa.swap import price
+from core.models import costs
+from core.models.sizes import Size, size_of
 from core.studies.rsa.swap.spec import SwapSpec
+from core.studies.rsa.swap.study import STUDY
 from core.text.labelled import read_labelled
 
 
 def _processor(compare: str, **options: object) -> float:
     spec = SwapSpec(compare=(compare,), frozen=False, **options)  # type: ignore[arg-type]
-    return price.swap_price(spec).processor
+    return STUDY.price(spec).processor
 
 
 def test_a_head_that_labels_sentences_is_priced_by_the_labelled_ones(tmp_path: Path) -> None:
@@ -35,9 +37,15 @@ def test_labelled_sentences_that_cannot_be_read_are_priced_as_those_included() -
     assert _processor("zoo:sentiment-0", labelled="nowhere.tsv") == _processor("zoo:sentiment-0")
 
 
-def test_an_unknown_head_is_priced_by_the_more() -> None:
-    assert size_of("zoo:pos-0").architecture
-    assert not MULTIBERT.architecture
-    spec, most = SwapSpec(sentences=400), len(read_labelled())
-    assert price._scored(spec, MULTIBERT, most) == 400
-    assert price._scored(SwapSpec(sentences=20), MULTIBERT, most) == most
+def test_an_unknown_head_is_priced_by_the_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "size_of", without_head)
+    most = len(read_labelled())
+    few, many = (_processor("zoo:pos-0", sentences=number) for number in (20, most))
+    assert few == many
+    assert _processor("zoo:pos-0", sentences=2 * most) > 1.5 * many
+
+
+def without_head(ref: str) -> Size:
+    """A model whose configuration could not be asked for its head."""
+    assert size_of(ref).architecture
+    return replace(size_of(ref), architecture="")

@@ -1,13 +1,11 @@
-"""Costs of this room's studies: forward passes, and measures that compare two spaces layer by
-layer."""
+"""Processor seconds and memory of measures that compare two spaces, fitted to one core."""
 
 from __future__ import annotations
 
 from core.maths.similarity.registry import Options, get_measure
 from core.maths.similarity.scoring import JACKKNIFE_GROUPS, null_draws
-from core.models import costs
-from core.models.sizes import Size
 
+DOUBLE = 8.0  # bytes of a number
 PLAIN, SHUFFLED = (
     0.012,
     2.2e-9,
@@ -21,8 +19,6 @@ SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mea
 SORTED, COSINES = 6e-8, 6.5e-11  # nearest neighbours: of a pair of items; of its dimension
 STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and group
 WHOLE_MATRICES = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
-COPIES = 4  # of the vectors of two models
-ROUNDINGS, SWAPPED = 4, 0.6  # of a frozen fine-tune; of a pass that a layer swap runs
 
 
 def scoring(
@@ -64,24 +60,14 @@ def comparing(measure: str, items: float, width: int) -> float:
 
 def holding(measure: str, kernel: str, comparison: str, items: float, sentences: float) -> float:
     """Estimate the peak memory of scoring one layer, without the vectors, in bytes."""
-    held = STRIPS * 512 * items * costs.DOUBLE
+    held = STRIPS * 512 * items * DOUBLE
     if measure in TABLES:
-        held += TABLES[measure] * items * min(JACKKNIFE_GROUPS, sentences) * costs.DOUBLE
+        held += TABLES[measure] * items * min(JACKKNIFE_GROUPS, sentences) * DOUBLE
     if measure == "rsa" and _whole(kernel, comparison):
-        held += WHOLE_MATRICES[_whole(kernel, comparison)] * items**2 * costs.DOUBLE
+        held += WHOLE_MATRICES[_whole(kernel, comparison)] * items**2 * DOUBLE
     return held
 
 
 def _whole(kernel: str, comparison: str) -> str:
     """Name the comparison that holds whole matrices over items; "" if none does."""
     return "ranks" if comparison != "pearson" else "pearson" if kernel == "euclidean" else ""
-
-
-def turning_a_change(size: Size, turns: int) -> float:
-    """Estimate the processor seconds of rotating a fine-tune's change at random."""
-    return turns * size.layers * 12 * 8e-11 * size.d_model**3
-
-
-def most_numbers(sizes: dict[str, Size], items: float) -> float:
-    """Count the numbers in the largest model's vectors of these items, in all layers."""
-    return max(((size.layers + 1) * size.d_model * items for size in sizes.values()), default=0.0)

@@ -1,0 +1,53 @@
+"""A text of which only the size is known: it stands for the text where a study is priced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.text.corpora import HUB_SENTENCES, Corpus
+
+DEMO, GENRES = 1_450, 10  # sentences of the demo, and its genres of equal size
+WORDS = 14.3  # per sentence of the demo
+
+
+@dataclass(frozen=True)
+class Unread(Sequence[tuple[str, ...]]):
+    """Sentences that are counted and not read.
+
+    Attributes:
+        ref: Of their corpus, with its genres.
+        number: How many.
+    """
+
+    ref: str
+    number: int
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __getitem__(self, place: Any) -> Any:
+        raise IndexError("the sentences of a text that was not read")
+
+
+@dataclass(frozen=True)
+class UnreadCorpus(Corpus):
+    """A corpus whose sentences are counted and not read."""
+
+    count: int = 0
+
+    @classmethod
+    def of(cls, ref: str, genres: Sequence[str], limit: int | None) -> UnreadCorpus:
+        """Count the sentences that a study reads, at most those of the demo."""
+        source, _, named = ref.partition(":")
+        count = HUB_SENTENCES if limit is None else limit
+        if source == "demo":
+            kept = len(named.split(",")) if named else len(genres)
+            count = min(count, DEMO * kept // GENRES if kept else DEMO)
+        return cls(",".join([ref, *genres]), (), (), count)
+
+    @property
+    def words(self) -> Any:
+        """Stand for the words of each sentence."""
+        return Unread(self.ref, self.count)

@@ -1,0 +1,78 @@
+"""What is priced is what is planned: a study makes the same tasks from sizes and from contents."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from core.catalogue import STUDIES
+from core.models.costs import Sizes, price_tasks
+from core.runs.tasks import IDENTITY, Task
+from core.study import expected_tasks, price_by_tasks, read_first
+from core.text.unread import Unread
+from core.vectors.pairs import Items
+
+BY_TASKS = [
+    name
+    for name, study in STUDIES.items()
+    if isinstance(study.price, partial) and study.price.func is price_by_tasks
+]
+# arguments that depend on what is in models and texts
+OF_CONTENTS = ("share", "words", "question")
+
+
+def counted(value: Any) -> Any:
+    """What is known of an argument before texts are read: how many sentences or items it holds."""
+    if isinstance(value, Items):
+        return value.items, value.count
+    sentences = isinstance(value, tuple) and any(isinstance(part, tuple) for part in value)
+    return len(value) if sentences or isinstance(value, Unread) else value
+
+
+def known(task: Task) -> tuple[Any, ...]:
+    """Name, role, function and arguments of a task, apart from identities and contents."""
+    arguments = {
+        name: counted(value)
+        for name, value in task.arguments
+        if not name.endswith((IDENTITY, "identities")) and name not in OF_CONTENTS
+    }
+    return task.name, task.role, task.function, task.group, arguments
+
+
+def unnamed(task: Task) -> Task:
+    """The same task without its model."""
+    arguments = tuple(pair for pair in task.arguments if pair[0] != "model")
+    kind, _, matched = task.role
+    return replace(task, name="", role=(kind, matched), arguments=arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BY_TASKS)
+def test_a_study_plans_what_it_is_priced_by(name: str) -> None:
+    study = STUDIES[name]
+    spec = study.Spec()
+    if "sentences" in {part.name for part in fields(spec)}:
+        spec = replace(spec, sentences=200)
+    expected = expected_tasks(study, spec, Sizes())
+    planned = study.plan(spec, read_first(study.prepare(spec, None)))
+    if name == "truth":  # of which all but the smallest changes are matched, whichever that is
+        expected, planned = (
+            sorted(map(unnamed, tasks), key=lambda task: str(task.role))
+            for tasks in (expected, planned)
+        )
+    assert [known(task) for task in expected] == [known(task) for task in planned]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BY_TASKS)
+def test_planned_tasks_have_the_price_that_was_expected(name: str) -> None:
+    study = STUDIES[name]
+    spec = study.Spec()
+    expected = study.price(spec)
+    planned = price_tasks(study.plan(spec, read_first(study.prepare(spec, None))), Sizes())
+    for part in ("processor", "memory"):
+        ratio = getattr(planned, part) / getattr(expected, part)
+        assert 1 / 1.5 < ratio < 1.5, (part, ratio)
