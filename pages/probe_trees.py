@@ -64,7 +64,7 @@ def controls() -> None:
     form.rest()
     with st.container(horizontal=True):
         form.button()
-        public_models(form.address, {"probe": {}})
+        public_models(form.address, "probe")
 
 
 form.draw(controls)

@@ -60,7 +60,7 @@ def controls() -> None:
     form.rest()
     with st.container(horizontal=True):
         form.button()
-        public_models(form.address, {"align": {}})
+        public_models(form.address, "align")
 
 
 form.draw(controls)

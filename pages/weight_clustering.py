@@ -69,7 +69,7 @@ def controls() -> dict[str, bytes]:
     form.rest()
     with st.container(horizontal=True):
         form.button()
-        public_models(form.address, {"weights": {}})
+        public_models(form.address, "weights")
         with st.popover("Labels", icon=":material/label:"):
             return weights_views.label_table(form)
 

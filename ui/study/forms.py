@@ -73,9 +73,9 @@ class Form(Generic[S]):
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
-        further = [option for each in (experiments or {}).values() for option in each.options]
-        options = (*options_of(spec), *display, *further, *options_of(Manner))
-        self.address = Address(page, options)
+        options = (*options_of(spec), *display, *options_of(Manner))
+        beside = [each.beside for each in (experiments or {}).values()]
+        self.address = Address(page, options, beside)
         if title:
             shell.enter()
         first_line = st.container()
