@@ -19,6 +19,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.results.differences import ComparedTable
     from core.results.drawing.panels import Drawn
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
@@ -155,6 +156,7 @@ class Study:
         formulas: What is computed: the words before a formula -> LaTeX.
         reason: Why one would run it, in one sentence.
         views: How pages show a result, the first one at first; one of all figures without any.
+        compared: What is compared of two results; None where a page shows no two side by side.
     """
 
     name: str
@@ -173,6 +175,7 @@ class Study:
     formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
     reason: str = ""
     views: tuple[View, ...] = (View(),)
+    compared: ComparedTable | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))

@@ -95,6 +95,6 @@ elif view.name == SENTENCE:
     sentence_view(form, spec, result, view)
 else:
     ranks_view(form, spec, result, view, texts, identity)
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -100,6 +100,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 rsa_views.draw(form, result, view)
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

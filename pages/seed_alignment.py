@@ -86,6 +86,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 show_seeds(form, result, view)
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

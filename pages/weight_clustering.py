@@ -106,6 +106,6 @@ elif view.name == DEPTH:
     weights_views.depth_view(form, result, view)
 else:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, identity))
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from core.options.option import OPTION, Choices, Kind, Option
 
@@ -12,18 +12,27 @@ LARGEST_SEED = 2**31 - 1
 MOST_STEPS = 500  # of a run on the Hub; as many as a pattern may match
 
 
-def whole(
-    label: str, default: int, *, low: int, high: int, help: str, shown: bool = True, said: str = ""
-) -> Any:
+class More(TypedDict, total=False):
+    """What a declaration may say beside what its kind needs, see `core.options.option.Option`."""
+
+    shown: bool
+    phrase: str
+    has_titles: bool
+    patterns: bool
+    defines: bool
+    where: Mapping[str, str]
+
+
+def whole(label: str, default: int, *, low: int, high: int, help: str, **more: Unpack[More]) -> Any:
     """Declare a whole number from `low` to `high`."""
-    return _field("whole", label, default, help, low=low, high=high, shown=shown, said=said)
+    return _field("whole", label, default, help, low=low, high=high, **more)
 
 
 def number(
-    label: str, default: float, *, low: float, high: float, help: str, shown: bool = True
+    label: str, default: float, *, low: float, high: float, help: str, **more: Unpack[More]
 ) -> Any:
     """Declare a number from `low` to `high`."""
-    return _field("number", label, default, help, low=low, high=high, shown=shown)
+    return _field("number", label, default, help, low=low, high=high, **more)
 
 
 def seed(help: str) -> Any:
@@ -31,46 +40,44 @@ def seed(help: str) -> Any:
     return whole("Seed", 0, low=0, high=LARGEST_SEED, help=help)
 
 
-def flag(label: str, default: bool, *, help: str, shown: bool = True) -> Any:
+def flag(label: str, default: bool, *, help: str, **more: Unpack[More]) -> Any:
     """Declare a switch."""
-    return _field("flag", label, default, help, shown=shown)
+    return _field("flag", label, default, help, **more)
 
 
-def choice(
-    label: str,
-    default: str,
-    choices: Choices,
-    *,
-    help: str,
-    shown: bool = True,
-    titled: bool = False,
-    said: str = "",
-) -> Any:
-    """Declare a choice of one of `choices`: name -> meaning, or title if `titled`."""
-    return _field(
-        "choice", label, default, help, choices=choices, shown=shown, titled=titled, said=said
-    )
+def choice(label: str, default: str, choices: Choices, *, help: str, **more: Unpack[More]) -> Any:
+    """Declare a choice of one of `choices`: name -> meaning, or title if `has_titles`."""
+    return _field("choice", label, default, help, choices=choices, **more)
 
 
 def choices(
     label: str,
     default: Iterable[str],
-    known: Choices,
+    choices: Choices,
     *,
     help: str,
     least: int = 1,
-    titled: bool = False,
-    said: str = "",
+    **more: Unpack[More],
 ) -> Any:
-    """Declare a choice of `least` or more of `known`, kept in its order."""
-    return _field(
-        "choices", label, tuple(default), help, choices=known, low=least, titled=titled, said=said
-    )
+    """Declare a choice of `least` or more of `choices`, kept in its order."""
+    return _field("choices", label, tuple(default), help, choices=choices, low=least, **more)
 
 
-def model(label: str, default: str, *, help: str, said: str = "; {}") -> Any:
+def model(label: str, default: str, *, help: str, phrase: str = "; {}") -> Any:
     """Declare a model's reference."""
-    return _field("model", label, default, help, said=said)
+    return _field("model", label, default, help, phrase=phrase)
+
+
+def base(
+    help: str = "The model that the fine-tunes were trained from.",
+) -> Any:
+    """Declare the base model."""
+    return model("Base model", "zoo:seed-0", help=help)
+
+
+def end(help: str) -> Any:
+    """Declare the final model of a training run."""
+    return model("Final model", "zoo:seed-0", help=help)
 
 
 def models(
@@ -80,46 +87,49 @@ def models(
     help: str,
     least: int = 1,
     most: int = 12,
+    phrase: str = "; {}",
     patterns: bool = False,
-    said: str = "; {}",
 ) -> Any:
     """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*."""
-    return _field(
-        "models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said
-    )
+    more: More = {"patterns": patterns, "phrase": phrase}
+    return _field("models", label, tuple(default), help, low=least, high=most, **more)
+
+
+def steps(
+    label: str = "Checkpoints", *, most: int, read: str = "Earlier steps of the same run"
+) -> Any:
+    """Declare checkpoints of a training run; `read` says which in the help."""
+    help = f"{read}: {STEPS_NAMED}"
+    return models(label, ("zoo:seed-0@step-*",), most=most, patterns=True, help=help)
 
 
 def corpus(
     default: str = "demo", *, label: str = "Text", help: str = "", shown: bool = True
 ) -> Any:
     """Declare a CorpusRef, which may be empty if the default is."""
-    return _field("corpus", label, default, help or CORPUS_HELP, shown=shown, said="; {}")
+    return _field("corpus", label, default, help or CORPUS_HELP, shown=shown, phrase="; {}")
 
 
 def genres(
     label: str = "Genres of the demo",
     *,
     help: str = "Restricts the demo text to these genres; leave it empty for all of them.",
-    default: Iterable[str] = (),
     shown: bool = True,
 ) -> Any:
     """Declare genres of the demo text; empty for all."""
-    return _field(
-        "genres",
-        label,
-        tuple(default),
-        help,
-        choices=_genres,
-        placeholder="All ten",
-        shown=shown,
-        said=" ({})",
-    )
+    more: More = {"shown": shown, "phrase": " ({})"}
+    return _field("genres", label, (), help, choices=_genres, placeholder="All ten", **more)
 
 
-def sentences(default: int, *, low: int = 20) -> Any:
+def sentences(default: int) -> Any:
     """Declare the number of sentences read."""
     help = "Sets how many sentences of the text are read; more of them narrow the intervals."
-    return whole("Sentences", default, low=low, high=100_000, help=help, said=", {} sentences")
+    return whole("Sentences", default, low=20, high=100_000, help=help, phrase=", {} sentences")
+
+
+def labelled() -> Any:
+    """Declare the file of labelled sentences, on which a task is scored."""
+    return line("Labelled sentences", help=LABELLED_HELP, shown=False)
 
 
 def sampled_words(help: str, *, default: int = 1_000, low: int = 10, high: int = 20_000) -> Any:
@@ -165,9 +175,9 @@ def names(label: str, *, help: str, most: int) -> Any:
     return _field("names", label, (), help, high=most)
 
 
-def line(label: str, default: str = "", *, help: str, shown: bool = True) -> Any:
+def line(label: str, default: str = "", *, help: str, **more: Unpack[More]) -> Any:
     """Declare a line of text, such as a file's path."""
-    return _field("line", label, default, help, shown=shown)
+    return _field("line", label, default, help, **more)
 
 
 def passage(label: str, default: str, *, help: str) -> Any:
@@ -183,6 +193,12 @@ SINKS = {
 CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
+)
+LABELLED_HELP = (
+    "A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are used."
+)
+STEPS_NAMED = (
+    "zoo:seed-0@step-*, hub:NAME@step* for the revisions of a Hub model, or models one by one."
 )
 STEPS_HELP = (
     "Reads so many of the revisions that a pattern such as hub:NAME@step* matches, spread evenly; "

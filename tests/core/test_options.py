@@ -56,11 +56,13 @@ def another(option: Option) -> Any:
         return not option.default
     if option.kind == "choice":
         return next(
-            (name for name in option.known if name != option.default), option.default
+            (name for name in option.meanings if name != option.default), option.default
         )  # one parser, say
     if option.kind in ("choices", "genres"):
-        chosen = tuple(option.known)[: max(1, option.low)]
-        return chosen if chosen != option.default else tuple(option.known)[: max(1, option.low) + 1]
+        chosen = tuple(option.meanings)[: max(1, option.low)]
+        return (
+            chosen if chosen != option.default else tuple(option.meanings)[: max(1, option.low) + 1]
+        )
     return {
         "model": "random:zoo:seed-3",
         "models": tuple(f"zoo:seed-{n}" for n in range(2, 2 + max(2, option.low))),

@@ -55,14 +55,14 @@ class Beside:
     Attributes:
         study: Words of its command.
         view: The page's view that shows it.
-        own: Widget key, without the page -> option, whose name is that in the link.
+        options: Widget key, without the page -> option, whose name is that in the link.
         read: Options of the page's form that it depends on.
         added: Whether another package adds the study.
     """
 
     study: str
     view: str
-    own: Mapping[str, Option]
+    options: Mapping[str, Option]
     read: Collection[str]
     added: bool = False
 
@@ -82,7 +82,9 @@ class Address:
         self.page = page
         self._main = {option.name: option for option in options}
         self._beside = {each.view: each for each in beside}
-        owned = {key: option for each in self._beside.values() for key, option in each.own.items()}
+        owned = {
+            key: option for each in self._beside.values() for key, option in each.options.items()
+        }
         self.options = self._main | owned
 
     def key(self, name: str) -> str:
@@ -143,7 +145,7 @@ class Address:
         shown = next((each for each in self._beside.values() if each.study == study), None)
         if shown is None:
             return dict(values)
-        keys = {option.name: key for key, option in shown.own.items()}
+        keys = {option.name: key for key, option in shown.options.items()}
         return {keys.get(name, name): value for name, value in values.items()} | {
             "view": shown.view
         }
@@ -220,7 +222,7 @@ class Address:
             return dict(zip(self._main, self._main, strict=True))
         read = (*shown.read, *(option.name for option in options_of(Manner)))
         return {name: name for name in self._main if name in read} | {
-            key: option.name for key, option in shown.own.items()
+            key: option.name for key, option in shown.options.items()
         }
 
     def _former(self, given: Mapping[str, list[str]], view: str) -> dict[str, str]:
@@ -229,7 +231,7 @@ class Address:
         names = {
             (each.view, key): former.former_name(each.study, option.name, added=each.added)
             for each in self._beside.values()
-            for key, option in each.own.items()
+            for key, option in each.options.items()
         }
         return self._held("") | {
             key: name for (shown, key), name in names.items() if shown == view or name in given

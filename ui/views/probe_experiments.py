@@ -49,7 +49,7 @@ class Display(Spec):
         "Score",
         METRICS[0],
         {metric: NAMES[metric] for metric in METRICS},
-        titled=True,
+        has_titles=True,
         help="The score in the charts.",
     )
 

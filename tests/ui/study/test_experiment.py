@@ -101,7 +101,7 @@ def page() -> None:
     st.segmented_control("View", list(views), key=form.address.key("view"))
     st.session_state.main = form.spec()
     st.session_state.asked = {
-        shown: {key: form.address[key] for key in each.beside.own}
+        shown: {key: form.address[key] for key in each.beside.options}
         for shown, each in ROOMS[room].items()
     }
 
@@ -136,13 +136,13 @@ def asked(app: AppTest, view: str) -> dict[str, Any]:
 
 
 def values_of(experiment: Experiment) -> dict[str, Any]:
-    return {key: changed(option) for key, option in experiment.beside.own.items()}
+    return {key: changed(option) for key, option in experiment.beside.options.items()}
 
 
 @pytest.mark.parametrize(("room", "view"), EVERY, ids=[view for _, view in EVERY])
 def test_a_link_names_the_study_and_its_options_as_the_command_does(room: str, view: str) -> None:
     experiment = ROOMS[room][view]
-    options, values = experiment.beside.own, values_of(experiment)
+    options, values = experiment.beside.options, values_of(experiment)
     names = {option.name for option in options.values()}
     assert names >= {option.name for option in experiment.own}
     assert not names & {*experiment.read, *(option.name for option in options_of(Manner)), STUDY}
@@ -157,7 +157,7 @@ def test_a_link_names_the_study_and_its_options_as_the_command_does(room: str, v
 @pytest.mark.parametrize(("room", "view"), EVERY, ids=[view for _, view in EVERY])
 def test_a_former_link_opens_the_same_study_and_is_written_anew(room: str, view: str) -> None:
     experiment, study = ROOMS[room][view], ROOMS[room][view].study.name
-    options, values = experiment.beside.own, values_of(experiment)
+    options, values = experiment.beside.options, values_of(experiment)
     keys = {option.name: key for key, option in options.items()}
     assert set(FORMER[study].values()) == set(keys)
     link = {
@@ -178,8 +178,8 @@ def test_a_former_link_held_the_options_of_every_experiment(room: str) -> None:
         for former, name in FORMER[experiment.study.name].items():
             key = experiment.key(name)
             if former not in link:  # two experiments may have shared the name, and its value
-                link[former] = experiment.beside.own[key].write(values[view][key])
-            values[view][key] = experiment.beside.own[key].read(link[former])
+                link[former] = experiment.beside.options[key].write(values[view][key])
+            values[view][key] = experiment.beside.options[key].read(link[former])
     app = opened(room, **link)
     for view in ROOMS[room]:
         assert asked(app, view) == values[view]

@@ -18,6 +18,7 @@ from typing import Any
 from core.maths.maps.registry import METHODS
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
+from core.results.differences import ComparedTable
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
@@ -219,4 +220,5 @@ STUDY = Study(
     formulas=FORMULAS,
     reason=REASON,
     views=VIEWS,
+    compared=ComparedTable("methods", ("group", "method", "words"), "nmse"),
 )

@@ -10,11 +10,12 @@ from core.models.patterns import matching_refs
 from core.options import Spec
 from core.studies.probes.edges.items import TARGETS
 from core.studies.probes.edges.spec import EdgeSpec
-from core.studies.probes.minimal_pairs.templates import KINDS, MOST
 from core.studies.probes.trees.spec import (
     ProbeSpec,
     draws_option,
     heads_option,
+    kinds_option,
+    pairs_option,
     pipeline_option,
     seed_option,
     seeds_option,
@@ -33,17 +34,8 @@ class BehaviourSpec(Spec):
         help="Models and checkpoints that kept their language-model head, masked or causal; others "
         "are left out.",
     )
-    kinds: tuple[str, ...] = options.choices(
-        "Kinds of pairs", KINDS, KINDS, help="The rules of grammar that the pairs test."
-    )
-    pairs: int = options.whole(
-        "Pairs of a kind",
-        100,
-        low=10,
-        high=MOST,
-        help="Minimal pairs of each kind; more of them narrow the intervals and take longer.",
-        said=", {} pairs of each kind",
-    )
+    kinds: tuple[str, ...] = kinds_option()
+    pairs: int = pairs_option(100, phrase=", {} pairs of each kind")
     probes: bool = options.flag(
         "Probes beside",
         True,

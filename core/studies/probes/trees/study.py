@@ -21,6 +21,7 @@ import numpy as np
 from core.maths.structural.bands import Group, Sample, draw_sample
 from core.models.changes import changes_of
 from core.models.identity import identities
+from core.results.differences import ComparedTable
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -275,4 +276,5 @@ STUDY = Study(
     formulas=FORMULAS,
     reason=REASON,
     views=VIEWS,
+    compared=ComparedTable("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
 )

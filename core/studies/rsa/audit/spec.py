@@ -18,18 +18,11 @@ KINDS = {
 class AuditSpec(options.Spec):
     """One audit: checkpoints of a run with its final model, or models of several seeds."""
 
-    models: tuple[str, ...] = options.models(
-        "Checkpoints",
-        ("zoo:seed-0@step-*",),
-        most=200,
-        patterns=True,
-        help="Steps of one run, or models of several seeds: zoo:seed-0@step-*, hub:NAME@step* for "
-        "the revisions of a Hub model, or models one by one.",
+    models: tuple[str, ...] = options.steps(
+        most=200, read="Steps of one run, or models of several seeds"
     )
-    end: str = options.model(
-        "Final model",
-        "zoo:seed-0",
-        help="The end of the run, from which its order is recovered; a set of seeds has none.",
+    end: str = options.end(
+        "The end of the run, from which its order is recovered; a set of seeds has none."
     )
     kind: str = options.choice(
         "Checked as", "run", KINDS, help="What the models should be: one run, or independent seeds."

@@ -23,6 +23,7 @@ from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, describe_copies, find_copies, identity_tasks
+from core.results.differences import ComparedTable
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
 from core.results.notices import start_notices
@@ -334,4 +335,5 @@ STUDY = Study(
     formulas=FORMULAS,
     reason=REASON,
     views=VIEWS,
+    compared=ComparedTable("similarity", ("model", "layer"), "similarity"),
 )

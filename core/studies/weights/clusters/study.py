@@ -23,6 +23,7 @@ from core.limits import current_limits
 from core.maths.arrays import Value
 from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
+from core.results.differences import ComparedTable
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
@@ -336,4 +337,5 @@ STUDY = Study(
     formulas=FORMULAS,
     reason=REASON,
     views=VIEWS,
+    compared=ComparedTable("vectors", ("vector", "k"), "share"),
 )

@@ -8,6 +8,7 @@ from core import options
 from core.errors import SpecError
 from core.models.patterns import matching_refs
 from core.studies.weights.clusters.members import MOST_MODELS
+from core.studies.weights.clusters.spec import families_option
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,11 @@ class LineageSpec(options.Spec):
         ("zoo:*",),
         most=MOST_MODELS,
         patterns=True,
-        said="lineage of {}",
+        phrase="lineage of {}",
         help="Models of one architecture: zoo:* stands for all included ones, path:/runs/* for all "
         "in a folder.",
     )
-    families: tuple[str, ...] = options.words(
-        "Families", help="Matrix families to include, such as query or ff1; leave empty for all."
-    )
+    families: tuple[str, ...] = families_option()
     pair: tuple[str, ...] = options.models(
         "Pair",
         (),
