@@ -99,6 +99,9 @@ def page() -> None:
     spec = STUDIES[room].Spec
     form = Form(room, spec, display=[view], experiments=ROOMS[room])
     st.segmented_control("View", list(views), key=form.address.key("view"))
+    if form.experiment is not None:
+        for option in form.experiment.own:
+            form.control(form.experiment.key(option.name))
     st.session_state.main = form.spec()
     st.session_state.asked = {
         shown: {key: form.address[key] for key in each.beside.options}
