@@ -1,10 +1,17 @@
-"""The kinds of options: each field of a spec is declared by one of these functions."""
+"""The kinds of options: each field of a spec is declared by one of these functions.
+
+A function of a kind takes further attributes of `core.options.option.Option` by name: `shown`,
+`phrase`, `has_titles`, `defines`, `where`. An option of several studies is declared once, as a
+`functools.partial` of its kind here or in the spec of its room; a study may give it another default
+or help.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any, TypedDict, Unpack
+from functools import partial
+from typing import Any
 
 from core.options.option import OPTION, Choices, Kind, Option
 
@@ -12,25 +19,12 @@ LARGEST_SEED = 2**31 - 1
 MOST_STEPS = 500  # of a run on the Hub; as many as a pattern may match
 
 
-class More(TypedDict, total=False):
-    """What a declaration may say beside what its kind needs, see `core.options.option.Option`."""
-
-    shown: bool
-    phrase: str
-    has_titles: bool
-    patterns: bool
-    defines: bool
-    where: Mapping[str, str]
-
-
-def whole(label: str, default: int, *, low: int, high: int, help: str, **more: Unpack[More]) -> Any:
+def whole(label: str, default: int, *, low: int, high: int, help: str, **more: Any) -> Any:
     """Declare a whole number from `low` to `high`."""
     return _field("whole", label, default, help, low=low, high=high, **more)
 
 
-def number(
-    label: str, default: float, *, low: float, high: float, help: str, **more: Unpack[More]
-) -> Any:
+def number(label: str, default: float, *, low: float, high: float, help: str, **more: Any) -> Any:
     """Declare a number from `low` to `high`."""
     return _field("number", label, default, help, low=low, high=high, **more)
 
@@ -40,12 +34,12 @@ def seed(help: str) -> Any:
     return whole("Seed", 0, low=0, high=LARGEST_SEED, help=help)
 
 
-def flag(label: str, default: bool, *, help: str, **more: Unpack[More]) -> Any:
+def flag(label: str, default: bool, *, help: str, **more: Any) -> Any:
     """Declare a switch."""
     return _field("flag", label, default, help, **more)
 
 
-def choice(label: str, default: str, choices: Choices, *, help: str, **more: Unpack[More]) -> Any:
+def choice(label: str, default: str, choices: Choices, *, help: str, **more: Any) -> Any:
     """Declare a choice of one of `choices`: name -> meaning, or title if `has_titles`."""
     return _field("choice", label, default, help, choices=choices, **more)
 
@@ -57,7 +51,7 @@ def choices(
     *,
     help: str,
     least: int = 1,
-    **more: Unpack[More],
+    **more: Any,
 ) -> Any:
     """Declare a choice of `least` or more of `choices`, kept in its order."""
     return _field("choices", label, tuple(default), help, choices=choices, low=least, **more)
@@ -66,18 +60,6 @@ def choices(
 def model(label: str, default: str, *, help: str, phrase: str = "; {}") -> Any:
     """Declare a model's reference."""
     return _field("model", label, default, help, phrase=phrase)
-
-
-def base(
-    help: str = "The model that the fine-tunes were trained from.",
-) -> Any:
-    """Declare the base model."""
-    return model("Base model", "zoo:seed-0", help=help)
-
-
-def end(help: str) -> Any:
-    """Declare the final model of a training run."""
-    return model("Final model", "zoo:seed-0", help=help)
 
 
 def models(
@@ -91,16 +73,25 @@ def models(
     patterns: bool = False,
 ) -> Any:
     """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*."""
-    more: More = {"patterns": patterns, "phrase": phrase}
-    return _field("models", label, tuple(default), help, low=least, high=most, **more)
+    return _field(
+        "models",
+        label,
+        tuple(default),
+        help,
+        low=least,
+        high=most,
+        phrase=phrase,
+        patterns=patterns,
+    )
 
 
 def steps(
     label: str = "Checkpoints", *, most: int, read: str = "Earlier steps of the same run"
 ) -> Any:
     """Declare checkpoints of a training run; `read` says which in the help."""
-    help = f"{read}: {STEPS_NAMED}"
-    return models(label, ("zoo:seed-0@step-*",), most=most, patterns=True, help=help)
+    return models(
+        label, ("zoo:seed-0@step-*",), most=most, patterns=True, help=f"{read}: {STEPS_NAMED}"
+    )
 
 
 def corpus(
@@ -117,19 +108,28 @@ def genres(
     shown: bool = True,
 ) -> Any:
     """Declare genres of the demo text; empty for all."""
-    more: More = {"shown": shown, "phrase": " ({})"}
-    return _field("genres", label, (), help, choices=_genres, placeholder="All ten", **more)
+    return _field(
+        "genres",
+        label,
+        (),
+        help,
+        choices=_genres,
+        placeholder="All ten",
+        shown=shown,
+        phrase=" ({})",
+    )
 
 
 def sentences(default: int) -> Any:
     """Declare the number of sentences read."""
-    help = "Sets how many sentences of the text are read; more of them narrow the intervals."
-    return whole("Sentences", default, low=20, high=100_000, help=help, phrase=", {} sentences")
-
-
-def labelled() -> Any:
-    """Declare the file of labelled sentences, on which a task is scored."""
-    return line("Labelled sentences", help=LABELLED_HELP, shown=False)
+    return whole(
+        "Sentences",
+        default,
+        low=20,
+        high=100_000,
+        help="Sets how many sentences of the text are read; more of them narrow the intervals.",
+        phrase=", {} sentences",
+    )
 
 
 def sampled_words(help: str, *, default: int = 1_000, low: int = 10, high: int = 20_000) -> Any:
@@ -160,6 +160,12 @@ def sinks(
     return choice("Attention sinks", "auto", SINKS, help=help)
 
 
+base = partial(
+    model, "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
+)
+end = partial(model, "Final model", "zoo:seed-0")  # of a training run
+
+
 def most_steps(default: int) -> Any:
     """Declare how many revisions of a Hub model a pattern such as hub:NAME@step* stands for."""
     return whole("Checkpoints at most", default, low=2, high=MOST_STEPS, help=STEPS_HELP)
@@ -175,7 +181,7 @@ def names(label: str, *, help: str, most: int) -> Any:
     return _field("names", label, (), help, high=most)
 
 
-def line(label: str, default: str = "", *, help: str, **more: Unpack[More]) -> Any:
+def line(label: str, default: str = "", *, help: str, **more: Any) -> Any:
     """Declare a line of text, such as a file's path."""
     return _field("line", label, default, help, **more)
 
@@ -185,6 +191,13 @@ def passage(label: str, default: str, *, help: str) -> Any:
     return _field("passage", label, default, help)
 
 
+labelled = partial(
+    line,
+    "Labelled sentences",
+    shown=False,
+    help="A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are "
+    "used.",
+)
 SINKS = {
     "auto": "left out where a model is a decoder",
     "drop": "left out of every model",
@@ -193,9 +206,6 @@ SINKS = {
 CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
-)
-LABELLED_HELP = (
-    "A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are used."
 )
 STEPS_NAMED = (
     "zoo:seed-0@step-*, hub:NAME@step* for the revisions of a Hub model, or models one by one."

@@ -199,11 +199,13 @@ class Spec:
 
     def plain(self) -> dict[str, Any]:
         """Return the spec as JSON values, by option."""
-        values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-        }
+        values = ((each.name, getattr(self, each.name)) for each in options_of(type(self)))
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
+
+    def options_for(self, spec: type[Spec]) -> dict[str, Any]:
+        """Return the values of the options that the spec of another study has, too."""
+        names = {option.name for option in options_of(spec)}
+        return {name: value for name, value in vars(self).items() if name in names}
 
     def settings(self) -> str:
         """Write the seed and all non-default options as the end of a methods paragraph.
@@ -225,11 +227,10 @@ class Spec:
 
     def changed(self) -> dict[str, Any]:
         """Return the options whose values are not the defaults."""
-        values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
+        options = options_of(type(self))
+        values = {option.name: getattr(self, option.name) for option in options}
         return {
-            option.name: values[option.name]
-            for option in options_of(type(self))
-            if values[option.name] != option.default
+            each.name: values[each.name] for each in options if values[each.name] != each.default
         }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import options
 from core.studies.probes.edges.items import TARGETS
 from core.studies.probes.trees.spec import (
+    ProbeSpec,
     SameTrees,
     conditional_option,
     dev_option,
@@ -58,3 +59,13 @@ class EdgeSpec(SameTrees):
     seed: int = seed_option(
         help="Seed of the order of sentences, the control labels and the bootstrap."
     )
+
+    @property
+    def as_probes(self) -> ProbeSpec:
+        """The study of structural probes on the same models, text, trees and split."""
+        return replace(
+            super().as_probes,
+            controls=ProbeSpec.controls,
+            conditional=ProbeSpec.conditional,
+            draws=ProbeSpec.draws,
+        )

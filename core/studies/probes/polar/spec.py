@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from core import options
 from core.studies.probes.trees.spec import (
-    SHARED,
     ProbeSpec,
     SameTrees,
     dev_option,
@@ -56,8 +55,6 @@ class PolarSpec(SameTrees):
     epochs: int = epochs_option()
     draws: int = draws_option()
     seed: int = seed_option()
-
-    shared = (*SHARED, "rank", "seeds", "controls", "epochs", "draws")
 
     @property
     def as_probes(self) -> ProbeSpec:

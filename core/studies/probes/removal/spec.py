@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import options
-from core.options import Spec
 from core.studies.probes.trees.spec import (
     ProbeSpec,
+    SameTrees,
     draws_option,
     epochs_option,
     heads_option,
@@ -20,7 +20,7 @@ from core.studies.probes.trees.spec import (
 
 
 @dataclass(frozen=True)
-class RemovalSpec(Spec):
+class RemovalSpec(SameTrees):
     """One study: the subspace of a distance probe, and random ones, erased layer by layer."""
 
     models: tuple[str, ...] = options.models(
@@ -61,15 +61,9 @@ class RemovalSpec(Spec):
     draws: int = draws_option()
     seed: int = seed_option()
 
-    def check(self) -> None:
-        object.__setattr__(self, "layers", self.as_probes.layers)
-
     @property
     def as_probes(self) -> ProbeSpec:
         """The study of distance probes whose subspaces are erased."""
-        shared = (
-            *("models", "rank", "corpus", "genres", "sentences", "heads", "pipeline", "layers"),
-            *("epochs", "draws", "seed"),
+        return replace(
+            super().as_probes, probes=("distance",), untrained=False, seeds=1, controls=0
         )
-        given = {name: getattr(self, name) for name in shared}
-        return ProbeSpec(**given, probes=("distance",), untrained=False, seeds=1, controls=0)

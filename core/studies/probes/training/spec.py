@@ -23,7 +23,7 @@ from core.studies.probes.trees.spec import (
 class ProbeTrainingSpec(options.Spec):
     """One study: the steps of a training run and its final model, probed layer by layer."""
 
-    end: str = options.end("The model at the end of the training run.")
+    end: str = options.end(help="The model at the end of the training run.")
     steps: tuple[str, ...] = options.steps("Steps", most=40)
     at_most: int = options.most_steps(12)
     rank: int = rank_option(64)
@@ -47,9 +47,9 @@ class ProbeTrainingSpec(options.Spec):
     @property
     def as_probes(self) -> ProbeSpec:
         """The probe study of the final model, with the same text, trees, split and training."""
-        shared = (
-            *("rank", "corpus", "genres", "sentences", "heads", "pipeline"),
-            *("seeds", "controls", "sinks", "epochs", "draws", "seed"),
+        return ProbeSpec(
+            models=(self.end,),
+            untrained=False,
+            probes=("distance",),
+            **self.options_for(ProbeSpec),
         )
-        given = {name: getattr(self, name) for name in shared}
-        return ProbeSpec(models=(self.end,), untrained=False, probes=("distance",), **given)

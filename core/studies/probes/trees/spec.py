@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from core import options
 from core.errors import SpecError
@@ -22,11 +21,6 @@ HEADS = {
     "corpus": "the text's own heads",
     "parser": "a parser's heads, even where the text has its own",
 }
-# options of every study of other probes on the same models, text, trees and split
-SHARED = (
-    *("models", "corpus", "genres", "sentences", "train", "dev", "test", "heads", "pipeline"),
-    *("layers", "untrained", "sinks", "seed"),
-)
 POSITIONS = {
     "auto": "for models without positions in their vectors, such as those with rotary positions",
     "on": "for every model",
@@ -222,15 +216,13 @@ class ProbeSpec(Spec):
 class SameTrees(Spec):
     """Options of a study of other probes, with the rules of `ProbeSpec` on splits and layers."""
 
-    shared: ClassVar[tuple[str, ...]] = SHARED
-
     def check(self) -> None:
         object.__setattr__(self, "layers", self.as_probes.layers)
 
     @property
     def as_probes(self) -> ProbeSpec:
         """The structural-probe study of the same models, text, trees and split."""
-        return ProbeSpec(**{name: getattr(self, name) for name in self.shared})
+        return ProbeSpec(**self.options_for(ProbeSpec))
 
     @property
     def probed(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ class DivergenceSpec(options.Spec):
     """One study: a base, language models whose predictions are compared with its, and baselines."""
 
     base: str = options.base(
-        "The language model; the predictions of the others are compared with its own."
+        help="The language model; the predictions of the others are compared with its own."
     )
     compare: tuple[str, ...] = options.models(
         "Compared with",

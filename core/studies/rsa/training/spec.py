@@ -13,7 +13,7 @@ from core.studies.rsa.layers.spec import measure_option
 class TrainingSpec(options.Spec):
     """One study: checkpoints of a training run, its final model, and final models of other runs."""
 
-    end: str = options.end("The end of the run, with which each checkpoint is compared.")
+    end: str = options.end(help="The end of the run, with which each checkpoint is compared.")
     steps: tuple[str, ...] = options.steps(most=60)
     at_most: int = options.most_steps(12)
     others: tuple[str, ...] = options.models(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core import options
 from core.errors import SpecError
-from core.models.patterns import matching_refs
+from core.models.patterns import every_match
 from core.studies.weights.clusters.members import MOST_MODELS
 from core.studies.weights.clusters.spec import families_option
 
@@ -47,4 +47,4 @@ class LineageSpec(options.Spec):
             SpecError: If a pattern matches nothing.
             ModelError: If a text is not a model reference.
         """
-        return tuple(dict.fromkeys(ref for text in self.models for ref in matching_refs(text)))
+        return every_match(self.models)
