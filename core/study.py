@@ -23,6 +23,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.results.differences import ComparedTable
     from core.results.drawing.panels import Drawn
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
@@ -198,6 +199,7 @@ class Study:
             where that takes long.
         files: Result -> files beside tables and figures, by name.
         views: How pages show a result, the first one at first; one of all figures without any.
+        compared: What is compared of two results; None where a page shows no two side by side.
     """
 
     name: str
@@ -213,6 +215,7 @@ class Study:
     collecting: Callable[[Any, Sequence[Task], Sizes], Sequence[Cost]] = at_once
     files: Callable[[Any], dict[str, bytes]] = no_files
     views: tuple[View, ...] = (View(),)
+    compared: ComparedTable | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "views", tuple(view.of_study(self) for view in self.views))

@@ -64,7 +64,7 @@ def controls() -> None:
     form.rest()
     with st.container(horizontal=True):
         form.button()
-        public_models(form.address, {"probe": {}})
+        public_models(form.address, "probe")
 
 
 form.draw(controls)
@@ -95,6 +95,6 @@ elif view.key == SENTENCE:
     sentence_view(form, spec, result, view)
 else:
     ranks_view(form, spec, result, view, texts, identity)
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -27,7 +27,7 @@ from ui.views import rsa as rsa_views
 from ui.views.folders import folder_picker
 from ui.views.maps import search_option
 from ui.views.rsa import TOKENS
-from ui.views.rsa_experiments import EXPERIMENTS, TRAINING
+from ui.views.rsa_experiments import EXPERIMENTS
 
 VIEWS = views_of(STUDY, TOKEN_MAP, experiments=EXPERIMENTS)
 
@@ -68,7 +68,7 @@ def controls() -> None:
     with st.container(horizontal=True):
         form.button()
         fine_tune_finder(form.address.key("base"))
-        public_models(form.address, {"rsa": {}, "training": {"view": TRAINING}})
+        public_models(form.address, "rsa", "training")
 
 
 form.draw(controls)
@@ -100,6 +100,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 rsa_views.draw(form, result, view)
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

@@ -60,7 +60,7 @@ def controls() -> None:
     form.rest()
     with st.container(horizontal=True):
         form.button()
-        public_models(form.address, {"align": {}})
+        public_models(form.address, "align")
 
 
 form.draw(controls)
@@ -86,6 +86,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 show_seeds(form, result, view)
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

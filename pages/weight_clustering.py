@@ -69,7 +69,7 @@ def controls() -> dict[str, bytes]:
     form.rest()
     with st.container(horizontal=True):
         form.button()
-        public_models(form.address, {"weights": {}})
+        public_models(form.address, "weights")
         with st.popover("Labels", icon=":material/label:"):
             return weights_views.label_table(form)
 
@@ -106,6 +106,6 @@ elif view.key == DEPTH:
     weights_views.depth_view(form, result, view)
 else:
     weights_map.map_view(form, result, view, weights_map.redrawing(spec, result, identity))
-kept.beside(form, spec, result, STUDY.figures)
+kept.beside(form, spec, result, STUDY)
 lessons.conclude(form.address, result)
 show_method(result, STUDY)

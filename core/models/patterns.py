@@ -3,6 +3,7 @@ hub:NAME@step* for revisions of a Hub model."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,6 +16,15 @@ from core.models.references import WILDCARDS, is_of_revisions, is_pattern, parse
 from core.models.zoo import CAUSAL, read_adapters, zoo_folder
 
 MOST_REVISIONS = 100  # that a pattern may match where a study does not thin them
+
+
+def every_match(patterns: Iterable[str]) -> tuple[str, ...]:
+    """List the references that references and patterns name, each once.
+
+    Args:
+        patterns: As for `matching_refs`, which says what it raises.
+    """
+    return tuple(dict.fromkeys(ref for pattern in patterns for ref in matching_refs(pattern)))
 
 
 def matching_refs(text: str, most: int | None = MOST_REVISIONS) -> tuple[str, ...]:

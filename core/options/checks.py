@@ -48,13 +48,13 @@ def _check_flag(option: Option, value: Any) -> bool:
 
 
 def _check_choice(option: Option, value: Any) -> str:
-    if not isinstance(value, str) or value not in option.known:
+    if not isinstance(value, str) or value not in option.meanings:
         raise option.refuse(value)
     return value
 
 
 def _check_choices(option: Option, value: Any) -> tuple[str, ...]:
-    given, choices = _several(option, value), option.known
+    given, choices = _several(option, value), option.meanings
     unknown = [part for part in given if not isinstance(part, str) or part not in choices]
     if unknown:
         raise option.refuse(unknown[0])

@@ -1,9 +1,16 @@
-"""The kinds of options: each field of a spec is declared by one of these functions."""
+"""The kinds of options: each field of a spec is declared by one of these functions.
+
+A function of a kind takes further attributes of `core.options.option.Option` by name: `shown`,
+`phrase`, `has_titles`, `defines`, `where`. An option of several studies is declared once, as a
+`functools.partial` of its kind here or in the spec of its room; a study may give it another default
+or help.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from core.options.option import OPTION, Choices, Kind, Option
@@ -12,18 +19,14 @@ LARGEST_SEED = 2**31 - 1
 MOST_STEPS = 500  # of a run on the Hub; as many as a pattern may match
 
 
-def whole(
-    label: str, default: int, *, low: int, high: int, help: str, shown: bool = True, said: str = ""
-) -> Any:
+def whole(label: str, default: int, *, low: int, high: int, help: str, **more: Any) -> Any:
     """Declare a whole number from `low` to `high`."""
-    return _field("whole", label, default, help, low=low, high=high, shown=shown, said=said)
+    return _field("whole", label, default, help, low=low, high=high, **more)
 
 
-def number(
-    label: str, default: float, *, low: float, high: float, help: str, shown: bool = True
-) -> Any:
+def number(label: str, default: float, *, low: float, high: float, help: str, **more: Any) -> Any:
     """Declare a number from `low` to `high`."""
-    return _field("number", label, default, help, low=low, high=high, shown=shown)
+    return _field("number", label, default, help, low=low, high=high, **more)
 
 
 def seed(help: str) -> Any:
@@ -31,46 +34,32 @@ def seed(help: str) -> Any:
     return whole("Seed", 0, low=0, high=LARGEST_SEED, help=help)
 
 
-def flag(label: str, default: bool, *, help: str, shown: bool = True) -> Any:
+def flag(label: str, default: bool, *, help: str, **more: Any) -> Any:
     """Declare a switch."""
-    return _field("flag", label, default, help, shown=shown)
+    return _field("flag", label, default, help, **more)
 
 
-def choice(
-    label: str,
-    default: str,
-    choices: Choices,
-    *,
-    help: str,
-    shown: bool = True,
-    titled: bool = False,
-    said: str = "",
-) -> Any:
-    """Declare a choice of one of `choices`: name -> meaning, or title if `titled`."""
-    return _field(
-        "choice", label, default, help, choices=choices, shown=shown, titled=titled, said=said
-    )
+def choice(label: str, default: str, choices: Choices, *, help: str, **more: Any) -> Any:
+    """Declare a choice of one of `choices`: name -> meaning, or title if `has_titles`."""
+    return _field("choice", label, default, help, choices=choices, **more)
 
 
 def choices(
     label: str,
     default: Iterable[str],
-    known: Choices,
+    choices: Choices,
     *,
     help: str,
     least: int = 1,
-    titled: bool = False,
-    said: str = "",
+    **more: Any,
 ) -> Any:
-    """Declare a choice of `least` or more of `known`, kept in its order."""
-    return _field(
-        "choices", label, tuple(default), help, choices=known, low=least, titled=titled, said=said
-    )
+    """Declare a choice of `least` or more of `choices`, kept in its order."""
+    return _field("choices", label, tuple(default), help, choices=choices, low=least, **more)
 
 
-def model(label: str, default: str, *, help: str, said: str = "; {}") -> Any:
+def model(label: str, default: str, *, help: str, phrase: str = "; {}") -> Any:
     """Declare a model's reference."""
-    return _field("model", label, default, help, said=said)
+    return _field("model", label, default, help, phrase=phrase)
 
 
 def models(
@@ -80,12 +69,28 @@ def models(
     help: str,
     least: int = 1,
     most: int = 12,
+    phrase: str = "; {}",
     patterns: bool = False,
-    said: str = "; {}",
 ) -> Any:
     """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*."""
     return _field(
-        "models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said
+        "models",
+        label,
+        tuple(default),
+        help,
+        low=least,
+        high=most,
+        phrase=phrase,
+        patterns=patterns,
+    )
+
+
+def steps(
+    label: str = "Checkpoints", *, most: int, read: str = "Earlier steps of the same run"
+) -> Any:
+    """Declare checkpoints of a training run; `read` says which in the help."""
+    return models(
+        label, ("zoo:seed-0@step-*",), most=most, patterns=True, help=f"{read}: {STEPS_NAMED}"
     )
 
 
@@ -93,33 +98,38 @@ def corpus(
     default: str = "demo", *, label: str = "Text", help: str = "", shown: bool = True
 ) -> Any:
     """Declare a CorpusRef, which may be empty if the default is."""
-    return _field("corpus", label, default, help or CORPUS_HELP, shown=shown, said="; {}")
+    return _field("corpus", label, default, help or CORPUS_HELP, shown=shown, phrase="; {}")
 
 
 def genres(
     label: str = "Genres of the demo",
     *,
     help: str = "Restricts the demo text to these genres; leave it empty for all of them.",
-    default: Iterable[str] = (),
     shown: bool = True,
 ) -> Any:
     """Declare genres of the demo text; empty for all."""
     return _field(
         "genres",
         label,
-        tuple(default),
+        (),
         help,
         choices=_genres,
         placeholder="All ten",
         shown=shown,
-        said=" ({})",
+        phrase=" ({})",
     )
 
 
-def sentences(default: int, *, low: int = 20) -> Any:
+def sentences(default: int) -> Any:
     """Declare the number of sentences read."""
-    help = "Sets how many sentences of the text are read; more of them narrow the intervals."
-    return whole("Sentences", default, low=low, high=100_000, help=help, said=", {} sentences")
+    return whole(
+        "Sentences",
+        default,
+        low=20,
+        high=100_000,
+        help="Sets how many sentences of the text are read; more of them narrow the intervals.",
+        phrase=", {} sentences",
+    )
 
 
 def sampled_words(help: str, *, default: int = 1_000, low: int = 10, high: int = 20_000) -> Any:
@@ -150,6 +160,12 @@ def sinks(
     return choice("Attention sinks", "auto", SINKS, help=help)
 
 
+base = partial(
+    model, "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
+)
+end = partial(model, "Final model", "zoo:seed-0")  # of a training run
+
+
 def most_steps(default: int) -> Any:
     """Declare how many revisions of a Hub model a pattern such as hub:NAME@step* stands for."""
     return whole("Checkpoints at most", default, low=2, high=MOST_STEPS, help=STEPS_HELP)
@@ -165,9 +181,9 @@ def names(label: str, *, help: str, most: int) -> Any:
     return _field("names", label, (), help, high=most)
 
 
-def line(label: str, default: str = "", *, help: str, shown: bool = True) -> Any:
+def line(label: str, default: str = "", *, help: str, **more: Any) -> Any:
     """Declare a line of text, such as a file's path."""
-    return _field("line", label, default, help, shown=shown)
+    return _field("line", label, default, help, **more)
 
 
 def passage(label: str, default: str, *, help: str) -> Any:
@@ -175,6 +191,13 @@ def passage(label: str, default: str, *, help: str) -> Any:
     return _field("passage", label, default, help)
 
 
+labelled = partial(
+    line,
+    "Labelled sentences",
+    shown=False,
+    help="A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are "
+    "used.",
+)
 SINKS = {
     "auto": "left out where a model is a decoder",
     "drop": "left out of every model",
@@ -183,6 +206,9 @@ SINKS = {
 CORPUS_HELP = (
     "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
     "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
+)
+STEPS_NAMED = (
+    "zoo:seed-0@step-*, hub:NAME@step* for the revisions of a Hub model, or models one by one."
 )
 STEPS_HELP = (
     "Reads so many of the revisions that a pattern such as hub:NAME@step* matches, spread evenly; "

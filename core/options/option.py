@@ -58,11 +58,14 @@ class Option:
         name: Name of the field, the flag, the link's parameter and the control.
         placeholder: Text of an empty control.
         shown: Whether it has a control on the page; it always has a flag.
-        titled: Whether `choices` gives titles rather than meanings.
+        has_titles: Whether `choices` gives titles rather than meanings.
         patterns: Whether models may be patterns with * and ?, for included models and folders.
-        said: Format of the value in a study's summary, with its separator, such as ", {}
+        phrase: Format of the value in a study's summary, with its separator, such as ", {}
             sentences"; if empty, the summary has the option only when it is not at its default. See
             `core.options.summary`.
+        defines: Whether the value says what is measured, in which units or of which items: results
+            that differ in it are not subtracted. See `core.results.differences`.
+        where: Other options -> the values with which this one is read; nothing reads it otherwise.
     """
 
     kind: Kind
@@ -75,9 +78,11 @@ class Option:
     name: str = ""
     placeholder: str = ""
     shown: bool = True
-    titled: bool = False
+    has_titles: bool = False
     patterns: bool = False
-    said: str = ""
+    phrase: str = ""
+    defines: bool = False
+    where: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def many(self) -> bool:
@@ -85,8 +90,8 @@ class Option:
         return self.kind in ("choices", "models", "genres", "layers", "words", "names")
 
     @property
-    def known(self) -> Mapping[str, str]:
-        """Return the choices: name -> meaning."""
+    def meanings(self) -> Mapping[str, str]:
+        """Return the choices: name -> meaning or title."""
         return self.choices() if callable(self.choices) else self.choices
 
     def check(self, value: Any) -> Any:
@@ -143,7 +148,7 @@ class Option:
             return self.takes()
         choices = [
             f"{name} ({meaning})" if meaning and meaning.lower() != name else name
-            for name, meaning in self.known.items()
+            for name, meaning in self.meanings.items()
             if name
         ]
         return f"{'one' if self.kind == 'choice' else 'any'} of {', '.join(choices)}"
@@ -157,7 +162,7 @@ class Option:
         if self.kind == "flag":
             return "true or false"
         if self.kind in ("choice", "genres", "choices"):
-            names = ", ".join(name for name in self.known if name)
+            names = ", ".join(name for name in self.meanings if name)
             return f"one of {names}" if self.kind == "choice" else f"any of {names}"
         if self.kind == "layers":
             return f"{ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
@@ -194,11 +199,13 @@ class Spec:
 
     def plain(self) -> dict[str, Any]:
         """Return the spec as JSON values, by option."""
-        values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-        }
+        values = ((each.name, getattr(self, each.name)) for each in options_of(type(self)))
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
+
+    def options_for(self, spec: type[Spec]) -> dict[str, Any]:
+        """Return the values of the options that the spec of another study has, too."""
+        names = {option.name for option in options_of(spec)}
+        return {name: value for name, value in vars(self).items() if name in names}
 
     def settings(self) -> str:
         """Write the seed and all non-default options as the end of a methods paragraph.
@@ -220,11 +227,10 @@ class Spec:
 
     def changed(self) -> dict[str, Any]:
         """Return the options whose values are not the defaults."""
-        values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
+        options = options_of(type(self))
+        values = {option.name: getattr(self, option.name) for option in options}
         return {
-            option.name: values[option.name]
-            for option in options_of(type(self))
-            if values[option.name] != option.default
+            each.name: values[each.name] for each in options if values[each.name] != each.default
         }
 
 

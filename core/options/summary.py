@@ -5,6 +5,7 @@ seed-0 against parse-0, sentiment-0, nli-0; RSA; demo, 200 sentences; one occurr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from core.options.option import Option, Spec, options_of
@@ -17,7 +18,7 @@ PATTERNS = {"zoo:*": "all included models", "zoo:*-*": "(all included)"}
 def summary(spec: Spec, read: int | None = None) -> str:
     """Summarise the study in one line.
 
-    Options with a format (`Option.said`) are always included unless empty; others that have a
+    Options with a format (`Option.phrase`) are always included unless empty; others that have a
     control only if they are not at their default, after their label.
 
     Args:
@@ -30,7 +31,7 @@ def summary(spec: Spec, read: int | None = None) -> str:
         value = getattr(spec, option.name)
         if option.name == "sentences" and read is not None:
             value = min(value, read)
-        if option.shown and (option.said or value != option.default):
+        if option.shown and (option.phrase or value != option.default):
             parts.append(say(option, value))
     return "".join(parts).lstrip(JOINTS)
 
@@ -38,12 +39,42 @@ def summary(spec: Spec, read: int | None = None) -> str:
 def say(option: Option, value: Any) -> str:
     """Write a value with its separator, such as ", 200 sentences"; "" if it is empty."""
     words = _words(option, value)
-    if option.said:
-        return option.said.format(words) if words else ""
+    if option.phrase:
+        return option.phrase.format(words) if words else ""
     label = _lower(option.label)
     if option.kind == "flag":
         return f"; {label}" if value else f"; no {label}"
     return f"; {label}: {words or 'none'}"
+
+
+def unlike(spec: type[Spec], first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """Say why the values of two results of one study cannot be subtracted; "" where they can.
+
+    Args:
+        spec: The study's, whose options say which of them define the values.
+        first, second: The options of the results.
+    """
+    parts = [
+        f"{_lower(option.label)}: "
+        f"{_written(first, option.name)} and {_written(second, option.name)}"
+        for option in options_of(spec)
+        if option.defines
+        and first.get(option.name) != second.get(option.name)
+        and all(first.get(name) == value for name, value in option.where.items())
+    ]
+    if not parts:
+        return ""
+    return (
+        f"The two results measure different things ({'; '.join(parts)}), so no difference is shown."
+    )
+
+
+def _written(options: Mapping[str, Any], name: str) -> str:
+    """Write an option's value for a sentence."""
+    value = options.get(name)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value) if value not in ("", None) else "none"
 
 
 def _words(option: Option, value: Any) -> str:
@@ -58,7 +89,7 @@ def _words(option: Option, value: Any) -> str:
         return _listed([PATTERNS.get(ref, name) for ref, name in short_names(value).items()])
     if option.kind == "corpus":
         return str(value).rpartition("/")[2].removeprefix("upload:")
-    titles = option.known if option.titled else {}
+    titles = option.meanings if option.has_titles else {}
     if option.kind == "choices" and len(value) > NAMED:
         return f"{len(value)} {_lower(option.label)}"
     if option.many:

@@ -8,8 +8,8 @@ quantiles), because a reader looks for the largest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -25,61 +25,17 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 LEVEL = 0.95
-OF_RSA = ("kernel", "comparison")  # options that other measures do not use
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedTable:
     """What is compared of a study's results: a table, the columns that identify its rows, the value
-    and its format.
-
-    `same` are the options that define the value, with a word for each: results that differ in one
-    of them have different measures, units or items, and are not subtracted.
-    """
+    and its format."""
 
     table: str
     keys: tuple[str, ...]
     value: str
     kind: Kind = "change"
-    same: Mapping[str, str] = field(default_factory=dict)
-
-
-COMPARED = {
-    "rsa": Compared(
-        "similarity",
-        ("model", "layer"),
-        "similarity",
-        same={
-            "measure": "measure",
-            "kernel": "kernel",
-            "comparison": "comparison",
-            "items": "items",
-            "one_per_word": "one occurrence per word",
-            "standardise": "standardised dimensions",
-            "drop_rogue": "rogue dimensions dropped",
-            "drop_influential": "influential words dropped",
-        },
-    ),
-    "probe": Compared(
-        "scores",
-        ("model", "layer", "probe", "metric"),
-        "value",
-        "measure",
-        same={"heads": "trees", "pipeline": "parser", "position": "positions beside the vectors"},
-    ),
-    "align": Compared(
-        "methods",
-        ("group", "method", "words"),
-        "nmse",
-        same={"items": "rows", "split": "held out"},
-    ),
-    "weights": Compared(
-        "vectors",
-        ("vector", "k"),
-        "share",
-        same={"label": "label", "labels": "label table", "column": "column"},
-    ),
-}
 
 
 def banded_differences(
@@ -111,21 +67,16 @@ def banded_differences(
     return differences.reset_index(drop=True)
 
 
-def result_differences(first: Result, second: Result) -> pd.DataFrame:
+def result_differences(first: Result, second: Result, of: ComparedTable) -> pd.DataFrame:
     """Subtract the first result from the second, where they have rows in common; see
     `banded_differences`.
 
-    Two results with one model each are compared whatever the names of the models. The table is
-    empty where the results are not comparable.
+    Two results with one model each are compared whatever the names of the models.
 
     Args:
-        first, second: Of the same study.
+        first, second: Of the same study, and not `core.options.summary.unlike`.
+        of: What is compared of that study's results.
     """
-    import pandas as pd
-
-    of = COMPARED[first.study]
-    if unlike(first, second):
-        return pd.DataFrame(columns=[*of.keys, "difference", "low", "high"])
     left, right = first.tables[of.table], second.tables[of.table]
     models = [set(table["model"]) if "model" in table else set() for table in (left, right)]
     keys = of.keys
@@ -134,29 +85,12 @@ def result_differences(first: Result, second: Result) -> pd.DataFrame:
     return banded_differences(left, right, keys, of.value)
 
 
-def unlike(first: Result, second: Result) -> str:
-    """Say why the values of two results of one study cannot be subtracted; "" where they can."""
-    parts = []
-    for name, word in COMPARED[first.study].same.items():
-        values = [result.spec.get(name) for result in (first, second)]
-        if values[0] != values[1] and not (name in OF_RSA and first.spec.get("measure") != "rsa"):
-            parts.append(f"{word}: {' and '.join(_written(value) for value in values)}")
-    if not parts:
-        return ""
-    return (
-        f"The two results measure different things ({'; '.join(parts)}), so no difference is shown."
-    )
-
-
-def differences_sentence(table: pd.DataFrame, study: str) -> str:
+def differences_sentence(table: pd.DataFrame, kind: Kind) -> str:
     """Say how many of the differences of `result_differences` are significant, and which is the
     largest."""
     if table.empty:
         return "The two results have no rows in common, so no difference is shown."
-    keys, kind = (
-        [name for name in table if name not in ("difference", "low", "high")],
-        COMPARED[study].kind,
-    )
+    keys = [name for name in table if name not in ("difference", "low", "high")]
     banded = table[table["low"].notna()]
     clear = banded[(banded["low"] > 0) | (banded["high"] < 0)]
     most = (clear if len(clear) else banded if len(banded) else table).loc[
@@ -172,13 +106,6 @@ def differences_sentence(table: pd.DataFrame, study: str) -> str:
     count = f"{len(clear) or 'None'} of {len(banded)} differences {verb} significant"
     corrected = f", corrected for {len(banded)} comparisons" if len(banded) > 1 else ""
     return f"{count}{corrected}; the largest is {size} ({where})."
-
-
-def _written(value: object) -> str:
-    """An option's value in a sentence."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value) if value not in ("", None) else "none"
 
 
 def _name(key: str, value: object) -> str:

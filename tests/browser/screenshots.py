@@ -39,7 +39,7 @@ def views(path: str) -> tuple[str, ...]:
     names = module.__dict__
     exec(compile(source, path, "exec", dont_inherit=True), names)
     view = next(option for option in options_of(names["Display"]) if option.name == "view")
-    return tuple(view.known)
+    return tuple(view.meanings)
 
 
 def places() -> Iterator[tuple[str, str]]:

@@ -51,18 +51,19 @@ def another(option: Option) -> Any:
     if option.kind == "whole":
         return option.low if option.default != option.low else option.low + 1
     if option.kind == "number":
-        return (option.low + option.default) / 2
+        return (option.low + (option.default if option.default != option.low else option.high)) / 2
     if option.kind == "flag":
         return not option.default
     if option.kind == "choice":
         return next(
-            (name for name in option.known if name != option.default), option.default
+            (name for name in option.meanings if name != option.default), option.default
         )  # one parser, say
     if option.kind in ("choices", "genres"):
-        chosen = tuple(option.known)[: max(1, option.low)]
-        return chosen if chosen != option.default else tuple(option.known)[: max(1, option.low) + 1]
+        chosen = tuple(option.meanings)[: max(1, option.low)]
+        return (
+            chosen if chosen != option.default else tuple(option.meanings)[: max(1, option.low) + 1]
+        )
     return {
-        "number": (option.low + option.high) / 2 or 0.5,
         "model": "random:zoo:seed-3",
         "models": tuple(f"zoo:seed-{n}" for n in range(2, 2 + max(2, option.low))),
         "corpus": "demo-gold",

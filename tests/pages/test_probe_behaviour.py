@@ -7,15 +7,14 @@ import pytest
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study.experiments import START
-from ui.views.probe_experiments import BEHAVIOUR
 
 SMALL = {
     "sentences": "60",
     "draws": "20",
-    "view": BEHAVIOUR,
-    "scored": ["zoo:seed-0", "zoo:seed-0@step-0"],
+    "study": "probe behaviour",
+    "models": ["zoo:seed-0", "zoo:seed-0@step-0"],
     "pairs": "10",
-    "pair_kinds": "determiner",
+    "kinds": "determiner",
 }
 pytestmark = pytest.mark.usefixtures("box")
 

@@ -9,15 +9,14 @@ from core.studies.probes.training.text import QUANTITIES
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study.experiments import START
-from ui.views.probe_experiments import TRAINING
 
 SMALL = {
     "sentences": "140",
     "epochs": "1",
     "seeds": "1",
-    "step_controls": "1",
+    "controls": "1",
     "draws": "20",
-    "view": TRAINING,
+    "study": "probe training",
     "steps": ["zoo:seed-0@step-0"],
 }
 pytestmark = pytest.mark.usefixtures("box")
@@ -34,12 +33,12 @@ def test_a_run_is_probed_when_its_button_is_pressed() -> None:
     assert not app.error
     assert figures(app) == 3
     assert QUANTITIES["uuas"] in headline(app)
-    app.segmented_control(key="probe/step_score").set_value("dspr")
+    app.segmented_control(key="probe/probe training/score").set_value("dspr")
     settle(app.run())
     assert QUANTITIES["dspr"] in headline(app)
-    assert app.query_params["step_score"] == "dspr"
+    assert app.query_params["score"] == "dspr"
     assert app.query_params["steps"] == "zoo:seed-0@step-0"
-    app.multiselect(key="probe/steps").set_value(["zoo:nothing@step-*"])
+    app.multiselect(key="probe/probe training/steps").set_value(["zoo:nothing@step-*"])
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())
     assert not app.exception

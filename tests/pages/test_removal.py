@@ -7,12 +7,11 @@ import pytest
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study.experiments import START
-from ui.views.probe_experiments import REMOVAL
 
 SMALL = {
-    **{"sentences": "60", "draws": "20", "epochs": "1", "view": REMOVAL, "models": "zoo:seed-0"},
-    **{"erased_rank": "2", "randoms": "2", "scored_sentences": "2"},
-    **{"erased_kinds": "determiner", "erased_pairs": "10"},
+    **{"sentences": "60", "draws": "20", "epochs": "1", "study": "probe removal"},
+    **{"models": "zoo:seed-0", "rank": "2", "randoms": "2", "scored": "2"},
+    **{"kinds": "determiner", "pairs": "10"},
 }
 pytestmark = pytest.mark.usefixtures("box")
 

@@ -24,7 +24,7 @@ from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
 from tests.extras.rsa.truth.test_study import SMALL as FEW
 from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
-from ui.views.rsa_experiments import AUDIT, DIVERGENCE, EXPERIMENTS, SWAP, TRAINING, TRUTH
+from ui.views.rsa_experiments import AUDIT, EXPERIMENTS, TRAINING, TRUTH
 
 PAGE = "pages/rsa.py"
 pytestmark = pytest.mark.usefixtures("box")
@@ -257,8 +257,8 @@ def start(app: AppTest) -> AppTest:
 
 
 def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everything) -> None:
-    link = {**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"], "view": SWAP, "swap_noises": "2"}
-    app = open_page(PAGE, **link, swap_frozen="false")
+    link = {**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"], "study": "swap", "noises": "2"}
+    app = open_page(PAGE, **link, frozen="false")
     assert not app.exception
     assert not charts(app)  # it waits for its button
     app = start(app)
@@ -267,7 +267,7 @@ def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everythin
     assert GUESSES in sentences(app)  # among the notes
     assert "contradiction" in sentences(app)  # a label of the model that cannot be scored
     everything.check(app)
-    assert charts(open_page(PAGE, **link, swap_frozen="false"))  # stored by now
+    assert charts(open_page(PAGE, **link, frozen="false"))  # stored by now
 
 
 def test_known_truth_has_a_header_and_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +275,7 @@ def test_known_truth_has_a_header_and_options_of_its_own(monkeypatch: pytest.Mon
     few = replace(FEW, planted=("zoo:parse-0", "zoo:pos-0"))
     values = tuple(getattr(few, option.name) for option in fields(TruthSpec))
     monkeypatch.setattr(TruthSpec.__init__, "__defaults__", values)
-    app = open_page(PAGE, **SMALL, view=TRUTH, plants="2", truth_measures="rsa")
+    app = open_page(PAGE, **SMALL, study="truth", plants="2", measures="rsa")
     assert not app.exception
     assert app.title[0].value == EXPERIMENTS[TRUTH].study.title
     assert not [
@@ -289,8 +289,8 @@ def test_known_truth_has_a_header_and_options_of_its_own(monkeypatch: pytest.Mon
 
 
 def test_output_divergence_colours_words_and_refuses_a_model_that_predicts_none() -> None:
-    asked = {"language_models": ["zoo:seed-0@step-3200", "zoo:parse-0"]}
-    app = start(open_page(PAGE, **SMALL, view=DIVERGENCE, **asked))
+    asked = {"compare": ["zoo:seed-0@step-3200", "zoo:parse-0"]}
+    app = start(open_page(PAGE, **(SMALL | asked), study="divergence"))
     assert not app.exception
     assert len(charts(app)) == 4
     assert "JS divergence" in headline(app)
@@ -316,12 +316,12 @@ def test_the_audit_of_a_run_on_the_hub_is_asked_for_by_a_pattern(
             served.revisions[f"step{step}"] = {
                 path.name: path.read_bytes() for path in folder.iterdir()
             }
-        link = {"audited": ["hub:lab/run@step*"], "audited_end": "hub:lab/run"}
-        app = start(open_page(PAGE, **SMALL, view=AUDIT, **link, audited_most="2"))
+        link = {"models": ["hub:lab/run@step*"], "end": "hub:lab/run", "at_most": "2"}
+        app = start(open_page(PAGE, **SMALL, study="audit", **link))
         assert not app.exception
         assert "All 3 checkpoints are distinct" in headline(app)
         assert "matches 3 revisions" in unescaped(app)
-        assert app.query_params["audited"] == "hub:lab/run@step*"
+        assert app.query_params["models"] == "hub:lab/run@step*"
 
 
 def test_a_folder_whose_study_is_long_waits_for_a_button(
@@ -355,12 +355,12 @@ def test_the_run_is_chosen_in_the_view_and_stands_in_the_link() -> None:
     assert set(app.dataframe[0].value["model"]) == {*run["steps"]}
     assert "seed-2" in headline(app)
     assert app.query_params["steps"] == run["steps"]
-    app.multiselect(key="rsa/others").set_value([])
+    app.multiselect(key="rsa/training/others").set_value([])
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())
     assert not app.exception
     assert "seed-2" not in headline(app)
-    app.multiselect(key="rsa/steps").set_value(["zoo:nothing@step-*"])
+    app.multiselect(key="rsa/training/steps").set_value(["zoo:nothing@step-*"])
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())
     assert not app.exception

@@ -144,12 +144,13 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
         monkeypatch.setattr(study, "plan", never)
     own: dict[str, dict[str, object]] = {
         ROTATION: {},
-        STITCHING: {"stitch_models": list(MODELS), "stitch_methods": ["identity", "ols"]},
-        CHECK: {"check_methods": ["identity", "ols"], "check_layer": "1"},
-        ATTENTION: {"attention_methods": ["identity", "ols"]},
-        PROTOCOL: {"protocol_steps": "2", "protocol_length": "16", "protocol_tuned": list(MODELS)},
+        STITCHING: {"models": list(MODELS), "methods": ["identity", "ols"]},
+        CHECK: {"methods": ["identity", "ols"], "layer": "1"},
+        ATTENTION: {"methods": ["identity", "ols"]},
+        PROTOCOL: {"steps": "2", "length": "16", "tuned": list(MODELS)},
     }[view]
-    app = open_page(PAGE, **LINK, **own, view=view)
+    link = {**LINK, **own, "study": EXPERIMENTS[view].study.name}
+    app = open_page(PAGE, **link)
     assert not app.exception
     assert charts(app) == 0
     assert START in sentences(app)
@@ -164,9 +165,7 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
     assert app.dataframe
     everything.check(app)
     drawn.clear()
-    assert charts(open_page(PAGE, **LINK, **own, view=view)) == charts(
-        app
-    )  # what is there needs no button
+    assert charts(open_page(PAGE, **link)) == charts(app)  # what is there needs no button
     assert not drawn
 
 
@@ -181,7 +180,7 @@ def test_rows_that_an_experiment_has_not_are_refused(view: str) -> None:
 
 def test_the_check_without_a_method_says_so() -> None:
     app = open_page(PAGE, **LINK, view=CHECK)
-    app.multiselect(key="alignment/check_methods").set_value([])
+    app.multiselect(key="alignment/align check/methods").set_value([])
     app = press(app, "Run, ")
     assert not app.exception
     assert "needs at least 1" in sentences(app)
@@ -189,7 +188,7 @@ def test_the_check_without_a_method_says_so() -> None:
 
 def test_stitching_one_model_asks_for_another() -> None:
     app = open_page(PAGE, **LINK, view=STITCHING)
-    app.multiselect(key="alignment/stitch_models").set_value([MODELS[0]])
+    app.multiselect(key="alignment/align stitch/models").set_value([MODELS[0]])
     app = press(app, "Run, ")
     assert not app.exception
     assert "Choose at least 2" in sentences(app)

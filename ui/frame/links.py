@@ -6,6 +6,10 @@ can bind widgets to the address itself, but it uses the key as the name, so that
 share a name would share a value. The page therefore reads and writes the address itself, once per
 run, before its widgets are drawn. An address is untrusted: every value passes its option's check;
 what is refused is ignored, with the option's own error message.
+
+A link to an experiment names its study and holds its options alone, as its command does:
+`?study=align+check&layer=2` is `palimpsest align check --layer 2`. Options of two studies on one
+page may therefore have one name; their widget keys differ (`alignment/align check/layer`).
 """
 
 from __future__ import annotations
@@ -17,16 +21,13 @@ from typing import Any
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.options import Option, Spec, flag, names
+from core.options import Option, Spec, flag, names, options_of
+from ui.frame import former
 from ui.frame.text import plain, quote
 
 PAGE = "page shown"
+STUDY = "study"  # name of the experiment's study in a link
 MOST_NAMES = 64  # models that a link may rename
-# Views of version 0.4 by their names of today: links of that version are still read.
-FORMER_VIEWS: Mapping[str, str] = {
-    "Layers exchanged": "Layer swap",
-    "Known truth": "Benchmark with known answers",
-}
 Refused = dict[str, str]
 
 
@@ -47,6 +48,25 @@ class Manner(Spec):
     names: tuple[str, ...] = names("Names", most=MOST_NAMES, help="What figures call models.")
 
 
+@dataclass(frozen=True)
+class Beside:
+    """An experiment, a study beside its page's main one, as links hold it.
+
+    Attributes:
+        study: Words of its command.
+        view: The page's view that shows it.
+        options: Widget key, without the page -> option, whose name is that in the link.
+        read: Options of the page's form that it depends on.
+        added: Whether another package adds the study.
+    """
+
+    study: str
+    view: str
+    options: Mapping[str, Option]
+    read: Collection[str]
+    added: bool = False
+
+
 def base_path() -> str:
     """Return the path below which the server answers: "" or, say, "/palimpsest"."""
     path = str(st.get_option("server.baseUrlPath") or "").strip("/")
@@ -56,10 +76,16 @@ def base_path() -> str:
 class Address:
     """The options of one page, as its address and its widgets hold them."""
 
-    def __init__(self, page: str, options: Iterable[Option]) -> None:
-        """Take the options of the study and those of the display (view, layer)."""
+    def __init__(self, page: str, options: Iterable[Option], beside: Iterable[Beside] = ()) -> None:
+        """Take the options of the study and those of the display (view, layer), and the page's
+        experiments."""
         self.page = page
-        self.options = {option.name: option for option in options}
+        self._main = {option.name: option for option in options}
+        self._beside = {each.view: each for each in beside}
+        owned = {
+            key: option for each in self._beside.values() for key, option in each.options.items()
+        }
+        self.options = self._main | owned
 
     def key(self, name: str) -> str:
         """Return the widget key of an option of this page."""
@@ -76,11 +102,11 @@ class Address:
         state[PAGE] = self.page
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if entered or given != state.get(self._own("address")):
-            values, state[self._own("refused")] = self._read(given)
+            asked, state[self._own("refused")] = self._read(given)
+            values = (self._defaults() if entered else self._now()) | asked
             state[self._own("proposed")] = {}
         else:
-            kept = state[self._own("values")]
-            values = {name: state.get(self.key(name), kept[name]) for name in self.options}
+            values = self._now()
         for name, value in values.items():
             if self.key(name) not in state or state[self.key(name)] != value:
                 state[self.key(name)] = value
@@ -90,10 +116,7 @@ class Address:
 
     def update(self) -> None:
         """Write the widgets' values into the address; for a fragment, which skips `open`."""
-        kept = st.session_state[self._own("values")]
-        self._write(
-            {name: st.session_state.get(self.key(name), kept[name]) for name in self.options}
-        )
+        self._write(self._now())
 
     def tell(self, name: str) -> None:
         """Send the option's value to the browser again, before its widget is drawn."""
@@ -115,6 +138,17 @@ class Address:
             st.session_state[self.key(name)] = value
             self.chosen(name)
         self.update()
+
+    def of_study(self, study: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what shows a study with these options: its values by widget key, and its view if
+        it is an experiment of the page."""
+        shown = next((each for each in self._beside.values() if each.study == study), None)
+        if shown is None:
+            return dict(values)
+        keys = {option.name: key for key, option in shown.options.items()}
+        return {keys.get(name, name): value for name, value in values.items()} | {
+            "view": shown.view
+        }
 
     def propose(self, name: str, value: Any) -> None:
         """Set an option to the page's own choice, before its widget is drawn; the address omits it.
@@ -162,7 +196,7 @@ class Address:
     def query(self, values: Mapping[str, Any]) -> dict[str, list[str]]:
         """Write the values as an address: only valid ones that differ from the default."""
         return {
-            name: option.write(values[name])
+            option.name: option.write(values[name])
             for name, option in self.options.items()
             if name in values
             and _final(values[name]) != option.default
@@ -173,25 +207,71 @@ class Address:
     def _own(self, what: str) -> str:
         return f"{self.page}//{what}"
 
+    def _defaults(self) -> dict[str, Any]:
+        return {key: _for_widget(option.default) for key, option in self.options.items()}
+
+    def _now(self) -> dict[str, Any]:
+        """Return all values as the widgets have them."""
+        state = st.session_state
+        earlier = state[self._own("values")]
+        return {name: state.get(self.key(name), earlier[name]) for name in self.options}
+
+    def _held(self, view: object) -> dict[str, str]:
+        """Return what the links of a view hold: widget key -> name in the link."""
+        if (shown := self._beside.get(str(view))) is None:
+            return dict(zip(self._main, self._main, strict=True))
+        read = (*shown.read, *(option.name for option in options_of(Manner)))
+        return {name: name for name in self._main if name in read} | {
+            key: option.name for key, option in shown.options.items()
+        }
+
+    def _former(self, given: Mapping[str, list[str]], view: str) -> dict[str, str]:
+        """Return what a link without a study holds; those of earlier versions held the options of
+        every experiment, under names of their own."""
+        names = {
+            (each.view, key): former.former_name(each.study, option.name, added=each.added)
+            for each in self._beside.values()
+            for key, option in each.options.items()
+        }
+        return self._held("") | {
+            key: name for (shown, key), name in names.items() if shown == view or name in given
+        }
+
     def _read(self, given: Mapping[str, list[str]]) -> tuple[dict[str, Any], Refused]:
-        values, refused = {}, {}
-        for name, option in self.options.items():
-            value, texts = option.default, given.get(name)
+        """Read what the link holds, and say what of it is refused, and why."""
+        values: dict[str, Any] = {}
+        refused: Refused = {}
+        asked = given.get(STUDY)
+        shown = next((each for each in self._beside.values() if asked == [each.study]), None)
+        if shown is not None:
+            values["view"], held = shown.view, self._held(shown.view)
+        else:
+            view = (given.get("view") or [""])[-1]
+            held = self._former(given, former.VIEWS.get(view, view))
+            if asked:
+                refused[STUDY] = (
+                    f"The link asks for the study {quote(' '.join(asked))}, which this page does "
+                    "not show beside its own. It is ignored."
+                )
+        for key, name in held.items():
+            value, texts = self.options[key].default, given.get(name)
             if texts and name == "view":
-                texts = [FORMER_VIEWS.get(text, text) for text in texts]
+                texts = [former.VIEWS.get(text, text) for text in texts]
             if texts:
-                value, problem = _read_option(option, texts)
+                value, problem = _read_option(self.options[key], texts)
                 if problem:
-                    refused[name] = problem
-            values[name] = list(value) if isinstance(value, tuple) else value
+                    refused[key] = problem
+            values[key] = _for_widget(value)
         return values, refused
 
     def _write(self, values: dict[str, Any], always: bool = False) -> None:
         st.session_state[self._own("values")] = values
-        proposed = st.session_state[self._own("proposed")]
+        proposed, view = st.session_state[self._own("proposed")], values.get("view")
         wanted = self.query(
-            {name: value for name, value in values.items() if proposed.get(name) != value}
+            {key: values[key] for key in self._held(view) if proposed.get(key) != values[key]}
         )
+        if (shown := self._beside.get(str(view))) is not None:
+            wanted = {STUDY: [shown.study], **wanted}
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if always or wanted != given:
             # Even if nothing seems to differ: what another page's last run sent may not have
@@ -237,6 +317,10 @@ def _allowed(option: Option, value: Any) -> bool:
 
 def _left_out(texts: list[str], error: PalimpsestError) -> str:
     return f"The link asks for {quote(' '.join(texts))}: {plain(str(error))} It is ignored."
+
+
+def _for_widget(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _final(value: Any) -> Any:

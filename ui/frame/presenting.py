@@ -146,7 +146,7 @@ def _present() -> None:
 def _step(address: Address, name: str, by: int) -> None:
     """Set the option's next or previous value; views wrap around, layers stop at both ends."""
     option, key = address.options[name], address.key(name)
-    choices = list(option.known)
+    choices = list(option.meanings)
     if choices:
         st.session_state[key] = choices[(choices.index(st.session_state[key]) + by) % len(choices)]
     else:

@@ -7,6 +7,7 @@ only; on a personal computer it also sees those of earlier tabs.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -20,7 +21,7 @@ PLACE, OWN, HERE = "recent_place", "recent_studies", "page_at_hand"
 # characters of a study's description; the list truncates it further, its help does not
 LONGEST = 200
 SHOWN = (  # parts of an address that say how a study is shown
-    *("view", "layer", "lesson", "present", "names", "metric", "selectivity", "source"),
+    *("study", "view", "layer", "lesson", "present", "names", "metric", "selectivity", "source"),
     *("sentence", "tree_of", "pair", "map", "colour"),
 )
 COPY = """
@@ -101,15 +102,27 @@ def words_of(spec: type[Spec], given: Given) -> str:
         spec: The study's spec, whose options have labels.
         given: The address's parameters.
     """
-    labels = {option.name: option.label for option in options_of(spec)}
+    labels = {
+        option.name: option.label
+        for option in options_of(spec)
+        if option.name not in spec.display_only
+    }
     parts = [
         f"{labels.get(name, name.replace('_', ' '))}: "
         f"{', '.join(value.removeprefix('zoo:') for value in values)}"
         for name, values in given
-        if name not in SHOWN
+        if name in labels or name not in SHOWN
     ]
     text = "; ".join(parts)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _view_of(given: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the title of the experiment in an address, or else its view."""
+    from core.catalogue import STUDIES
+
+    study = " ".join(given.get("study", ()))
+    return STUDIES[study].title if study in STUDIES else " ".join(given.get("view", ()))
 
 
 def _draw() -> None:
@@ -125,7 +138,7 @@ def _draw() -> None:
         for page, words, given in reversed(list(kept)):
             if page not in titles:
                 continue
-            view = " ".join(dict(given).get("view", ()))
+            view = _view_of(dict(given))
             line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words))).replace(
                 "`", "'"
             )  # one line

@@ -67,7 +67,7 @@ ALIGNMENT = Lesson(
             "Let the maps find a known bijection",
             "Here one space is a transformed copy of the other, so a bijection exists. Which maps "
             "find it?",
-            {"view": "Bijection check"},
+            {"study": "align check"},
         ),
         Try(
             "Two decoders",

@@ -40,10 +40,10 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
             return st.toggle(label, bool(value), **about)
         case "choice":
             about.setdefault("format_func", _labels(option))
-            return _select(label, list(option.known), value, **about)
+            return _select(label, list(option.meanings), value, **about)
         case "choices" | "genres":
             about.setdefault("format_func", _labels(option))
-            choices = list(option.known)
+            choices = list(option.meanings)
             at = [choice for choice in value if choice in choices]
             return st.multiselect(
                 label, choices, at, placeholder=option.placeholder or None, wrap=True, **about
@@ -98,15 +98,15 @@ def help_of(option: Option) -> str:
     """Return the option's help, with the meanings of its choices."""
     meanings = [
         f"*{name}*: {meaning}"
-        for name, meaning in option.known.items()
-        if meaning and not option.titled
+        for name, meaning in option.meanings.items()
+        if meaning and not option.has_titles
     ]
     return "  \n".join([option.help, *meanings])
 
 
 def _labels(option: Option) -> Any:
-    choices = option.known
-    return lambda name: choices.get(name, name) if option.titled else name
+    choices = option.meanings
+    return lambda name: choices.get(name, name) if option.has_titles else name
 
 
 def _offered(address: Address, name: str) -> list[str]:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
 from core.options import Option, Spec, choice, options_of, refs_of
+from ui.frame.links import Address, Beside
 
 if TYPE_CHECKING:
     from core.results.drawing.paper import Drawing
     from core.results.export import Result
     from core.study import Study, View
-    from ui.frame.links import Address
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A study beside its page's main one.
 
+    Every option of the study that has a control is in its view, except those named here.
+
     Attributes:
         study: The study.
-        own: Options with controls in the view: name in the address -> name of the option.
         shared: Options that the page's form also has, by the same name.
         taken: Options computed from another option of the page's form: name -> (the form's option,
             function).
+        fixed: Options that keep their defaults on the page.
         display: Options that change only how the result is shown.
         choose: Draws the controls of the view -> what its reader chose.
         below: Draws a control below the charts -> the charts that it governs, and its value.
@@ -35,9 +37,9 @@ class Experiment:
     """
 
     study: Study
-    own: Mapping[str, str] = field(default_factory=dict)
     shared: Sequence[str] = ()
     taken: Mapping[str, tuple[str, Callable[[Any], Any]]] = field(default_factory=dict)
+    fixed: Sequence[str] = ()
     display: Sequence[Option] = ()
     choose: Callable[[Address, Result], tuple[Hashable, ...]] = lambda address, result: ()
     below: Callable[[Result], tuple[Drawing, str]] | None = None
@@ -51,13 +53,22 @@ class Experiment:
         return self.study.views[0]
 
     @property
-    def options(self) -> list[Option]:
-        """Return the options that the page's address holds for the experiment."""
-        options = {option.name: option for option in options_of(self.study.Spec)}
-        return [
-            *(replace(options[name], name=ours) for ours, name in self.own.items()),
-            *self.display,
-        ]
+    def own(self) -> list[Option]:
+        """Return the options with controls in the view."""
+        elsewhere = {*self.shared, *self.taken, *self.fixed}
+        options = options_of(self.study.Spec)
+        return [option for option in options if option.shown and option.name not in elsewhere]
+
+    def key(self, name: str) -> str:
+        """Return the widget key of one of its options, which the page's own may also have."""
+        return f"{self.study.name}/{name}"
+
+    @property
+    def beside(self) -> Beside:
+        """Return the experiment as links hold it."""
+        options = {self.key(option.name): option for option in (*self.own, *self.display)}
+        name = self.study.name
+        return Beside(name, self.view.name, options, self.read, name in STUDIES.added)
 
     @property
     def read(self) -> frozenset[str]:
@@ -78,7 +89,7 @@ class Experiment:
         """
         values = {name: getattr(spec, name) for name in self.shared}
         values |= {name: make(getattr(spec, source)) for name, (source, make) in self.taken.items()}
-        values |= {name: address[ours] for ours, name in self.own.items()}
+        values |= {option.name: address[self.key(option.name)] for option in self.own}
         asked: Spec = self.study.Spec(**values)
         self.models(asked)
         return asked
@@ -109,13 +120,8 @@ def with_added(
     placed = {experiment.study.name for experiment in experiments.values()}
     for name in STUDIES.added:
         if name.split()[0] == room and name not in placed:
-            study, names = STUDIES[name], [option.name for option in options_of(STUDIES[name].Spec)]
-            prefix = name.replace(" ", "_")
-            all_of_them[study.views[0].name] = Experiment(
-                study,
-                own={f"{prefix}_{option}": option for option in names if option not in shared},
-                shared=[option for option in names if option in shared],
-            )
+            study, names = STUDIES[name], {option.name for option in options_of(STUDIES[name].Spec)}
+            all_of_them[study.views[0].name] = Experiment(study, shared=sorted(names & shared))
     return all_of_them
 
 

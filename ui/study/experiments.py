@@ -151,7 +151,7 @@ def _controls(
         )
     with place, st.form(form.address.key(name), border=False):
         for option in experiment.own:
-            form.control(option, anew=True)
+            form.control(experiment.key(option.name), anew=True)
         st.form_submit_button(
             f"Run, {said.takes}" if said is not None else "Run",
             icon=":material/play_arrow:",

@@ -73,9 +73,9 @@ class Form(Generic[S]):
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
-        further = [option for each in (experiments or {}).values() for option in each.options]
-        options = (*options_of(spec), *display, *further, *options_of(Manner))
-        self.address = Address(page, options)
+        options = (*options_of(spec), *display, *options_of(Manner))
+        beside = [each.beside for each in (experiments or {}).values()]
+        self.address = Address(page, options, beside)
         if title:
             shell.enter()
         first_line = st.container()
@@ -283,7 +283,7 @@ class Form(Generic[S]):
         presenting.show_keys(self.address, leave_only=lessons.waiting(self.address))
         lessons.predict(self.address)
         option = self.address.options["view"]
-        offered = list(option.known)
+        offered = list(option.meanings)
         self.address.tell("view")
         self.bar = st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", key=presenting.VIEWS_ROW
@@ -301,7 +301,7 @@ class Form(Generic[S]):
                 key=self.address.key("view"),
                 label_visibility="collapsed",
             )
-            meanings = [f"**{name}**: {option.known[name]}" for name in offered]
+            meanings = [f"**{name}**: {option.meanings[name]}" for name in offered]
             st.markdown("", help="  \n".join(meanings), width="content")
         view = self._views[str(self.address["view"])]
         if self.experiment is None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -51,17 +49,17 @@ def _adapter_refs(box: Path) -> tuple[str, ...]:
     return tuple(str(entry["ref"]) for entry in read_adapters(box))
 
 
-def public_models(address: Address, studies: Mapping[str, Mapping[str, Any]]) -> None:
+def public_models(address: Address, *studies: str) -> None:
     """Draw, inside a form, sets of public models, each with what it costs and a button that chooses
     them.
 
     Args:
         address: The page's.
-        studies: Study -> what its options need beside the models, such as the view.
+        studies: Studies of the page whose models are chosen.
     """
     limits = current_limits()
     with st.popover("Public models", icon=":material/public:", help=PUBLIC):
-        for study, more in studies.items():
+        for study in studies:
             for collection in collections_for(study):
                 st.markdown(f"**{collection.title}**  \n{plain(collection.sentence)}")
                 large = (
@@ -74,7 +72,7 @@ def public_models(address: Address, studies: Mapping[str, Mapping[str, Any]]) ->
                     disabled=large,
                     help=TOO_LARGE if large else None,
                     on_click=address.take,
-                    args=({**collection.values[study], **more},),
+                    args=(address.of_study(study, collection.values[study]),),
                 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 from core.options import Spec
-from core.options.summary import summary
-from core.results.differences import differences_sentence, result_differences, unlike
+from core.options.summary import summary, unlike
+from core.results.differences import differences_sentence, result_differences
 from ui.frame.text import plain
 from ui.study.figures import show_charts
 from ui.study.forms import Form
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
     from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
+    from core.study import Study
 
 NEXT = "This result is pinned. Change a setting and run: the next result is shown beside it."
 MOST = 4  # pinned results of a page: each keeps its tables in memory
 FULL = f"{MOST} results are pinned already. Unpin one first."
 S = TypeVar("S", bound=Spec)
-Figures = Callable[["Result", "Context"], Mapping[str, "Chart"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Pinned:
     line: str
 
 
-def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
+def beside(form: Form[S], spec: S, result: Result, study: Study) -> None:
     """Draw the button that pins this result; show a pinned result beside this one, with their
     differences.
 
@@ -45,7 +44,7 @@ def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
         form: The page's.
         spec: Of the study.
         result: What the page shows.
-        figures: Draws the figures of a result; the first is shown.
+        study: The study; the first of its figures is shown, and it says what is compared.
     """
     this = Pinned(result, summary(spec, result.sentences_read))
     pins: list[Pinned] = st.session_state.setdefault(form.address.key("pins"), [])
@@ -53,7 +52,7 @@ def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
     others = [pin for pin in pins if pin.result is not result]
     if others:
         with st.container(border=True, key=form.address.key("beside")):
-            _show(form, pins, _chosen(form, others), this, figures)
+            _show(form, pins, _chosen(form, others), this, study)
 
 
 def _pin_button(form: Form[S], pins: list[Pinned], this: Pinned) -> None:
@@ -92,28 +91,29 @@ def _chosen(form: Form[S], others: list[Pinned]) -> Pinned:
     return others[chosen]
 
 
-def _show(
-    form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, figures: Figures
-) -> None:
+def _show(form: Form[S], pins: list[Pinned], pinned: Pinned, this: Pinned, study: Study) -> None:
     left, right = st.columns([6, 1], vertical_alignment="center")
     left.markdown("**Pinned result and this result**")
     key = form.address.key("unpin")
     if right.button("Unpin", key=key, icon=":material/close:", type="tertiary"):
         pins.remove(pinned)
         st.rerun()
-    table, why = result_differences(pinned.result, this.result), unlike(pinned.result, this.result)
-    sentence = differences_sentence(table, this.result.study)
-    st.markdown(plain(why) if why else f"This result minus the pinned one: {plain(sentence)}")
-    for place, study in zip(st.columns(2, gap="medium"), (pinned, this), strict=True):
+    why, table = unlike(study.Spec, pinned.result.spec, this.result.spec), None
+    if not why and study.compared is not None:
+        table = result_differences(pinned.result, this.result, study.compared)
+        sentence = differences_sentence(table, study.compared.kind)
+        why = f"This result minus the pinned one: {sentence}"
+    st.markdown(plain(why))
+    for place, pin in zip(st.columns(2, gap="medium"), (pinned, this), strict=True):
         with place:
-            st.caption(plain(study.line))
+            st.caption(plain(pin.line))
             show_charts(
-                partial(_first_figure, study.result, figures),
-                key=f"{form.address.page}_{'pinned' if study is pinned else 'this'}",
-                alt_text=study.result.headline,
-                result=study.result,
+                partial(_first_figure, pin.result, study),
+                key=f"{form.address.page}_{'pinned' if pin is pinned else 'this'}",
+                alt_text=pin.result.headline,
+                result=pin.result,
             )
-    if len(table):
+    if table is not None and len(table):
         with st.expander("Table of differences", icon=":material/table:"):
             st.caption(
                 "Each row is this result minus the pinned one. The 95 % intervals treat the two "
@@ -123,5 +123,5 @@ def _show(
             show_table(table, "differences", title="Differences")
 
 
-def _first_figure(result: Result, figures: Figures, *, context: Context) -> list[Chart]:
-    return [next(iter(figures(result, context).values()))]
+def _first_figure(result: Result, study: Study, *, context: Context) -> list[Chart]:
+    return [next(iter(study.figures(result, context).values()))]

@@ -33,32 +33,27 @@ EXPERIMENTS = with_added(
     {
         ROTATION: Experiment(
             ROTATION_STUDY,
-            own={"planted_rotations": "draws"},
             shared=(*TEXT, "models", "items", "split", "sinks"),
         ),
         STITCHING: Experiment(
             STITCHING_STUDY,
-            own={"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
             shared=TEXT,
             problem=needs_words,
             looked_at=("items",),
         ),
         CHECK: Experiment(
             CHECK_STUDY,
-            own={"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
             shared=(*TEXT, "items", "split", "sinks"),
             taken={"model": ("models", lambda models: models[0])},
         ),
         ATTENTION: Experiment(
             ATTENTION_STUDY,
-            own={"attention_methods": "methods"},
             shared=(*TEXT, "models"),
             problem=needs_words,
             looked_at=("items",),
         ),
         PROTOCOL: Experiment(
             PUBLISHED_STUDY,
-            own={"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
             shared=TEXT,
             taken={"models": ("models", lambda models: models[:2])},
         ),

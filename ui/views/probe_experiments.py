@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -38,7 +38,6 @@ MEASURES = {
     "Unseen words": "unseen",
     "Gain over the window": "gain",
 }
-SCORE = "step_score"  # in the address
 TEXT = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")
 
 
@@ -50,7 +49,7 @@ class Display(Spec):
         "Score",
         METRICS[0],
         {metric: NAMES[metric] for metric in METRICS},
-        titled=True,
+        has_titles=True,
         help="The score in the charts.",
     )
 
@@ -87,9 +86,10 @@ def choose_cost(address: Address, result: Result) -> tuple[str]:
 
 def choose_score(address: Address, result: Result) -> tuple[str]:
     """Ask for the score of probes through training."""
-    address.tell(SCORE)
+    score = EXPERIMENTS[TRAINING].key("score")
+    address.tell(score)
     chosen = st.segmented_control(
-        "Score", METRICS, required=True, key=address.key(SCORE), format_func=NAMES.__getitem__,
+        "Score", METRICS, required=True, key=address.key(score), format_func=NAMES.__getitem__,
         label_visibility="collapsed", **KEPT,
     )  # fmt: skip
     return (str(chosen),)
@@ -101,50 +101,33 @@ EXPERIMENTS = with_added(
     {
         EDGES: Experiment(
             EDGE_STUDY,
-            own={
-                **{"targets": "targets", "penalty": "penalty", "control_labels": "controls"},
-                "beside_window": "conditional",
-            },
             shared=("models", "untrained", "sinks", *TEXT),
             choose=choose_measure,
             models=lambda asked: asked.probed,
         ),
         POLAR: Experiment(
             POLAR_STUDY,
-            own={"angles": "weight", "label_controls": "controls"},
             shared=("models", "untrained", "rank", "seeds", "epochs", *TEXT),
+            fixed=("sinks",),
             choose=choose_metric,
             models=lambda asked: asked.probed,
         ),
         TRAINING: Experiment(
             TRAINING_STUDY,
-            own={
-                "end": "end",
-                "steps": "steps",
-                "steps_most": "at_most",
-                "step_controls": "controls",
-            },
             shared=("rank", "seeds", "epochs", "sinks", *TEXT),
-            display=[replace(option, name=SCORE) for option in options_of(Display)],
+            display=options_of(Display),
             choose=choose_score,
             models=lambda asked: (asked.end, *asked.checkpoints),
         ),
         REMOVAL: Experiment(
             REMOVAL_STUDY,
-            own={
-                "erased_rank": "rank",
-                "randoms": "randoms",
-                "scored_sentences": "scored",
-                "erased_kinds": "kinds",
-                "erased_pairs": "pairs",
-            },
             shared=("models", "epochs", *TEXT),
             choose=choose_cost,
         ),
         BEHAVIOUR: Experiment(
             BEHAVIOUR_STUDY,
-            own={"scored": "models", "pairs": "pairs", "pair_kinds": "kinds"},
             shared=TEXT,
+            fixed=("probes", "targets", "seeds", "sinks"),
             models=lambda asked: asked.refs,
         ),
     },

@@ -44,20 +44,22 @@ METRICS_HELP = "  \n".join(
 class Shown(options.Spec):
     """What the views show: kept in the address, not part of the study."""
 
-    metric: str = options.choice("Metric", next(iter(NAMES)), NAMES, help=METRICS_HELP, titled=True)
+    metric: str = options.choice(
+        "Metric", next(iter(NAMES)), NAMES, help=METRICS_HELP, has_titles=True
+    )
     selectivity: bool = options.flag(
         "Selectivity",
         False,
         help="Shows the score minus that on control trees, averaged over their draws.",
     )
     source: str = options.choice(
-        "Sentence", TYPED, SOURCES, help="Where the sentence comes from.", titled=True
+        "Sentence", TYPED, SOURCES, help="Where the sentence comes from.", has_titles=True
     )
     sentence: str = options.line(
         "Sentence", SENTENCE_SHOWN, help="The sentence whose tree is predicted and drawn."
     )
     drawn_by: str = options.choice(
-        "Probe", STRUCTURAL, DRAWN_BY, help="The probe that predicts the tree.", titled=True
+        "Probe", STRUCTURAL, DRAWN_BY, help="The probe that predicts the tree.", has_titles=True
     )
     tree_of: str = options.line("Model", help="The model from whose vectors the tree is predicted.")
 

@@ -66,36 +66,23 @@ EXPERIMENTS = with_added(
     {
         TRAINING: Experiment(
             TRAINING_STUDY,
-            own={"end": "end", "steps": "steps", "steps_most": "at_most", "others": "others"},
             shared=("measure", "words", "sinks", *TEXT),
             models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
         ),
         DIVERGENCE: Experiment(
             DIVERGENCE_STUDY,
-            own={
-                "language_models": "compare",
-                "language_baselines": "others",
-                "masking": "masking",
-            },
             shared=("base", "words", "sinks", *TEXT),
             below=coloured_words,
         ),
-        AUDIT: Experiment(
-            AUDIT_STUDY,
-            own={
-                "audited": "models",
-                "audited_end": "end",
-                "audited_as": "kind",
-                "audited_most": "at_most",
-            },
-            models=lambda asked: asked.refs,
-        ),
+        AUDIT: Experiment(AUDIT_STUDY, models=lambda asked: asked.refs),
         SWAP: Experiment(
             SWAP_STUDY,
-            own={"swap_noises": "noises", "swap_random": "random", "swap_frozen": "frozen"},
             shared=("base", "compare", *TEXT),
+            fixed=("draws",),
             choose=choose_swaps,
         ),
-        TRUTH: Experiment(TRUTH_STUDY, own={"plants": "plants", "truth_measures": "measures"}),
+        TRUTH: Experiment(
+            TRUTH_STUDY, fixed=("base", "compare", "planted", "words", "sinks", *TEXT)
+        ),
     },
 )

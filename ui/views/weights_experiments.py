@@ -14,21 +14,7 @@ EXPERIMENTS = with_added(
     "weights",
     WeightsSpec,
     {
-        INTRUDERS: Experiment(
-            STUDY,
-            own={
-                "intruder_models": "models",
-                "leading": "leading",
-                "cosine": "threshold",
-                "draws": "draws",
-                "scaling": "scaling",
-            },
-            shared=("base", "families", "seed"),
-        ),
-        LINEAGE: Experiment(
-            LINEAGE_STUDY,
-            own={"lineage_models": "models", "lineage_pair": "pair"},
-            shared=("families", "seed"),
-        ),
+        INTRUDERS: Experiment(STUDY, shared=("base", "families", "seed")),
+        LINEAGE: Experiment(LINEAGE_STUDY, shared=("families", "seed")),
     },
 )

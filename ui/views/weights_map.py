@@ -57,7 +57,7 @@ class MapDisplay(options.Spec):
         "Axes",
         "1-2",
         charts.PAIR_TITLES,
-        titled=True,
+        has_titles=True,
         help="Pair of the map's three axes that is shown.",
     )
     search: str = search_option("models")

@@ -6,7 +6,7 @@ An example is a study that a page opens by a link.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +34,11 @@ class Example:
         name: Key of the example.
         title: Two or three words, as many as a card has room for.
         page: The page's file.
-        studies: Command and spec of each study that it reads; its link opens the first.
+        studies: Command and spec of each study that it reads.
         find: Results, in the order of the studies -> the finding.
-        view: Further parameters of the link, such as the page's view.
+        view: The page's view, where it is not the first.
+        opened: Which of the studies its link opens; one that is not the first is an experiment of
+            the page.
     """
 
     name: str
@@ -44,14 +46,16 @@ class Example:
     page: str
     studies: tuple[tuple[str, Spec], ...]
     find: Callable[[Sequence[Result]], Finding]
-    view: Mapping[str, tuple[str, ...]]
+    view: str = ""
+    opened: int = 0
 
     def query(self) -> dict[str, list[str]]:
-        """Return the link's parameters: the first study's non-default options, and the view."""
-        _, spec = self.studies[0]
+        """Return the link's parameters: the study's non-default options, and what shows it."""
+        study, spec = self.studies[self.opened]
         changed, kinds = spec.changed(), {option.name: option for option in _options(spec)}
+        shown = {"study": [study] if self.opened else [], "view": [self.view] if self.view else []}
         return {name: kinds[name].write(value) for name, value in changed.items()} | {
-            name: list(values) for name, values in self.view.items()
+            name: texts for name, texts in shown.items() if texts
         }
 
 
@@ -75,33 +79,33 @@ RSA, PROBE, WEIGHTS, ALIGN = (
 )
 EXAMPLES = (
     Example(
-        "rewritten", "Where fine-tunes differ", RSA, (("rsa", RsaSpec()),), rsa.rewrites, {},
+        "rewritten", "Where fine-tunes differ", RSA, (("rsa", RsaSpec()),), rsa.rewrites,
     ),
     Example(
         "rogue", "A rogue dimension", RSA,
-        (("rsa", RsaSpec(drop_rogue=1)), ("rsa", RsaSpec())), rsa.rogue, {},
+        (("rsa", RsaSpec(drop_rogue=1)), ("rsa", RsaSpec())), rsa.rogue,
     ),
     Example(
-        "frozen", "Frozen layers", RSA, (("rsa", RsaSpec(compare=FROZEN)),), rsa.frozen, {},
+        "frozen", "Frozen layers", RSA, (("rsa", RsaSpec(compare=FROZEN)),), rsa.frozen,
     ),
     Example(
         "tree", "One sentence", PROBE,
-        (("probe", ProbeSpec()),), probes.tree, {"view": ("Sentence",)},
+        (("probe", ProbeSpec()),), probes.tree, "Sentence",
     ),
     Example(
         "weights", "Weights reveal the task", WEIGHTS,
-        (("weights", WeightsSpec()),), weights.weights, {"view": ("Neighbours",)},
+        (("weights", WeightsSpec()),), weights.weights, "Neighbours",
     ),
     Example(
         "doses", "Another learning rate", WEIGHTS,
-        (("weights", WeightsSpec(models=(EVERY, *ODD))),), weights.doses, {},
+        (("weights", WeightsSpec(models=(EVERY, *ODD))),), weights.doses,
     ),
     Example(
-        "seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), alignment.seeds, {},
+        "seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), alignment.seeds,
     ),
     Example(
         "unseen", "Unseen words", ALIGN,
-        (("align", AlignSpec(methods=QUICK, split="sentence")),), alignment.unseen, {},
+        (("align", AlignSpec(methods=QUICK, split="sentence")),), alignment.unseen,
     ),
     Example(
         "answer", "Finding an answer", RSA,
@@ -109,7 +113,7 @@ EXAMPLES = (
             ("rsa", RsaSpec(compare=READER)),
             ("tokens", TokenMapSpec((RsaSpec().base, *READER))),
         ),
-        rsa.answer, {"view": ("Token map",)},
+        rsa.answer, "Token map",
     ),
     Example(
         "decoders", "Two decoders", RSA,
@@ -117,12 +121,12 @@ EXAMPLES = (
             ("rsa", RsaSpec(base=DECODERS[0], compare=DECODERS[1:])),
             ("rsa", RsaSpec()),
         ),
-        rsa.decoders, {},
+        rsa.decoders,
     ),
     Example(
         "adapters", "Adapters intrude", WEIGHTS,
         (("weights", WeightsSpec()), ("weights intruders", IntruderSpec(models=ADAPTED))),
-        weights.adapters, {"view": ("Intruders",), "intruder_models": ADAPTED},
+        weights.adapters, opened=1,
     ),
     Example(
         "grammar", "Who knows grammar?", PROBE,
@@ -131,6 +135,6 @@ EXAMPLES = (
             ("probe behaviour", BehaviourSpec(models=BASES, sentences=SENTENCES, draws=DRAWS)),
         ),
         probes.grammar,
-        {"view": ("Behaviour",), "scored": BASES},
+        opened=1,
     ),
 )  # fmt: skip

@@ -6,19 +6,20 @@ from dataclasses import dataclass, replace
 
 from core import options
 from core.studies.probes.trees.spec import (
-    SHARED,
     ProbeSpec,
     SameTrees,
     dev_option,
     draws_option,
     epochs_option,
     heads_option,
+    labels_option,
+    layers_option,
     models_option,
     pipeline_option,
     rank_option,
-    scored_option,
     seed_option,
     seeds_option,
+    test_option,
     train_option,
     untrained_option,
 )
@@ -29,7 +30,7 @@ class PolarSpec(SameTrees):
     """One study: polar probes of several models, layer by layer."""
 
     models: tuple[str, ...] = models_option()
-    rank: int = rank_option()
+    rank: int = rank_option(64)
     weight: float = options.number(
         "Weight of the angles",
         10.0,
@@ -43,26 +44,17 @@ class PolarSpec(SameTrees):
     sentences: int = options.sentences(800)
     train: str = train_option()
     dev: str = dev_option()
-    test: str = scored_option()
+    test: str = test_option()
     heads: str = heads_option()
     pipeline: str = pipeline_option()
-    layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
-    seeds: int = seeds_option()
-    controls: int = options.whole(
-        "Draws of control labels",
-        2,
-        low=0,
-        high=20,
-        help="Sets of random labels by word type that probes learn too, for selectivity; 0 for "
-        "none.",
-    )
+    layers: tuple[int, ...] = layers_option()
+    seeds: int = seeds_option(3)
+    controls: int = labels_option(2)
     untrained: bool = untrained_option()
     sinks: str = options.sinks()
     epochs: int = epochs_option()
     draws: int = draws_option()
     seed: int = seed_option()
-
-    shared = (*SHARED, "rank", "seeds", "controls", "epochs", "draws")
 
     @property
     def as_probes(self) -> ProbeSpec:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import options
-from core.options import Spec
-from core.studies.probes.minimal_pairs.templates import KINDS, MOST
 from core.studies.probes.trees.spec import (
     ProbeSpec,
+    SameTrees,
     draws_option,
     epochs_option,
     heads_option,
+    kinds_option,
+    pairs_option,
     pipeline_option,
+    rank_option,
     seed_option,
 )
 
 
 @dataclass(frozen=True)
-class RemovalSpec(Spec):
+class RemovalSpec(SameTrees):
     """One study: the subspace of a distance probe, and random ones, erased layer by layer."""
 
     models: tuple[str, ...] = options.models(
@@ -27,13 +29,8 @@ class RemovalSpec(Spec):
         help="Models with a language-model head or the included parser's head; others are left "
         "out.",
     )
-    rank: int = options.whole(
-        "Rank",
-        8,
-        low=1,
-        high=8_192,
-        help="Dimensions of the probe and of what is erased; at most those of the model.",
-        said="; rank {}",
+    rank: int = rank_option(
+        8, help="Dimensions of the probe and of what is erased; at most those of the model."
     )
     randoms: int = options.whole(
         "Random subspaces",
@@ -50,12 +47,10 @@ class RemovalSpec(Spec):
         help="Test sentences on which loss or UAS is measured; for the loss, every token takes a "
         "pass.",
     )
-    kinds: tuple[str, ...] = options.choices(
-        "Kinds of pairs", KINDS, KINDS, least=0, help="Minimal pairs that are scored; may be empty."
+    kinds: tuple[str, ...] = kinds_option(
+        least=0, help="Minimal pairs that are scored; may be empty."
     )
-    pairs: int = options.whole(
-        "Pairs of a kind", 20, low=10, high=MOST, help="Minimal pairs of each kind."
-    )
+    pairs: int = pairs_option(20)
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
@@ -66,15 +61,9 @@ class RemovalSpec(Spec):
     draws: int = draws_option()
     seed: int = seed_option()
 
-    def check(self) -> None:
-        object.__setattr__(self, "layers", self.as_probes.layers)
-
     @property
     def as_probes(self) -> ProbeSpec:
         """The study of distance probes whose subspaces are erased."""
-        shared = (
-            *("models", "rank", "corpus", "genres", "sentences", "heads", "pipeline", "layers"),
-            *("epochs", "draws", "seed"),
+        return replace(
+            super().as_probes, probes=("distance",), untrained=False, seeds=1, controls=0
         )
-        given = {name: getattr(self, name) for name in shared}
-        return ProbeSpec(**given, probes=("distance",), untrained=False, seeds=1, controls=0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from core import options
 from core.maths.similarity.registry import MEASURES
+from core.studies.rsa.layers.spec import measures
 
 
 @dataclass(frozen=True)
@@ -13,9 +14,7 @@ class TruthSpec(options.Spec):
     """One study: fine-tunes with frozen layers, and fine-tunes whose layers are planted into the
     base."""
 
-    base: str = options.model(
-        "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
-    )
+    base: str = options.base()
     compare: tuple[str, ...] = options.models(
         "Frozen fine-tunes",
         (
@@ -51,8 +50,8 @@ class TruthSpec(options.Spec):
     measures: tuple[str, ...] = options.choices(
         "Measures",
         MEASURES,
-        lambda: {name: measure.label for name, measure in MEASURES.items()},
-        titled=True,
+        measures,
+        has_titles=True,
         help="The similarity measures that are tested.",
     )
     corpus: str = options.corpus()

@@ -241,7 +241,7 @@ def test_examples_are_twelve_and_open_a_study_of_their_page() -> None:
     assert len(EXAMPLES) == 12
     assert len({example.name for example in EXAMPLES}) == 12
     for example in EXAMPLES:
-        _, spec = example.studies[0]
+        _, spec = example.studies[example.opened]
         known = {option.name: option for option in options_of_view(spec)}
         again = {
             name: known[name].read(texts)

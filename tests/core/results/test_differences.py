@@ -6,15 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.catalogue import STUDIES
+from core.options import options_of
+from core.options.summary import unlike
 from core.results.differences import (
-    COMPARED,
+    ComparedTable,
     banded_differences,
     differences_sentence,
     result_differences,
-    unlike,
 )
 from core.results.estimates import estimate_of
 from core.results.export import Result
+
+RSA = STUDIES["rsa"].compared or ComparedTable("", (), "")
 
 
 def rows(values: list[float], half: float = 0.1, model: str = "zoo:parse-0") -> pd.DataFrame:
@@ -59,20 +63,20 @@ def test_bands_hold_together() -> None:
 
 
 def test_only_rows_that_both_have_are_subtracted() -> None:
-    found = result_differences(rsa(rows([1.0, 0.9, 0.8])), rsa(rows([1.0, 0.5])))
+    found = result_differences(rsa(rows([1.0, 0.9, 0.8])), rsa(rows([1.0, 0.5])), RSA)
     assert list(found["layer"]) == [0, 1]
 
 
 def test_one_model_each_is_compared_whatever_they_are_called() -> None:
-    found = result_differences(rsa(rows([0.9])), rsa(rows([0.2], model="zoo:nli-0")))
+    found = result_differences(rsa(rows([0.9])), rsa(rows([0.2], model="zoo:nli-0")), RSA)
     assert found["difference"].tolist() == [pytest.approx(-0.7)]
     two = pd.concat([rows([0.9]), rows([0.9], model="zoo:pos-0")])
-    assert result_differences(rsa(two), rsa(rows([0.2], model="zoo:nli-0"))).empty
+    assert result_differences(rsa(two), rsa(rows([0.2], model="zoo:nli-0")), RSA).empty
 
 
 def test_the_sentence_says_how_many_and_where() -> None:
-    found = result_differences(rsa(rows([1.0, 0.9], 0.01)), rsa(rows([1.0, 0.5], 0.01)))
-    sentence = differences_sentence(found, "rsa")
+    found = result_differences(rsa(rows([1.0, 0.9], 0.01)), rsa(rows([1.0, 0.5], 0.01)), RSA)
+    sentence = differences_sentence(found, RSA.kind)
     largest = estimate_of(found.iloc[1], "difference", "change")
     assert largest.value == pytest.approx(-0.4)
     assert largest.clear
@@ -80,12 +84,12 @@ def test_the_sentence_says_how_many_and_where() -> None:
         part in sentence
         for part in ("1 of 2", largest.size, "parse-0", "layer 1", "lower in the second")
     )
-    few = result_differences(rsa(rows([0.9])), rsa(rows([0.91])))
+    few = result_differences(rsa(rows([0.9])), rsa(rows([0.91])), RSA)
     assert not estimate_of(few.iloc[0], "difference").clear
-    assert differences_sentence(few, "rsa").startswith("None of 1 ")
+    assert differences_sentence(few, RSA.kind).startswith("None of 1 ")
     apart = pd.concat([rows([1.0]), rows([1.0], model="zoo:pos-0")])
     nothing = differences_sentence(
-        result_differences(rsa(apart), rsa(rows([1.0], model="zoo:nli-0"))), "rsa"
+        result_differences(rsa(apart), rsa(rows([1.0], model="zoo:nli-0")), RSA), RSA.kind
     )
     assert not any(letter.isdigit() for letter in nothing)
 
@@ -95,15 +99,24 @@ def test_values_without_intervals_have_none_in_the_sentence() -> None:
     one, two = (
         Result("weights", {}, "", {"vectors": shares.assign(share=share)}) for share in (0.5, 0.9)
     )
-    found = result_differences(one, two)
-    sentence = differences_sentence(found, "weights")
+    compared = STUDIES["weights"].compared
+    assert compared is not None
+    found = result_differences(one, two, compared)
+    sentence = differences_sentence(found, compared.kind)
     assert estimate_of(found.iloc[0], "difference", "change").size in sentence
     assert "[" not in sentence
     assert "significant" not in sentence
 
 
-def test_what_is_compared_is_named_in_the_studies() -> None:
-    assert set(COMPARED) == {"rsa", "probe", "align", "weights"}
+def test_every_main_study_says_what_is_compared_and_which_options_define_it() -> None:
+    compared = [study for study in STUDIES if STUDIES[study].compared is not None]
+    assert compared == ["rsa", "probe", "weights", "align"]
+    for study in compared:
+        options = options_of(STUDIES[study].Spec)
+        assert [option for option in options if option.defines]
+        assert {name for option in options for name in option.where} <= {
+            option.name for option in options
+        }
 
 
 @pytest.mark.parametrize(
@@ -134,15 +147,16 @@ def test_other_measures_units_or_items_are_not_subtracted(
             {"group": ["models"], "method": ["ols"], "words": ["seen"], "nmse": [0.3]}
         ),
     }
+    compared, spec_of = STUDIES[study].compared, STUDIES[study].Spec
+    assert compared is not None
     one, two = (
-        Result(study, {**spec, **more}, "", {COMPARED[study].table: tables[study]})
+        Result(study, {**spec, **more}, "", {compared.table: tables[study]})
         for more in ({}, changed)
     )
-    assert len(result_differences(one, one))
-    assert unlike(one, one) == ""
-    assert result_differences(one, two).empty
+    assert len(result_differences(one, one, compared))
+    assert unlike(spec_of, one.spec, one.spec) == ""
     (value,) = changed.values()
-    assert ("on" if value is True else str(value)) in unlike(one, two)
+    assert ("on" if value is True else str(value)) in unlike(spec_of, one.spec, two.spec)
 
 
 def test_options_that_a_measure_does_not_read_and_other_texts_are_no_hindrance() -> None:
@@ -158,8 +172,8 @@ def test_options_that_a_measure_does_not_read_and_other_texts_are_no_hindrance()
         "",
         {"similarity": rows([0.2])},
     )
-    assert unlike(one, two) == ""
-    assert len(result_differences(one, two)) == 1
+    assert unlike(STUDIES["rsa"].Spec, one.spec, two.spec) == ""
+    assert len(result_differences(one, two, RSA)) == 1
 
 
 def lopsided(value: float, below: float, above: float) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.browser.screenshots import views
-from ui.frame.links import FORMER_VIEWS
+from ui.frame import former
 from ui.frame.shell import PAGES
 
 
@@ -24,8 +24,8 @@ def page() -> None:
 
 def test_every_former_name_leads_to_a_view_of_today() -> None:
     offered = {view for entry in PAGES for view in views(entry.path)}
-    assert set(FORMER_VIEWS.values()) <= offered
-    assert not set(FORMER_VIEWS) & offered
+    assert set(former.VIEWS.values()) <= offered
+    assert not set(former.VIEWS) & offered
 
 
 @pytest.mark.parametrize("asked", ["Layers exchanged", "Layer swap"])

@@ -15,18 +15,17 @@ ROOMS = (rsa_experiments, probe_experiments, weights_experiments, alignment_expe
 
 
 def test_an_example_of_an_experiment_opens_it_with_its_options() -> None:
-    experiments = {name: each for room in ROOMS for name, each in room.EXPERIMENTS.items()}
+    experiments = {each.study.name: each for room in ROOMS for each in room.EXPERIMENTS.values()}
     opened = []
     for example in EXAMPLES:
-        (view,) = example.view.get("view", ("",))
-        if view not in experiments or len(example.view) == 1:
-            assert set(example.view) <= {"view"}
+        (study,) = example.query().get("study", ("",))
+        if not study:
+            assert example.opened == 0
             continue
-        experiment = experiments[view]
-        command, spec = example.studies[1]
-        assert experiment.study is STUDIES[command]
-        for name, texts in example.view.items():
-            if name != "view":
-                assert getattr(spec, experiment.own[name]) == texts
+        command, spec = example.studies[example.opened]
+        assert study == command
+        assert experiments[study].study is STUDIES[command]
+        names = {option.name for option in experiments[study].own}
+        assert set(spec.changed()) == set(example.query()) - {"study"} <= names
         opened.append(example.name)
     assert opened == ["adapters", "grammar"]

@@ -39,7 +39,9 @@ def test_a_lesson_is_whole_and_opens_studies_that_there_are(lesson: Any) -> None
     study = {option.name: option for option in options_of(STUDIES[ROOMS[lesson.page]].Spec)}
     for options in (lesson.options, *(study.options for study in lesson.tries)):
         for name, value in options.items():
-            if name == "view":
+            if name == "study":
+                assert room_of(value) == room_of(ROOMS[lesson.page])
+            elif name == "view":
                 assert value in views_beside(ROOMS[lesson.page])
             else:
                 study[name].read([value] if isinstance(value, str) else list(value))

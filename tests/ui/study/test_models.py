@@ -117,7 +117,7 @@ def public_page() -> None:
     with form.body():
         form.control("models")
         form.button()
-        public_models(form.address, {"align": {}})
+        public_models(form.address, "align")
 
 
 @pytest.mark.slow

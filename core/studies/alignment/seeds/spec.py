@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from typing import Any
 
 from core import options
 from core.errors import SpecError
@@ -26,28 +28,29 @@ MOST_MODELS = 25
 AGAIN = "second run"  # group of a seed and its second run
 
 
-def split_option() -> str:
-    """Declare the option `split`, the same in the study and its experiments."""
-    split: str = options.choice(
-        "Held out",
-        "word",
-        SPLITS,
-        said="; split by {}",
-        help="Whether whole word types or whole sentences are held out for testing the maps.",
-    )
-    return split
+# options of the study and its experiments
+split_option = partial(
+    options.choice,
+    "Held out",
+    "word",
+    SPLITS,
+    phrase="; split by {}",
+    help="Whether whole word types or whole sentences are held out for testing the maps.",
+    defines=True,
+)
+items_option = partial(
+    options.choice,
+    "Rows",
+    "words",
+    ITEMS,
+    help="Whether a row is a word or a whole sentence.",
+    defines=True,
+)
 
 
-def items_option(help: str = "Whether a row is a word or a whole sentence.") -> str:
-    """Declare the option `items`, the same in the study and its experiments but for its help."""
-    items: str = options.choice("Rows", "words", ITEMS, help=help)
-    return items
-
-
-def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> tuple[str, ...]:
-    """Declare the option `methods`: maps of the registry, those of the static window only if asked
-    for."""
-    methods: tuple[str, ...] = options.choices(
+def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> Any:
+    """Declare maps of the registry, those of the static window only if asked for."""
+    return options.choices(
         "Maps",
         default,
         lambda: {  # a method may be registered later
@@ -55,11 +58,10 @@ def methods_option(default: tuple[str, ...], help: str, static: bool = False) ->
             for name, method in METHODS.items()
             if static or method.kind != "static"
         },
-        titled=True,
-        said="; {}",
+        has_titles=True,
+        phrase="; {}",
         help=help,
     )
-    return methods
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class AlignSpec(Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    items: str = items_option("Whether a row of the two spaces is a word or a whole sentence.")
+    items: str = items_option()
     layers: tuple[int, ...] = options.layers(
         "Layers", help="The layers to align; 0 is the embeddings."
     )
@@ -98,7 +100,7 @@ class AlignSpec(Spec):
         "Layer into layer",
         "ridge",
         {"": "none", **{name: METHODS[name].label for name in LINEAR}},
-        titled=True,
+        has_titles=True,
         help="The linear map from every layer of the first model into every layer of the second; "
         "empty for none.",
         shown=False,

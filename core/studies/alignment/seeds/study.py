@@ -18,6 +18,7 @@ from typing import Any
 from core.maths.maps.registry import METHODS
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
+from core.results.differences import ComparedTable
 from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
@@ -205,4 +206,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     views=VIEWS,
+    compared=ComparedTable("methods", ("group", "method", "words"), "nmse"),
 )

@@ -29,10 +29,6 @@ class StitchSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    labelled: str = options.line(
-        "Labelled sentences",
-        help="A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences.",
-        shown=False,
-    )
+    labelled: str = options.labelled()
     draws: int = options.draws(help="Resamples of the labelled sentences for the intervals.")
     seed: int = options.seed("Seed of the split, the networks and the bootstrap.")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from core import options
-from core.models.patterns import matching_refs
+from core.models.patterns import every_match
 from core.options import Spec
 from core.studies.probes.edges.items import TARGETS
 from core.studies.probes.edges.spec import EdgeSpec
-from core.studies.probes.minimal_pairs.templates import KINDS, MOST
 from core.studies.probes.trees.spec import (
     ProbeSpec,
     draws_option,
     heads_option,
+    kinds_option,
+    pairs_option,
     pipeline_option,
     seed_option,
     seeds_option,
@@ -33,17 +33,8 @@ class BehaviourSpec(Spec):
         help="Models and checkpoints that kept their language-model head, masked or causal; others "
         "are left out.",
     )
-    kinds: tuple[str, ...] = options.choices(
-        "Kinds of pairs", KINDS, KINDS, help="The rules of grammar that the pairs test."
-    )
-    pairs: int = options.whole(
-        "Pairs of a kind",
-        100,
-        low=10,
-        high=MOST,
-        help="Minimal pairs of each kind; more of them narrow the intervals and take longer.",
-        said=", {} pairs of each kind",
-    )
+    kinds: tuple[str, ...] = kinds_option()
+    pairs: int = pairs_option(100, phrase=", {} pairs of each kind")
     probes: bool = options.flag(
         "Probes beside",
         True,
@@ -73,27 +64,15 @@ class BehaviourSpec(Spec):
         Raises:
             SpecError: If a pattern matches nothing.
         """
-        return tuple(
-            dict.fromkeys(ref for pattern in self.models for ref in matching_refs(pattern))
-        )
+        return every_match(self.models)
 
     def as_probes(self, ref: str) -> ProbeSpec:
         """The study of structural probes on one model."""
-        return ProbeSpec(
-            models=(ref,), untrained=False, probes=("distance",), seeds=self.seeds, **self._text
-        )
+        fixed = {"models": (ref,), "untrained": False, "probes": ("distance",)}
+        return ProbeSpec(**self.options_for(ProbeSpec) | fixed)
 
     def as_edges(self, ref: str) -> EdgeSpec:
         """The study of edge probes on one model."""
-        return EdgeSpec(
-            models=(ref,),
-            untrained=False,
-            targets=self.targets or tuple(TARGETS),
-            controls=0,
-            **self._text,
-        )
-
-    @property
-    def _text(self) -> dict[str, Any]:
-        names = ("corpus", "genres", "sentences", "heads", "pipeline", "sinks", "draws", "seed")
-        return {name: getattr(self, name) for name in names}
+        targets = self.targets or tuple(TARGETS)
+        fixed = {"models": (ref,), "untrained": False, "targets": targets, "controls": 0}
+        return EdgeSpec(**self.options_for(EdgeSpec) | fixed)

@@ -23,25 +23,16 @@ from core.studies.probes.trees.spec import (
 class ProbeTrainingSpec(options.Spec):
     """One study: the steps of a training run and its final model, probed layer by layer."""
 
-    end: str = options.model(
-        "Final model", "zoo:seed-0", help="The model at the end of the training run."
-    )
-    steps: tuple[str, ...] = options.models(
-        "Steps",
-        ("zoo:seed-0@step-*",),
-        most=40,
-        patterns=True,
-        help="Intermediate checkpoints: zoo:seed-0@step-*, hub:NAME@step* for the revisions of a "
-        "Hub model, or models one by one.",
-    )
+    end: str = options.end(help="The model at the end of the training run.")
+    steps: tuple[str, ...] = options.steps("Steps", most=40)
     at_most: int = options.most_steps(12)
-    rank: int = rank_option()
+    rank: int = rank_option(64)
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
     heads: str = heads_option()
     pipeline: str = pipeline_option()
-    seeds: int = seeds_option()
+    seeds: int = seeds_option(3)
     controls: int = controls_option(2)
     sinks: str = options.sinks()
     epochs: int = epochs_option()
@@ -56,9 +47,9 @@ class ProbeTrainingSpec(options.Spec):
     @property
     def as_probes(self) -> ProbeSpec:
         """The probe study of the final model, with the same text, trees, split and training."""
-        shared = (
-            *("rank", "corpus", "genres", "sentences", "heads", "pipeline"),
-            *("seeds", "controls", "sinks", "epochs", "draws", "seed"),
+        return ProbeSpec(
+            models=(self.end,),
+            untrained=False,
+            probes=("distance",),
+            **self.options_for(ProbeSpec),
         )
-        given = {name: getattr(self, name) for name in shared}
-        return ProbeSpec(models=(self.end,), untrained=False, probes=("distance",), **given)

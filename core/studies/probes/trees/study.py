@@ -21,6 +21,7 @@ import numpy as np
 from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
 from core.models.changes import changes_of
 from core.models.identity import identities
+from core.results.differences import ComparedTable
 from core.results.findings import Findings
 from core.results.notices import start_notices
 from core.results.words import words_beside
@@ -262,4 +263,5 @@ STUDY = Study(
     finish=finish,
     files=extra_files,
     views=VIEWS,
+    compared=ComparedTable("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
 )

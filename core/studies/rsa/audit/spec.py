@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.models.patterns import matching_refs
+from core.models.patterns import every_match
 from core.models.steps import find_steps
 
 KINDS = {
@@ -18,18 +18,11 @@ KINDS = {
 class AuditSpec(options.Spec):
     """One audit: checkpoints of a run with its final model, or models of several seeds."""
 
-    models: tuple[str, ...] = options.models(
-        "Checkpoints",
-        ("zoo:seed-0@step-*",),
-        most=200,
-        patterns=True,
-        help="Steps of one run, or models of several seeds: zoo:seed-0@step-*, hub:NAME@step* for "
-        "the revisions of a Hub model, or models one by one.",
+    models: tuple[str, ...] = options.steps(
+        most=200, read="Steps of one run, or models of several seeds"
     )
-    end: str = options.model(
-        "Final model",
-        "zoo:seed-0",
-        help="The end of the run, from which its order is recovered; a set of seeds has none.",
+    end: str = options.end(
+        help="The end of the run, from which its order is recovered; a set of seeds has none."
     )
     kind: str = options.choice(
         "Checked as", "run", KINDS, help="What the models should be: one run, or independent seeds."
@@ -41,4 +34,4 @@ class AuditSpec(options.Spec):
         """List the models in the claimed order; a run's final model is the last."""
         if self.kind == "run":
             return (*find_steps(self.models, self.end, self.at_most), self.end)
-        return tuple(dict.fromkeys(ref for text in self.models for ref in matching_refs(text)))
+        return every_match(self.models)

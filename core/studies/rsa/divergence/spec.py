@@ -12,10 +12,8 @@ from core.studies.rsa.divergence.reading import MASKING
 class DivergenceSpec(options.Spec):
     """One study: a base, language models whose predictions are compared with its, and baselines."""
 
-    base: str = options.model(
-        "Base model",
-        "zoo:seed-0",
-        help="The language model; the predictions of the others are compared with its own.",
+    base: str = options.base(
+        help="The language model; the predictions of the others are compared with its own."
     )
     compare: tuple[str, ...] = options.models(
         "Compared with",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from core import options
 from core.errors import SpecError
@@ -16,22 +18,38 @@ ITEMS = {
     "cls": "[CLS]: one vector per sentence",
     "mean": "sentence means: the mean of a sentence's words",
 }
+OF_RSA = {"measure": "rsa"}  # no other measure reads the option
 MOST_RANKED = 5_000  # rank comparisons hold every pair: 5,000 items are 200 MB a matrix
+
+
+def measures() -> Mapping[str, str]:
+    """Return the label of each measure, those that other packages add last."""
+    return {name: measure.label for name, measure in MEASURES.items()}
+
+
+measure_option = partial(
+    options.choice,
+    "Measure",
+    "rsa",
+    measures,
+    has_titles=True,
+    help="The similarity measure; try another one to see whether a finding depends on it. Of "
+    "the two CKAs, debiased CKA is recommended: linear CKA is high for unrelated spaces.",
+    defines=True,
+)
 
 
 @dataclass(frozen=True)
 class RsaSpec(Spec):
     """One study: a base model compared with others, by layer."""
 
-    base: str = options.model(
-        "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
-    )
+    base: str = options.base()
     compare: tuple[str, ...] = options.models(
         "Compared with",
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
         most=60,
         patterns=True,
-        said=" against {}",
+        phrase=" against {}",
         help=(
             "Models compared with the base, layer by layer; patterns such as zoo:parse-* work too."
         ),
@@ -48,15 +66,7 @@ class RsaSpec(Spec):
         help="Scale every weight change to the size of the smallest one, to compare tasks at "
         "equal size; the interpolated models are not those of a shorter training.",
     )
-    measure: str = options.choice(
-        "Measure",
-        "rsa",
-        lambda: {name: measure.label for name, measure in MEASURES.items()},
-        titled=True,
-        said="; {}",
-        help="The similarity measure; try another one to see whether a finding depends on it. Of "
-        "the two CKAs, debiased CKA is recommended: linear CKA is high for unrelated spaces.",
-    )
+    measure: str = measure_option(phrase="; {}")
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
@@ -65,6 +75,7 @@ class RsaSpec(Spec):
         "words",
         ITEMS,
         help="The vectors that are compared: of words or of whole sentences.",
+        defines=True,
     )
     words: int = options.sampled_words(
         "Words sampled from all sentences if items are words; more words give narrower bands."
@@ -76,12 +87,14 @@ class RsaSpec(Spec):
             "Sample each word at most once, because repeated words make any two models look "
             "similar."
         ),
+        defines=True,
     )
     standardise: bool = options.flag(
         "Standardise dimensions",
         False,
         help="Scale each dimension to mean 0 and standard deviation 1 first, so that a few large "
         "ones do not dominate.",
+        defines=True,
     )
     drop_rogue: int = options.whole(
         "Rogue dimensions dropped",
@@ -90,6 +103,7 @@ class RsaSpec(Spec):
         high=64,
         help="How many dimensions with the largest mean square are removed first, to see whether "
         "they explain the similarity.",
+        defines=True,
     )
     drop_influential: float = options.number(
         "Influential words dropped (%)",
@@ -98,16 +112,24 @@ class RsaSpec(Spec):
         high=20.0,
         help="Percentage of the words that is removed from each layer, those without which RSA "
         "changes most, to see whether a few words decide it; 1 is a usual choice.",
+        defines=True,
     )
     sinks: str = options.sinks()
     kernel: str = options.choice(
-        "Kernel of RSA", "cosine", KERNELS, help="How RSA measures the similarity of two items."
+        "Kernel of RSA",
+        "cosine",
+        KERNELS,
+        help="How RSA measures the similarity of two items.",
+        defines=True,
+        where=OF_RSA,
     )
     comparison: str = options.choice(
         "Comparison of RSA",
         "pearson",
         COMPARISONS,
         help="How RSA compares the two similarity matrices; ranks are robust to outliers.",
+        defines=True,
+        where=OF_RSA,
     )
     references: bool = options.flag(
         "Reference models",

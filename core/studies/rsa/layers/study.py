@@ -24,6 +24,7 @@ from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, describe_copies, find_copies, identities, identity_tasks
+from core.results.differences import ComparedTable
 from core.results.findings import Findings
 from core.results.names import corpus_name
 from core.results.notices import start_notices
@@ -318,4 +319,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     views=VIEWS,
+    compared=ComparedTable("similarity", ("model", "layer"), "similarity"),
 )

@@ -11,9 +11,7 @@ from core import options
 class SwapSpec(options.Spec):
     """One study: a base, and fine-tunes whose layers are replaced by the base's."""
 
-    base: str = options.model(
-        "Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from."
-    )
+    base: str = options.base()
     compare: tuple[str, ...] = options.models(
         "Fine-tunes",
         ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
@@ -25,14 +23,7 @@ class SwapSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
-    labelled: str = options.line(
-        "Labelled sentences",
-        help=(
-            "A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are "
-            "used."
-        ),
-        shown=False,
-    )
+    labelled: str = options.labelled()
     noises: int = options.whole(
         "Random changes",
         3,

@@ -5,27 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.maths.similarity.registry import MEASURES
 from core.models.steps import find_steps
+from core.studies.rsa.layers.spec import measure_option
 
 
 @dataclass(frozen=True)
 class TrainingSpec(options.Spec):
     """One study: checkpoints of a training run, its final model, and final models of other runs."""
 
-    end: str = options.model(
-        "Final model",
-        "zoo:seed-0",
-        help="The end of the run, with which each checkpoint is compared.",
-    )
-    steps: tuple[str, ...] = options.models(
-        "Checkpoints",
-        ("zoo:seed-0@step-*",),
-        most=60,
-        patterns=True,
-        help="Earlier steps of the same run: zoo:seed-0@step-*, hub:NAME@step* for the revisions "
-        "of a Hub model, or models one by one.",
-    )
+    end: str = options.end(help="The end of the run, with which each checkpoint is compared.")
+    steps: tuple[str, ...] = options.steps(most=60)
     at_most: int = options.most_steps(12)
     others: tuple[str, ...] = options.models(
         "Other runs",
@@ -34,13 +23,7 @@ class TrainingSpec(options.Spec):
         most=8,
         help="Final models of other runs, drawn as dashed lines for comparison.",
     )
-    measure: str = options.choice(
-        "Measure",
-        "rsa",
-        lambda: {name: measure.label for name, measure in MEASURES.items()},
-        titled=True,
-        help="The similarity measure; try another one to see whether a finding depends on it.",
-    )
+    measure: str = measure_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)

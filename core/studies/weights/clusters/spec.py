@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from core import options
 from core.errors import SpecError
@@ -26,6 +27,12 @@ OF = {
 }
 UPLOAD = "upload:"  # prefix of an uploaded label table's name
 
+families_option = partial(
+    options.words,
+    "Families",
+    help="Matrix families to include, such as query, ff1 or decoder key; leave empty for all.",
+)
+
 
 @dataclass(frozen=True)
 class WeightsSpec(Spec):
@@ -33,15 +40,13 @@ class WeightsSpec(Spec):
 
     display_only = ("map",)
 
-    base: str = options.model(
-        "Base model", "zoo:seed-0", help="Pretrained model that the fine-tunes started from."
-    )
+    base: str = options.base()
     models: tuple[str, ...] = options.models(
         "Fine-tunes",
         (EVERY,),
         most=MOST_MODELS,
         patterns=True,
-        said=" and its fine-tunes {}",
+        phrase=" and its fine-tunes {}",
         help="The fine-tunes or LoRA adapters whose weights are compared; "
         f"{EVERY} stands for all included fine-tunes of the base with common settings, "
         "path:/runs/* for all models in a folder.",
@@ -59,8 +64,8 @@ class WeightsSpec(Spec):
         "Vector",
         "projector",
         lambda: {name: vector.title for name, vector in every_vector().items()},
-        titled=True,
-        said="; {}",
+        has_titles=True,
+        phrase="; {}",
         help="What is compared of two updates: directions, sizes, or both; delta activations run "
         "every model.",
     )
@@ -69,27 +74,29 @@ class WeightsSpec(Spec):
         8,
         low=1,
         high=KEPT_RANKS[-1],
-        said=" of rank {}",
+        phrase=" of rank {}",
         help="Leading directions used by projectors, factors and the original vector.",
     )
-    families: tuple[str, ...] = options.words(
-        "Families",
-        help="Matrix families to include, such as query, ff1 or decoder key; leave empty for all.",
-    )
+    families: tuple[str, ...] = families_option()
     label: str = options.choice(
         "Label by",
         "task",
         BY,
-        said="; label: {}",
+        phrase="; label: {}",
         help="The label that neighbours are tested to have in common.",
+        defines=True,
     )
     labels: str = options.line(
         "Label table",
         shown=False,
         help="A CSV or TSV file with a column `model` and columns of labels.",
+        defines=True,
     )
     column: str = options.line(
-        "Label column", shown=False, help="Column of the label table; leave empty for the first."
+        "Label column",
+        shown=False,
+        help="Column of the label table; leave empty for the first.",
+        defines=True,
     )
     neighbours: int = options.whole(
         "Neighbours",
@@ -109,7 +116,12 @@ class WeightsSpec(Spec):
         help="Clusters that the tree is cut into; 0 takes as many as there are labels.",
     )
     map: str = options.choice(
-        "Map", "pca", maps.METHODS, titled=True, shown=False, help="Method that places the models."
+        "Map",
+        "pca",
+        maps.METHODS,
+        has_titles=True,
+        shown=False,
+        help="Method that places the models.",
     )
     of: str = options.choice("Ranks of", "delta", OF, help="Matrices whose rank is measured.")
     threshold: float = options.number(

@@ -24,6 +24,7 @@ from core.maths.arrays import Value
 from core.maths.spectra import projections as maps
 from core.maths.spectra.registry import Features, relative_size
 from core.models.costs import Sizes
+from core.results.differences import ComparedTable
 from core.results.export import Result
 from core.results.findings import Findings
 from core.results.words import words_beside
@@ -330,4 +331,5 @@ STUDY = Study(
     perform=perform,
     finish=finish,
     views=VIEWS,
+    compared=ComparedTable("vectors", ("vector", "k"), "share"),
 )

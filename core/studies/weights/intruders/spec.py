@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 from core import options
 from core.studies.weights.clusters.members import MOST_MODELS
+from core.studies.weights.clusters.spec import families_option
 
 
 @dataclass(frozen=True)
 class IntruderSpec(options.Spec):
     """Which fine-tunes of which base, how many directions, and what counts as resemblance."""
 
-    base: str = options.model(
-        "Base model", "zoo:seed-0", help="Pretrained model that the fine-tunes started from."
-    )
+    base: str = options.base()
     models: tuple[str, ...] = options.models(
         "Fine-tunes",
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
@@ -43,9 +42,7 @@ class IntruderSpec(options.Spec):
         high=1000,
         help="Random updates of equal norm drawn per matrix; p-values need 20 or more per model.",
     )
-    families: tuple[str, ...] = options.words(
-        "Families", help="Matrix families to include, such as query or ff1; leave empty for all."
-    )
+    families: tuple[str, ...] = families_option()
     seed: int = options.seed("Seed of the random updates.")
     scaling: bool = options.flag(
         "Scale intruders",
@@ -69,9 +66,4 @@ class IntruderSpec(options.Spec):
         "demo-gold or a .conllu file.",
         shown=False,
     )
-    labelled: str = options.line(
-        "Labelled sentences",
-        help="A file of lines `label<TAB>sentence` to score sentence labels on; if empty, the "
-        "included sentiment sentences are used.",
-        shown=False,
-    )
+    labelled: str = options.labelled()

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from core import options
 from core.errors import SpecError
-from core.models.patterns import matching_refs
+from core.models.patterns import every_match
 from core.studies.weights.clusters.members import MOST_MODELS
+from core.studies.weights.clusters.spec import families_option
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,11 @@ class LineageSpec(options.Spec):
         ("zoo:*",),
         most=MOST_MODELS,
         patterns=True,
-        said="lineage of {}",
+        phrase="lineage of {}",
         help="Models of one architecture: zoo:* stands for all included ones, path:/runs/* for all "
         "in a folder.",
     )
-    families: tuple[str, ...] = options.words(
-        "Families", help="Matrix families to include, such as query or ff1; leave empty for all."
-    )
+    families: tuple[str, ...] = families_option()
     pair: tuple[str, ...] = options.models(
         "Pair",
         (),
@@ -48,4 +47,4 @@ class LineageSpec(options.Spec):
             SpecError: If a pattern matches nothing.
             ModelError: If a text is not a model reference.
         """
-        return tuple(dict.fromkeys(ref for text in self.models for ref in matching_refs(text)))
+        return every_match(self.models)

@@ -1,0 +1,52 @@
+"""Names of views and options in links of earlier versions: they are read, and never written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+VIEWS: Mapping[str, str] = {
+    "Layers exchanged": "Layer swap",
+    "Known truth": "Benchmark with known answers",
+}
+OPTIONS: Mapping[str, Mapping[str, str]] = {  # study -> option -> its former name
+    "training": {"at_most": "steps_most"},
+    "divergence": {"compare": "language_models", "others": "language_baselines"},
+    "audit": {
+        **{"models": "audited", "end": "audited_end", "kind": "audited_as"},
+        "at_most": "audited_most",
+    },
+    "swap": {"noises": "swap_noises", "random": "swap_random", "frozen": "swap_frozen"},
+    "truth": {"measures": "truth_measures"},
+    "probe edges": {"controls": "control_labels", "conditional": "beside_window"},
+    "probe polar": {"weight": "angles", "controls": "label_controls"},
+    "probe training": {
+        **{"at_most": "steps_most", "controls": "step_controls", "score": "step_score"},
+    },
+    "probe removal": {
+        **{"rank": "erased_rank", "scored": "scored_sentences", "kinds": "erased_kinds"},
+        "pairs": "erased_pairs",
+    },
+    "probe behaviour": {"models": "scored", "kinds": "pair_kinds"},
+    "weights intruders": {"models": "intruder_models", "threshold": "cosine"},
+    "weights lineage": {"models": "lineage_models", "pair": "lineage_pair"},
+    "align rotation": {"draws": "planted_rotations"},
+    "align stitch": {"models": "stitch_models", "methods": "stitch_methods"},
+    "align check": {"layer": "check_layer", "methods": "check_methods"},
+    "align attention": {"methods": "attention_methods"},
+    "align protocol": {
+        **{"tuned": "protocol_tuned", "length": "protocol_length", "steps": "protocol_steps"},
+    },
+}
+
+
+def former_name(study: str, option: str, *, added: bool) -> str:
+    """Return the name that an option of a study beside a page's main one had in links.
+
+    Args:
+        study: Words of its command.
+        option: The option's name.
+        added: Whether another package adds the study.
+    """
+    if added:
+        return f"{study.replace(' ', '_')}_{option}"
+    return OPTIONS.get(study, {}).get(option, option)
