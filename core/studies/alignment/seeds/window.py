@@ -27,7 +27,7 @@ from core.vectors.window import REACHES, places_in, static_window
 FADE = 0.6  # of the weight, a word further away
 
 
-@pure("alignment.static", version=3, guard=as_identified)
+@pure("alignment.static", version=4, guard=as_identified)
 def align_static(
     one: str,
     other: str,
@@ -57,7 +57,8 @@ def align_static(
             stay in the windows of their neighbours.
 
     Returns:
-        As `tasks.align_pair`, for these methods.
+        As `tasks.align_pair`, for these methods, and for each method m `m/reach` and `m/penalty`
+        (direction, layer), which were chosen.
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -140,6 +141,8 @@ def _fit(
             aligner = StaticKernel(columns[name], seed)
             aligner.fit(same(train), y[:, train], (same(held), y[:, held]))
             value |= judge.scores(name, aligner, same)
+            words = aligner.read * len(places_in(max(REACHES))) // window.shape[1]
+            value |= {f"{name}/reach": words // 2, f"{name}/penalty": aligner.penalty}
     return value
 
 
@@ -157,5 +160,7 @@ def _beside(
         with span(number / len(groups), (number + 1) / len(groups)):
             aligner.fit(given[:, train], targets[:, train], (given[:, held], targets[:, held]))
             judge = Judge(targets, parts)
-            fits.append(judge.scores(name, aligner, given))
-    return by_layer(fits, directed=False)
+            chosen = {f"{name}/penalty": np.array([layer.penalty for layer in aligner.layers])}
+            fits.append(judge.scores(name, aligner, given) | chosen)
+    reach = {f"{name}/reach": np.full(len(y), max(REACHES))}
+    return by_layer(fits, directed=False) | reach

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LARGEST = 2**25  # bytes of features in memory at once; further layers are processed after
-PLACE_PENALTY = 1.0  # of the classifier of positions, whose features are 0 or 1
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
@@ -239,8 +238,8 @@ def score_tags(
     return joined_layers(parts) | frame.counted() | {"layers": np.arange(len(TAGS)), "notices": []}
 
 
-@pure("probes.edge_rivals", version=3)
-def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
+@pure("probes.edge_rivals", version=4)
+def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: float) -> Value:
     """Code and score the majority, word-lookup and position-only baselines like a model.
 
     Args: as in `probe_edges`.
@@ -249,7 +248,7 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
         As `probe_edges`, without control labels; its three "layers" are MAJORITY, LOOKUP and
         PLACES.
     """
-    import torch
+    from core.maths.classifier import standardised
 
     items = edge_items(target, trees.heads, trees.keep, tags)
     frame = Frame(items, trees.words, sizes)
@@ -257,13 +256,10 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     nothing: Contexts = [()] * len(items)
     tables = [score_counts(table, frame) for table in (nothing, contexts)]
     tick(0.3, "position-only baseline")
-    features = place_features(items, np.array([len(sentence) for sentence in trees.words]))
-    constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
-    wide = (
-        torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
-    )
+    lengths = np.array([len(sentence) for sentence in trees.words])
+    features = standardised(place_features(items, lengths), frame.training)
     with span(0.3, 1.0):
-        places = score_classifiers(wide, torch.from_numpy(frame.labels[None]), PLACE_PENALTY, frame)
+        places = score_classifiers(features, _labels(frame), penalty, frame)
     return (
         joined_layers([*tables, places]) | frame.counted() | {"layers": np.arange(3), "notices": []}
     )
