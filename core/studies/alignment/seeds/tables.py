@@ -29,7 +29,7 @@ MEASURED = {
     "retrieval": "retrieval",
     "inverse": "inverse_error",
 }
-CHOSEN = ("reach", "penalty")  # of a map from the static window
+CHOSEN = ("reach", "penalty")  # on validation rows
 COLUMNS = ("source", "target", "layer", "method", "split", "words", *MEASURED.values(), *CHOSEN)
 BANDS = ("group", "method", "words", "nmse", "low", "high")
 DIFFERENCES = (

@@ -57,8 +57,8 @@ def align_static(
             stay in the windows of their neighbours.
 
     Returns:
-        As `tasks.align_pair`, for these methods, and for each method m `m/reach` and `m/penalty`
-        (direction, layer), which were chosen.
+        As `tasks.align_pair`, for these methods, and for each method m the `m/reach` that was
+        chosen (direction, layer).
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -142,7 +142,7 @@ def _fit(
             aligner.fit(same(train), y[:, train], (same(held), y[:, held]))
             value |= judge.scores(name, aligner, same)
             words = aligner.read * len(places_in(max(REACHES))) // window.shape[1]
-            value |= {f"{name}/reach": words // 2, f"{name}/penalty": aligner.penalty}
+            value[f"{name}/reach"] = words // 2
     return value
 
 
@@ -160,7 +160,6 @@ def _beside(
         with span(number / len(groups), (number + 1) / len(groups)):
             aligner.fit(given[:, train], targets[:, train], (given[:, held], targets[:, held]))
             judge = Judge(targets, parts)
-            chosen = {f"{name}/penalty": np.array([layer.penalty for layer in aligner.layers])}
-            fits.append(judge.scores(name, aligner, given) | chosen)
+            fits.append(judge.scores(name, aligner, given))
     reach = {f"{name}/reach": np.full(len(y), max(REACHES))}
     return by_layer(fits, directed=False) | reach

@@ -140,6 +140,7 @@ def test_gains_are_differences_of_errors_with_bands(
     kernel = tasks.align_pair(
         "zoo:a", "zoo:b", "a", "b", SENTENCES, "words", "word", ("kernel",), (), 0
     )
+    assert kernel["kernel/penalty"].shape == (2, 3)  # direction, layer
     spec = AlignSpec(models=("zoo:a", "zoo:b"), methods=("kernel", *STATIC))
     layers, _, _, gains = band_tables(
         spec, {(*PAIR, STATIC): static, (*PAIR, ("kernel",)): dict(kernel)}
