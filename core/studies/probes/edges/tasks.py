@@ -248,7 +248,7 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: f
         As `probe_edges`, without control labels; its three "layers" are MAJORITY, LOOKUP and
         PLACES.
     """
-    from core.maths.classifier import standardised
+    import torch
 
     items = edge_items(target, trees.heads, trees.keep, tags)
     frame = Frame(items, trees.words, sizes)
@@ -257,9 +257,13 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: f
     tables = [score_counts(table, frame) for table in (nothing, contexts)]
     tick(0.3, "position-only baseline")
     lengths = np.array([len(sentence) for sentence in trees.words])
-    features = standardised(place_features(items, lengths), frame.training)
+    features = place_features(items, lengths)
+    # in one unit for all: divided by its own deviation, a rare position would hardly be penalised
+    features = features / features[: frame.training].std()
+    features = np.concatenate([features, np.ones((len(items), 1, 1), features.dtype)], axis=2)
+    wide = torch.from_numpy(features).transpose(0, 1).contiguous()
     with span(0.3, 1.0):
-        places = score_classifiers(features, _labels(frame), penalty, frame)
+        places = score_classifiers(wide, _labels(frame), penalty, frame)
     return (
         joined_layers([*tables, places]) | frame.counted() | {"layers": np.arange(3), "notices": []}
     )
