@@ -32,12 +32,14 @@ class Asked:
         table: Of the result.
         rows: A condition on its rows.
         columns: Of which estimates have their intervals beside them.
+        mean_by: A column over whose rows numbers are averaged; none where empty.
     """
 
     command: str
     table: str
     rows: str
     columns: tuple[str, ...]
+    mean_by: str = ""
 
 
 def asked() -> list[Asked]:
@@ -53,6 +55,12 @@ def asked() -> list[Asked]:
             "k == 2 and vector.str.startswith('activations')",
             ("vector", "share", "chance", "p_value"),
         ),
+        Asked(
+            "rsa --compare zoo:seed-0-again --no-references",
+            "similarity",
+            "layer == 6",
+            ("model", "relative_change"),
+        ),
         Asked(RUNS, "similarity", "layer == 6", layered),
         Asked(f"{RUNS} --matched-size", "similarity", "layer == 6", layered),
     ]
@@ -61,6 +69,8 @@ def asked() -> list[Asked]:
         counted = ("model", "looked", "intruders", "null_mean", "turned_mean", "corrected_p")
         tables.append(Asked(command, "families", ALL, counted))
         tables.append(Asked(command, "scaling", "scale == scale", SCALED))
+        moved = ("model", "relative_norm")
+        tables.append(Asked(command, "intruders", "layer == layer", moved, mean_by="model"))
     return tables
 
 
@@ -77,7 +87,10 @@ def main() -> None:
             study, spec = asked_by(each.command)
             results[each.command] = study.run(spec)
         table = results[each.command].tables[each.table].query(each.rows, engine="python")
-        print(f"\n## {number}: `{each.command}`, {each.table}\n")
+        if each.mean_by:
+            table = table.groupby(each.mean_by, sort=False).mean(numeric_only=True).reset_index()
+        mean = f", mean by {each.mean_by}" if each.mean_by else ""
+        print(f"\n## {number}: `{each.command}`, {each.table}{mean}\n")
         print(f"| {' | '.join(each.columns)} |\n|{'---|' * len(each.columns)}")
         for row in table.to_dict("records"):
             cells = (cell(row, column) for column in each.columns)
