@@ -47,7 +47,12 @@ def asked() -> list[Asked]:
     decoders = "divergence --base zoo:decoder-0 --compare zoo:review-0 zoo:decoder-1"
     layered = ("model", "layer", "similarity")
     tables = [
-        Asked(decoders, "divergence", "by == 'all'", ("model", "part", "js", "chance_js")),
+        Asked(
+            decoders,
+            "divergence",
+            "by == 'all'",
+            ("model", "part", "js", "chance_js", "surprisal", "base_surprisal"),
+        ),
         Asked(decoders, "states", "part == part", ("model", "part", "layer", "similarity")),
         Asked(
             "weights --activations",
