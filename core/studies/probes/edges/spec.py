@@ -57,7 +57,7 @@ class EdgeSpec(SameTrees):
         help="Sets of random labels by word type, for selectivity; 0 for none.",
     )
     untrained: bool = untrained_option()
-    conditional: bool = conditional_option("twice")
+    conditional: bool = conditional_option("three times")
     sinks: str = options.sinks()
     draws: int = options.draws(1_000, "Resamples of sentences behind each band.")
     seed: int = options.seed(

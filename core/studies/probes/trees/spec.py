@@ -214,7 +214,7 @@ class ProbeSpec(Spec):
         help="Adds probes of rank 1 to full at each model's best layer.",
         shown=False,
     )
-    conditional: bool = conditional_option("twice")
+    conditional: bool = conditional_option("two to three times")
     sinks: str = options.sinks()
     epochs: int = epochs_option()
     draws: int = draws_option()
