@@ -47,9 +47,10 @@ def main(reader: str) -> None:
         "make of the included sentences; F1 of the answer (%), brackets are 95 % intervals over "
         "questions.\n"
     )
+    print("| answered by | F1 |\n|---|---|")
     for name, answer in (("nearest name", nearest), ("what the question leaves", left_over)):
         scores = [score(answer(example), example) for example in examples]
-        print(f"- {name}: {band(scores)}")
+        print(f"| {name} | {band(scores)} |")
     print()
     for of, texts in (("its question", asked), ("another's", [*asked[1:], asked[0]])):
         found = [by_layer(reader, *each) for each in zip(texts, examples, strict=True)]

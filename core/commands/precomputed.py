@@ -104,6 +104,7 @@ def requests() -> list[Request]:
         ("weights", WeightsSpec(map="umap")),
         ("align", STUDIES["align"].Spec()),
         *_experiments(),
+        ("probe edges", STUDIES["probe edges"].Spec(conditional=True)),
     ]
     views += [study for example in EXAMPLES for study in example.studies]
     views += [(command, study.Spec()) for command, study in STUDIES.items()]  # commands as such

@@ -10,8 +10,9 @@ in a comment at its end where the number comes from:
     holds: (low > 0).all() of margins where rival == "linear chain"
     -->
 
-`numbers of` is followed by a command without `python -m core`, or by a benchmark's file (such as
-`benchmarks/readers.md`, whose tables are `table_1`, `table_2`). A line is a key, an expression over
+`numbers of` is followed by a command without `python -m core`, by a benchmark's file (such as
+`benchmarks/readers.md`, whose tables are `table_1`, `table_2`), or by `zoo/manifest.json`, whose
+tables are `models` and `adapters`. A line is a key, an expression over
 the columns of a table, the table, and a condition on its rows; expressions and conditions are those
 of `pandas.DataFrame.eval`, with what a mark has after the key in the place of {0}, {1}. The table
 `statements` has the facts of the headline. The number is written as it stands there: with its
@@ -24,6 +25,7 @@ refused.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 import sys
@@ -32,7 +34,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -49,11 +51,13 @@ from docs.make.tables import tables_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
+    from core.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS = "holds"
 STATEMENTS = "statements"
 BENCHMARK = ".md"  # its table is read where a command could stand
+MANIFEST = "zoo/manifest.json"
 PATIENCE = 600.0  # seconds to wait for a store that another process holds
 NUMBER = r"[−+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)"
 UNIT = r"(?P<unit>\s(?:%|points?|nats|bits))?"
@@ -129,13 +133,11 @@ class Source:
         return f"{self.number} of {self.table}{where}, of {self.command}"
 
 
-@cache
-def result_of(command: str) -> Result:
-    """Read the precomputed result of a command.
+def asked_by(command: str) -> tuple[Study, Any]:
+    """Return the study and the spec of a command, which is typed without `python -m core`.
 
     Raises:
-        SpecError: If there is no such command.
-        NotStoredError: If it is not precomputed whole.
+        SpecError: If there is no such command or option.
     """
     name = max((name for name in STUDIES if f"{command} ".startswith(f"{name} ")), default="")
     if not name:
@@ -146,7 +148,18 @@ def result_of(command: str) -> Result:
     options, more = parser.parse_known_args(shlex.split(command.removeprefix(name)))
     if more:
         raise SpecError(f"{name} has no option {more[0]!r}: see `python -m core {name} --help`.")
-    spec = spec_of(name, options)
+    return study, spec_of(name, options)
+
+
+@cache
+def result_of(command: str) -> Result:
+    """Read the precomputed result of a command.
+
+    Raises:
+        SpecError: As `asked_by` raises it.
+        NotStoredError: If it is not precomputed whole.
+    """
+    study, spec = asked_by(command)
     with tempfile.TemporaryDirectory(prefix="palimpsest-docs-") as folder:
         store = Store(Path(folder), precomputed=default_precomputed())
         try:
@@ -163,13 +176,16 @@ def result_of(command: str) -> Result:
 
 
 def table_of(command: str, name: str) -> pd.DataFrame:
-    """Return a table of a precomputed result, its statements as one, or a benchmark's table.
+    """Return a table of a precomputed result, its statements as one, or a table of a file.
 
     Raises:
         SpecError: If there is no such table.
     """
     if command.endswith(BENCHMARK):
         tables = tables_of(ROOT / command)
+    elif command == MANIFEST:
+        listed = json.loads((ROOT / MANIFEST).read_text(encoding="utf8"))
+        tables = {kind: pd.json_normalize(listed[kind]) for kind in ("models", "adapters")}
     else:
         result = result_of(command)
         records = [statement.as_record() for statement in result.statements]

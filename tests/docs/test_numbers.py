@@ -231,3 +231,12 @@ def test_the_command_names_the_page_that_it_cannot_fill_in(
     assert numbers.main() == 1
     assert "README.md: This no longer holds: (score > 0).all()" in capsys.readouterr().err
     assert (tmp_path / "README.md").read_text(encoding="utf8") == text
+
+
+def test_the_manifest_of_the_models_is_a_source() -> None:
+    lines = (
+        "<!-- numbers of zoo/manifest.json",
+        'tokens: tokens / 1e6 of models where name == "{0}"',
+    )
+    written = numbers.rewritten("\n".join(["9<!--tokens seed-0--> million", *lines, "-->", ""]))
+    assert written.startswith("25<!--tokens seed-0--> million")

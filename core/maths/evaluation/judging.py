@@ -129,6 +129,8 @@ class Judge:
         value[f"{name}/mapped"] = self.points(aligner.transform(at(self.shown)))
         if aligner.left_out:
             value[f"{name}/left_out"] = aligner.left_out
+        if aligner.penalty is not None:
+            value[f"{name}/penalty"] = aligner.penalty
         curve: Curve | None = getattr(aligner, "curve", None)
         if curve is not None:
             value[f"{name}/steps"], value[f"{name}/converged"] = curve.steps, curve.converged

@@ -68,6 +68,7 @@ class KernelRidge(Aligner):
             self.layers.append(layer)
             if keeper.due:
                 keeper.keep(state)
+        self.penalty = np.array([layer.penalty for layer in self.layers])
         return self
 
     def transform(self, x: Rows) -> Rows:

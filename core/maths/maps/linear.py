@@ -57,11 +57,13 @@ class Aligner:
             vector.
         from_moments: `fit_known` uses the moments of the training rows.
         left_out: Training rows that a fit did not use.
+        penalty: The ridge penalty of each layer, after a fit; None where there is none.
         numbers: Of the layers in the whole study, which random weights depend on; 0, 1 and so on
             where empty.
     """
 
     left_out = 0
+    penalty: Float[np.ndarray, ...] | None = None
     numbers: Sequence[int] = ()
     from_moments = False
     needs_equal_width = False

@@ -62,6 +62,10 @@ class StaticKernel(Aligner):
     Args:
         columns: How many of the source's columns each width of the window takes.
         seed: Of the rows that the choice is made on.
+
+    Attributes:
+        read: How many columns each layer's map reads, after a fit.
+        penalty: Of each layer's map, after a fit.
     """
 
     def __init__(self, columns: Sequence[int], seed: int = 0) -> None:
@@ -91,6 +95,8 @@ class StaticKernel(Aligner):
         wanted = _side_by_side(held_y[:, checked] - self.mean_y)
         chosen = self._choose(rows[searched], targets[searched], held, wanted, len(y))
         self.maps: list[tuple[_Kernel, np.ndarray, list[int]]] = []
+        self.read = np.array([columns for columns, *_ in chosen])
+        self.penalty = np.empty(len(y))
         width = y.shape[-1]
         for number, choice in enumerate(sorted(set(chosen))):
             tick(0.5 + 0.5 * number / len(set(chosen)), "static window")
@@ -110,6 +116,7 @@ class StaticKernel(Aligner):
                 for penalty in finer
             ]
             best = np.argmin(errors, axis=0)
+            self.penalty[layers] = np.array(finer)[best]
             weights = np.empty((len(layers), len(rows), width), dtype=np.float32)
             for penalty in np.unique(best):
                 of = np.flatnonzero(best == penalty)

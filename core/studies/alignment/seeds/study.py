@@ -13,18 +13,19 @@ the last caveat in `words.toml`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.maths.maps.registry import METHODS
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
 from core.results.differences import ComparedTable
 from core.results.findings import Findings
+from core.results.names import listed
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment.seeds.charts import figures
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
-from core.studies.alignment.seeds.statements import judged, statements_of
+from core.studies.alignment.seeds.statements import WINDOW, judged, statements_of
 from core.studies.alignment.seeds.tables import (
     band_tables,
     error_table,
@@ -47,6 +48,10 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.sinks import sink_argument
 from core.vectors.window import REACHES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
 
@@ -192,8 +197,24 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Findings:
         notices=[*corpus.notices, *said_of_seeds, *make_notices(values)],
         models=refs,
         corpus=corpus,
-        methods=make_methods(spec, len(corpus.sentences)),
+        methods=make_methods(spec, len(corpus.sentences)) + _reaches_in_words(tables["alignment"]),
         cites=CITATIONS,
+    )
+
+
+def _reaches_in_words(errors: pd.DataFrame) -> str:
+    """Say how far the maps from the static window read, for the methods paragraph."""
+    once = (errors["split"] == "test") & (errors["words"] == "all")
+    chosen = errors.loc[once & (errors["method"] == WINDOW), "reach"].dropna().astype(int)
+    clauses = [
+        f"{count} read {reach}" for reach, count in chosen.value_counts().sort_index().items()
+    ]
+    if not clauses:
+        return ""
+    return (
+        f" Of the {len(chosen)} maps from the static window, {listed(clauses)} words to "
+        "each side, as validation rows chose; the table of errors names reach and ridge penalty of "
+        "each map."
     )
 
 

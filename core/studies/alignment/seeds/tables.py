@@ -29,18 +29,12 @@ MEASURED = {
     "retrieval": "retrieval",
     "inverse": "inverse_error",
 }
-COLUMNS = ("source", "target", "layer", "method", "split", "words", *MEASURED.values())
+CHOSEN = ("reach", "penalty")  # on validation rows
+COLUMNS = ("source", "target", "layer", "method", "split", "words", *MEASURED.values(), *CHOSEN)
 BANDS = ("group", "method", "words", "nmse", "low", "high")
 DIFFERENCES = (
-    "group",
-    "method",
-    "other_group",
-    "other_method",
-    "words",
-    "difference",
-    "low",
-    "high",
-    "level",
+    *("group", "method", "other_group", "other_method", "words"),
+    *("difference", "low", "high", "level"),
 )
 RIVALS = ("ols", "ridge", "lookup", "static-window")
 OVERALL = -1  # the layer of a mean over layers
@@ -70,6 +64,10 @@ def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
         part, words, place = (index.ravel() for index in np.indices(shape))
         columns = {
             name: value[f"{method}/{key}"][direction].ravel() for key, name in MEASURED.items()
+        }
+        columns |= {
+            name: value[key][direction][place] if (key := f"{method}/{name}") in value else np.nan
+            for name in CHOSEN
         }
         frame = pd.DataFrame(
             {

@@ -63,7 +63,7 @@ def pair_cost(
     )
 
 
-@pure("alignment.pair", version=4, guard=as_identified, cost=pair_cost)
+@pure("alignment.pair", version=5, guard=as_identified, cost=pair_cost)
 def align_pair(
     one: str,
     other: str,
@@ -101,10 +101,11 @@ def align_pair(
         (direction, 2, layer, unit) for seen and unseen test rows; for networks `m/steps` (check,),
         `m/training`, `m/validation` (direction, check, layer) and `m/converged` (direction, layer);
         `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training rows left out
-        to bound memory; `m/refused` with the reason where the method does not fit the shapes. Also
-        `spread` like `m/error`, `source_points` where the widths are equal, `target_points`,
-        `layers`, `rows` (training rows), `units` (numbers of the test rows' words or sentences),
-        `d_one`, `d_other`, `notices` and, where attention sinks were looked for, `sinks`.
+        to bound memory; `m/penalty` (direction, layer) where a ridge penalty was chosen;
+        `m/refused` with the reason where the method does not fit the shapes. Also `spread` like
+        `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows`
+        (training rows), `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`,
+        `notices` and, where attention sinks were looked for, `sinks`.
 
     Raises:
         ModelError: If a model cannot be loaded.

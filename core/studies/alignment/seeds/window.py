@@ -65,7 +65,7 @@ def _fitting_one(name: str, width: int, rows: float, maps: float) -> float:
     )
 
 
-@pure("alignment.static", version=3, guard=as_identified, cost=partial(pair_cost, fit=_fitting))
+@pure("alignment.static", version=4, guard=as_identified, cost=partial(pair_cost, fit=_fitting))
 def align_static(
     one: str,
     other: str,
@@ -95,7 +95,8 @@ def align_static(
             stay in the windows of their neighbours.
 
     Returns:
-        As `tasks.align_pair`, for these methods.
+        As `tasks.align_pair`, for these methods, and for each method m the `m/reach` that was
+        chosen (direction, layer).
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -178,6 +179,8 @@ def _fit(
             aligner = StaticKernel(columns[name], seed)
             aligner.fit(same(train), y[:, train], (same(held), y[:, held]))
             value |= judge.scores(name, aligner, same)
+            words = aligner.read * len(places_in(max(REACHES))) // window.shape[1]
+            value[f"{name}/reach"] = words // 2
     return value
 
 
@@ -196,4 +199,5 @@ def _beside(
             aligner.fit(given[:, train], targets[:, train], (given[:, held], targets[:, held]))
             judge = Judge(targets, parts)
             fits.append(judge.scores(name, aligner, given))
-    return by_layer(fits, directed=False)
+    reach = {f"{name}/reach": np.full(len(y), max(REACHES))}
+    return by_layer(fits, directed=False) | reach

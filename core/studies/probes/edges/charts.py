@@ -73,7 +73,7 @@ def edges_chart(
     if view == GAIN:
         company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
         title, label = NAMES[target].capitalize(), VIEWS[GAIN]
-        below = "bands: 95 % intervals; layer 0: lost by reducing the window"
+        below = "bands: 95 % intervals, simultaneous for all layers of a model"
         return gains_chart(rows, company, title, label, "gain", below, HEIGHT, context=context)
     scored, rules = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
     control = scored[scored["labels"] == CONTROL]

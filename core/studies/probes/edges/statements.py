@@ -64,8 +64,8 @@ def statements_of(
 
     Returns:
         For each target the first model's best accuracy, that of the baseline that scores highest,
-        the margin over it and, with `added`, what the layer adds to the static window; then the
-        other trained models' differences from the first, each at its own best layer; then the
+        the margin over it and, with `added`, the most that a layer adds to the static window; then
+        the other trained models' differences from the first, each at its own best layer; then the
         layers that are not distinguishable from a best one. Parts of speech are no baseline here,
         because the model was not given them.
     """
@@ -85,7 +85,7 @@ def statements_of(
             statements.append(Statement(subject_of(target, rival), BASELINE, score))
             statements.append(compared(subject, strongest, "margin", rival))
         if "added" in tables:
-            statements += _added(tables["added"], first, target, int(row["layer"]))
+            statements += _added(tables["added"], first, target)
     for ref, rows in best.items():
         if ref == first or parse_ref(ref).random:
             continue
@@ -132,13 +132,16 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[State
     return tuple(doubts)
 
 
-def _added(added: pd.DataFrame, model: str, target: str, layer: int) -> Iterator[Statement]:
-    """What a layer adds to the static window, alone or beside layer 0, whichever scores higher."""
-    gains = _at(added, model, target, layer)
+def _added(added: pd.DataFrame, model: str, target: str) -> Iterator[Statement]:
+    """What the layer that adds most adds to the static window, alone or beside layer 0, whichever
+    scores higher."""
+    chosen = (added["model"] == model) & (added["probe"] == target) & (added["metric"] == ACCURACY)
+    gains = added[chosen & (added["layer"] > 0)]
+    gains = gains[gains["rival_value"] == gains["rival_value"].max()]
     if len(gains):
-        gain = gains.loc[gains["rival_value"].idxmax()]
+        gain = gains.loc[gains["margin"].idxmax()]
         number, rival = estimate_of(gain, "margin"), str(gain["rival"])
-        yield Statement(subject_of(target, model), ADDED, number, (layer,), rival)
+        yield Statement(subject_of(target, model), ADDED, number, (int(gain["layer"]),), rival)
 
 
 def _at(table: pd.DataFrame, model: str, target: str, layer: int) -> pd.DataFrame:

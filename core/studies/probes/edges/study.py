@@ -86,7 +86,15 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
     tasks = []
     for target in spec.targets:
         common = sentences_of(spec, treebank, target)
-        tasks.append(Task.of(f"baselines: {target}", score_rivals, role=(RIVALS, target), **common))
+        tasks.append(
+            Task.of(
+                f"baselines: {target}",
+                score_rivals,
+                role=(RIVALS, target),
+                penalty=spec.penalty,
+                **common,
+            )
+        )
         tasks += _tag_tasks(spec, treebank, target, common)
         for model in spec.probed:
             if model not in identified:
@@ -186,7 +194,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Findings:
         "best_layers": as_table(frames["best_layers"], tables.BEST_LAYERS),
     }
     if spec.conditional:
-        tables_by_name["added"] = as_table(frames["added"], tables.MARGINS)
+        tables_by_name["added"] = as_table(frames["added"], tables.ADDED)
     starts = start_notices(spec.models[0], changes_of(ready))
     statements = statements_of(tables_by_name, spec.probed)
     doubts = doubts_of(tables_by_name, spec)

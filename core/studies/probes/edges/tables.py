@@ -60,6 +60,7 @@ MARGINS = (
     "low",
     "high",
 )
+ADDED = (*MARGINS, "level")
 BEST_LAYERS = (*COMPARED[:1], "probe", *COMPARED[1:])
 ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
 REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"

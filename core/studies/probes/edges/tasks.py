@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LARGEST = 2**25  # bytes of features in memory at once; further layers are processed after
-PLACE_PENALTY = 1.0  # of the classifier of positions, whose features are 0 or 1
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
@@ -239,8 +238,8 @@ def score_tags(
     return joined_layers(parts) | frame.counted() | {"layers": np.arange(len(TAGS)), "notices": []}
 
 
-@pure("probes.edge_rivals", version=3)
-def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
+@pure("probes.edge_rivals", version=4)
+def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: float) -> Value:
     """Code and score the majority, word-lookup and position-only baselines like a model.
 
     Args: as in `probe_edges`.
@@ -257,13 +256,14 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     nothing: Contexts = [()] * len(items)
     tables = [score_counts(table, frame) for table in (nothing, contexts)]
     tick(0.3, "position-only baseline")
-    features = place_features(items, np.array([len(sentence) for sentence in trees.words]))
-    constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
-    wide = (
-        torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
-    )
+    lengths = np.array([len(sentence) for sentence in trees.words])
+    features = place_features(items, lengths)
+    # in one unit for all: divided by its own deviation, a rare position would hardly be penalised
+    features = features / features[: frame.training].std()
+    features = np.concatenate([features, np.ones((len(items), 1, 1), features.dtype)], axis=2)
+    wide = torch.from_numpy(features).transpose(0, 1).contiguous()
     with span(0.3, 1.0):
-        places = score_classifiers(wide, torch.from_numpy(frame.labels[None]), PLACE_PENALTY, frame)
+        places = score_classifiers(wide, _labels(frame), penalty, frame)
     return (
         joined_layers([*tables, places]) | frame.counted() | {"layers": np.arange(3), "notices": []}
     )

@@ -180,9 +180,9 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
         parts.append(
             "What a layer adds is the accuracy of a classifier of the layer and the static window "
             "together minus that of the window alone (conditional probing, Hewitt et al. 2021), "
-            "each with a penalty of its own. Layer 0 is part of the window, so the headline "
-            "compares a layer with layer 0 beside the window where that scores higher than the "
-            "window alone."
+            "each with a penalty of its own. The headline names the layer that adds most, compared "
+            "with layer 0 beside the window where that scores higher than the window alone; "
+            "intervals are simultaneous for all layers of a model (Bonferroni)."
         )
     parts.append(
         "Baselines are the most frequent label (majority); a table of the most frequent label of "

@@ -209,7 +209,7 @@ def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE
     rows = table[(table["metric"] == metric) & (table["rival"] == WINDOW)]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
     label, kind = f"{metric_label(metric)}: gain over the window", difference_kind(metric)
-    below = "bands: 95 % intervals over sentences and probes"
+    below = "bands: 95 % intervals, simultaneous for all layers of a model"
     company = result.table["model"]
     return gains_chart(rows, company, "What each layer adds", label, kind, below, context=context)
 

@@ -33,16 +33,9 @@ if TYPE_CHECKING:
 
 DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
 MARGINS = (
-    "model",
-    "layer",
-    "metric",
-    "rival",
-    "rival_layer",
-    "rival_value",
-    "margin",
-    "low",
-    "high",
+    *("model", "layer", "metric", "rival", "rival_layer", "rival_value", "margin", "low", "high"),
 )
+ADDED = (*MARGINS, "level")
 ARC_SCORES = ("model", "layer", "metric", "arcs", "edges", "value", "low", "high")
 ARC_MARGINS = (*MARGINS[:3], "arcs", *MARGINS[3:])
 BEST_LAYERS = (
@@ -166,7 +159,7 @@ def arc_tables(
 
 
 def added_rows(values: Mapping[Role, Value], sample: Sample) -> pd.DataFrame:
-    """What each layer adds to the static window: MARGINS.
+    """What each layer adds to the static window: ADDED.
 
     Args:
         values: Outputs of the tasks; those of layers beside the window are read.
@@ -178,7 +171,7 @@ def added_rows(values: Mapping[Role, Value], sample: Sample) -> pd.DataFrame:
             samples = dict.fromkeys(PROBE_OF, sample)
             both = probe_groups(value, sample)
             frames += gains_over_window(role[1], both, samples, CHOOSERS.__getitem__)
-    return as_table(frames, MARGINS)
+    return as_table(frames, ADDED)
 
 
 def gains_over_window(
@@ -191,8 +184,8 @@ def gains_over_window(
     """Each layer beside the static window minus the window alone, and minus layer 0 beside it
     where that was probed, a frame per rival and metric.
 
-    Layer 0 is part of the window, so that what it adds is what the reduction of the window lost,
-    not what a layer computed.
+    Layer 0 is part of the window, so that what it adds no layer has computed. The intervals are
+    simultaneous over a model's layers (Bonferroni): a reader looks for the one that adds most.
 
     Args:
         model: Its reference.
@@ -205,7 +198,9 @@ def gains_over_window(
     rivals = {WINDOW: window}
     if 0 in layers:
         rivals[EMBEDDINGS] = {metric: group.only([0]) for metric, group in both.items()}
-    return margins({model: beside}, rivals, samples, chooser, UNLAYERED, **named)
+    level = 1 - (1 - LEVEL) / len(layers)
+    frames = margins({model: beside}, rivals, samples, chooser, UNLAYERED, level=level, **named)
+    return [frame.assign(level=level) for frame in frames]
 
 
 def best_layer_rows(groups: Scores, sample: Sample) -> pd.DataFrame:
@@ -307,6 +302,7 @@ def margins(
     samples: Mapping[str, Sample],
     chooser: Callable[[str], str],
     unlayered: Collection[str],
+    level: float = LEVEL,
     **named: Any,
 ) -> list[pd.DataFrame]:
     """Every model minus every baseline at the baseline's best layer, a frame per pair and metric.
@@ -318,6 +314,7 @@ def margins(
         samples: The sentences over which each metric is resampled.
         chooser: Metric -> the metric whose score on the development sentences chooses the layer.
         unlayered: Baselines that have no layers.
+        level: Of the intervals.
         named: Further columns.
     """
     import pandas as pd
@@ -331,9 +328,8 @@ def margins(
                     continue
                 group, place = every.only(kept), best_place(theirs[chooser(metric)])
                 best = theirs[metric].only([theirs[metric].layers[place]])
-                estimate = summary(
-                    samples[metric], (1, group), (-1, best.only(best.layers * len(group.layers)))
-                )
+                rows = best.only(best.layers * len(group.layers))
+                estimate = summary(samples[metric], (1, group), (-1, rows), level=level)
                 columns = {
                     "model": model,
                     "layer": group.layers,

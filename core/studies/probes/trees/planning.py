@@ -293,13 +293,9 @@ def price_of_banks(
             )
             tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
         if ref in windows:
-            once = in_precision(size) * sum(
-                training_of_bank(spec, kind, min(spec.rank, wide), wide, words)
-                for wide in (size.d_model * n for n in (*WINDOW_WORDS, *[USED] * spec.seeds))
-                for kind in spec.probes
-            )
+            once = _windows(spec, size, words)
             tasks.append(once + spec.seeds * DRAWN * 0.1 * sentences * spec.draws)
-            tasks += [_beside(spec, size, words)] * spec.conditional
+            tasks += [_windows(spec, size, words, states + 1, beside=1)] * spec.conditional
         if sweep:
             tasks.append(_swept(spec, size, words))
     tasks += [_tagged(spec, words)] if windows else []
@@ -308,11 +304,15 @@ def price_of_banks(
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
 
-def _beside(spec: ProbeSpec, size: Size, words: float) -> float:
-    """Processor seconds to train probes on each layer beside the static window."""
-    rank, states = min(spec.rank, 2 * size.d_model), (len(spec.layers) or size.layers + 1) + 1
-    once = sum(training_of_bank(spec, kind, rank, 2 * size.d_model, words) for kind in spec.probes)
-    return spec.seeds * states * in_precision(size) * once
+def _windows(spec: ProbeSpec, size: Size, words: float, states: int = 1, beside: int = 0) -> float:
+    """Processor seconds to choose a static window's reach and to train probes on it, or on each of
+    these states beside it."""
+    tried = [*WINDOW_WORDS, *[USED] * spec.seeds * states]
+    return in_precision(size) * sum(
+        training_of_bank(spec, kind, min(spec.rank, wide), wide, words)
+        for wide in (size.d_model * (n + beside) for n in tried)
+        for kind in spec.probes
+    )
 
 
 def _tagged(spec: ProbeSpec, words: float) -> float:

@@ -13,6 +13,7 @@ from core.maths.arrays import Value
 from core.maths.progress import span, tick
 from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
 from core.maths.structural.positions import SIZE, beside_positions, measure_vectors, position_code
+from core.maths.structural.schedule import AT_HAND
 from core.models.identity import as_identified
 from core.runs.tasks import pure
 from core.studies.probes.trees.data import Trees, gold_of
@@ -20,6 +21,7 @@ from core.studies.probes.trees.tasks import (
     Regime,
     columns,
     read_vectors,
+    taking_turns,
     train_and_score,
     without_maps,
 )
@@ -120,7 +122,7 @@ def score_tags(
     return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
 
 
-@pure("probes.conditional", version=3, guard=as_identified)
+@pure("probes.conditional", version=4, guard=as_identified)
 def score_beside_window(
     model: str,
     model_identity: str,
@@ -133,15 +135,14 @@ def score_beside_window(
 ) -> Value:
     """Train probes on each layer beside the static window: what the layer adds to it.
 
-    The window is reduced to the layer's width by the principal components of the training words, so
-    that the probe has no more to overfit from it than from a layer; its reach is the one with which
-    it then scores highest on the development sentences.
+    The window is the whole one, of the reach with which it scores highest on the development
+    sentences beside zeros.
 
     Args: as in `train_probes`.
 
     Returns:
-        What `train_probes` returns but its maps; the last layer, whose number no layer has, is the
-        reduced window beside zeros; and `reach` (probe,).
+        What `train_probes` returns but its maps and the course of training; the last layer, whose
+        number no layer has, is the window beside zeros; and `reach` (probe,).
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -155,31 +156,41 @@ def score_beside_window(
     with span(0.0, 0.2):
         states, embeddings, notices = read_with_embeddings(model, trees.words, layers)
     states[trees.sink_words] = 0  # see `train_probes`
-    size = states.shape[-1]
+    nothing = np.zeros_like(states[:, :1])
+    states = np.concatenate([states, nothing], axis=1)
 
-    def beside(states: np.ndarray, window: np.ndarray) -> np.ndarray:
-        """The reduced window beside these layers and, last, beside zeros."""
-        reduced = principal_components(window.astype(np.float32), training, size)
-        width, count = reduced.shape[-1], states.shape[1]
-        both = np.zeros((len(states), count + 1, size + width), dtype=np.float32)
-        both[:, :-1, width:] = _scaled(states, training)
-        both[:, :, :width] = _scaled(reduced[:, None], training)
-        if position:  # both parts are scaled already; zeros must not make the window larger
-            centres, ones = np.zeros(both.shape[1:], np.float32), np.ones(count + 1, np.float32)
+    def trained(
+        window: np.ndarray, part: np.ndarray, numbers: tuple[int, ...], how: Regime
+    ) -> Value:
+        """Probes on the window beside these layers, both scaled."""
+        near = np.broadcast_to(
+            _scaled(window[:, None], training), (*part.shape[:2], window.shape[1])
+        )
+        both = np.concatenate([near, _scaled(part, training)], axis=2)
+        if position:  # zeros must not make the window larger
+            centres, ones = np.zeros(both.shape[1:], np.float32), np.ones(both.shape[1], np.float32)
             both = beside_positions(both, gold.lengths, centres, ones)
-        return both
+        with taking_turns(both.nbytes):
+            return train_and_score(both, numbers, [gold], sizes, how, exact)
 
     def score(window: np.ndarray) -> float:
-        alone = beside(states[:, :0], window)
-        return dev_score(train_and_score(alone, (0,), [gold], sizes, replace(how, draws=1), exact))
+        return dev_score(trained(window, nothing, (0,), replace(how, draws=1)))
 
     with span(0.2, 0.4):
         window, reach = of_best_reach(embeddings, gold.lengths, score)
-    with span(0.4, 1.0):
-        numbers = (*layers, max(layers) + 1)
-        scored = train_and_score(beside(states, window), numbers, [gold], sizes, how, exact)
-    named = {"notices": notices, "reach": np.full(len(scored["layers"]), reach)}
-    return without_maps(scored) | named
+    numbers, parts = (*layers, max(layers) + 1), []
+    together = max(1, AT_HAND // (8 * len(window) * (window.shape[1] + states.shape[2])))
+    for first in range(0, len(numbers), together):
+        ends = (min(1.0, at / len(numbers)) for at in (first, first + together))
+        with span(*(0.4 + 0.6 * end for end in ends)):
+            some = slice(first, first + together)
+            parts.append(trained(window, states[:, some], numbers[some], how))
+    scored = {
+        name: part if name == "edges" else np.concatenate([each[name] for each in parts])
+        for name, part in parts[0].items()
+        if not name.endswith(("_dev", "_best", "_maps"))
+    }
+    return scored | {"notices": notices, "reach": np.full(len(scored["layers"]), reach)}
 
 
 def dev_score(scored: Value) -> float:
@@ -213,24 +224,6 @@ def tag_windows(tags: Sequence[Sequence[str]], reach: int) -> Float[np.ndarray, 
 
 def _lengths(sentences: Sequence[Sequence[str]]) -> np.ndarray:
     return np.array([len(sentence) for sentence in sentences])
-
-
-def principal_components(
-    vectors: Float[np.ndarray, "word feature"], fitted: int, count: int
-) -> Float[np.ndarray, "word component"]:
-    """Principal components of all words, in the directions of the first `fitted` words' variance.
-
-    Args:
-        vectors: A row per word.
-        fitted: Words, from the front, that define the directions.
-        count: Components; fewer where there are fewer features.
-    """
-    centred = vectors.astype(np.float64) - vectors[:fitted].mean(axis=0, dtype=np.float64)
-    _, directions = np.linalg.eigh(centred[:fitted].T @ centred[:fitted])  # variances ascending
-    directions = directions[:, ::-1][:, :count]
-    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
-    components: np.ndarray = (centred @ (directions * np.sign(largest))).astype(np.float32)
-    return components
 
 
 def _with_positions(

@@ -120,7 +120,7 @@ conditional_option = partial(
     "What layers add",
     False,
     help="Adds probes of each layer together with the static window, to see what the layers add; "
-    "it takes twice as long.",
+    "it takes two to three times as long.",
 )
 epochs_option = partial(
     options.whole,

@@ -234,7 +234,7 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         parts.append(
             "What a layer adds is the score of probes on the layer and the static window together "
             "minus that of the window, alone or with layer 0 (conditional probing, Hewitt et al. "
-            "2021). The window was reduced to its principal components, as many as a layer has."
+            "2021). Intervals are simultaneous for all layers of a model (Bonferroni)."
         )
     if coded:
         parts.append(

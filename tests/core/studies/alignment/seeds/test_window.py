@@ -12,11 +12,12 @@ from core.errors import ShapeError
 from core.maths.maps.registry import STATIC
 from core.studies.alignment.seeds import tasks, window
 from core.studies.alignment.seeds.spec import AlignSpec
-from core.studies.alignment.seeds.study import plan, prepare
-from core.studies.alignment.seeds.tables import OVERALL, band_tables
+from core.studies.alignment.seeds.study import _reaches_in_words, plan, prepare
+from core.studies.alignment.seeds.tables import OVERALL, band_tables, error_table
 from core.studies.alignment.seeds.window import align_static
 from core.study import read_first
 from core.vectors.pairs import Paired
+from core.vectors.window import REACHES
 
 SENTENCES = tuple(
     tuple(f"w{(7 * number + 3 * place) % 150}" for place in range(6)) for number in range(120)
@@ -62,6 +63,17 @@ def test_each_reads_what_it_may(spaces: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert errors["static-window"][1] < 0.3
     assert errors["static-window"][2] > 0.9
     assert errors["state-and-window"][2] < 0.3
+    table = error_table(AlignSpec(), {(*PAIR, STATIC): found})
+    assert not table[["reach", "penalty"]].isna().any(axis=None)
+    reach = table[table["words"] == "all"].groupby(["method", "layer"])["reach"].agg(set)
+    assert all(reach["static-word", layer] == {0} for layer in range(3))
+    assert all(reach["static-window", layer] <= {*REACHES} for layer in range(3))
+    assert reach["state-and-window", 0] == {max(REACHES)}
+    nearest = int((found["static-window/reach"] == min(REACHES)).sum())
+    said = _reaches_in_words(table)
+    assert "Of the 6 maps" in said
+    assert (f"{nearest} read {min(REACHES)}" in said) == (nearest > 0)
+    assert _reaches_in_words(table[table["method"] != "static-window"]) == ""
 
 
 @pytest.mark.slow
@@ -128,6 +140,7 @@ def test_gains_are_differences_of_errors_with_bands(
     kernel = tasks.align_pair(
         "zoo:a", "zoo:b", "a", "b", SENTENCES, "words", "word", ("kernel",), (), 0
     )
+    assert kernel["kernel/penalty"].shape == (2, 3)  # direction, layer
     spec = AlignSpec(models=("zoo:a", "zoo:b"), methods=("kernel", *STATIC))
     layers, _, _, gains = band_tables(
         spec, {(*PAIR, STATIC): static, (*PAIR, ("kernel",)): dict(kernel)}

@@ -181,7 +181,7 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
 ) -> None:
     model, added = asked.models[0], result.tables["added"]
     assert not result.failures
-    assert tuple(added.columns) == tables.MARGINS
+    assert tuple(added.columns) == tables.ADDED
     assert set(added["rival"]) == {WINDOW}
     assert added.groupby(["probe", "metric"])["layer"].apply(list).tolist() == [[1, 2]] * 9
     gains = [each for each in result.statements if each.verdict == ADDED]
@@ -189,8 +189,11 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
         subject_of(target, model) for target in asked.targets
     ]
     for each, target in zip(gains, asked.targets, strict=True):
-        row = added[(added["probe"] == target) & (added["metric"] == ACCURACY)].set_index("layer")
-        assert each.estimate == estimate_of(row.loc[each.layers[0]], "margin")
+        rows = added[(added["probe"] == target) & (added["metric"] == ACCURACY)]
+        most = rows.loc[rows["margin"].idxmax()]
+        assert each.layers == (most["layer"],)
+        assert each.estimate == estimate_of(most, "margin")
+        assert each.estimate.level == 1 - 0.05 / 2  # of two layers the best
         assert each.named_in(result.headline)
     assert {f"{target}-{GAIN}" for target in asked.targets} <= set(figures(result))
     assert set(tables.rows_of(result, GAIN)["added"]["metric"]) == {ACCURACY}
@@ -200,15 +203,19 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
 def test_layer_0_beside_the_window_is_a_rival_of_the_other_layers(
     asked: EdgeSpec, result: Result
 ) -> None:
-    """What layer 0 adds is what the reduction of the window lost: no layer has computed it."""
+    """What layer 0 adds, no layer has computed."""
     sample = draw_sample(np.full(40, 8), 200, 0)
     points = np.array([[63.0], [64.0], [70.0], [60.0]])  # layers 0, 1, 2, the window alone
     noise = np.random.default_rng(0).normal(0, 0.1, (200, 4, 1))
     group = Group((0, 1, 2, 3), (0, 1, 2, 3), points, points + noise, points[:, 0])
     frames = gains_over_window("zoo:seed-0", {ACCURACY: group}, {ACCURACY: sample}, str)
-    table = pd.concat(frames).set_index(["rival", "layer"])["margin"]
-    assert table[WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}
-    assert table[EMBEDDINGS].to_dict() == {1: 1.0, 2: 7.0}
+    gains = pd.concat(frames).set_index(["rival", "layer"])
+    assert gains["margin"][WINDOW].to_dict() == {0: 3.0, 1: 4.0, 2: 10.0}
+    assert gains["margin"][EMBEDDINGS].to_dict() == {1: 1.0, 2: 7.0}
+    assert gains["level"].unique().tolist() == [1 - 0.05 / 3]
+    tails = (noise[:, 2] - noise[:, 3])[:, 0]
+    ends = 10 + np.quantile(tails, (0.05 / 6, 1 - 0.05 / 6))
+    np.testing.assert_allclose(gains.loc[(WINDOW, 2), ["low", "high"]].astype(float), ends)
 
     model = asked.models[0]
     added = result.tables["added"].assign(margin=1.5, low=1.0, high=2.0)

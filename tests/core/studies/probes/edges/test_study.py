@@ -22,13 +22,14 @@ from core.results.export import Result
 from core.runs.runner import Outputs, run
 from core.studies.probes.edges import tables as edge_tables
 from core.studies.probes.edges.charts import edges_chart, figures
+from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.studies.probes.edges.rivals import place_features
 from core.studies.probes.edges.spec import EdgeSpec as Spec
 from core.studies.probes.edges.statements import BASELINE, best_rows, statements_of, subject_of
-from core.studies.probes.edges.study import STUDY, plan, prepare
+from core.studies.probes.edges.study import RIVALS, STUDY, plan, prepare
 from core.studies.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
-from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES, score_rivals
 from core.studies.probes.edges.text import make_methods
 from core.studies.probes.trees.comparisons import EMBEDDINGS
 from core.studies.probes.trees.data import Treebank
@@ -192,6 +193,19 @@ def test_what_was_planted_is_found(box: dict[str, str], result: Result) -> None:
     )
     assert float(codes.loc[LOOKUP]) > 1.5
     assert float(codes.loc[PLACES]) < 1.2
+
+
+def test_the_position_only_baseline_has_the_penalty_that_is_best_on_development_sentences(
+    spec: Spec,
+) -> None:
+    planned = {task.role: task for task in plan(spec, run(prepare(spec)))}
+    given = dict(planned[RIVALS, "distance"].arguments)
+    value = score_rivals(**given | {"penalty": 0.0})
+    assert np.isnan(value["penalties"][:2]).all()
+    assert value["penalties"][2] in PENALTIES
+    fixed = [score_rivals(**given | {"penalty": tried}) for tried in PENALTIES[::3]]
+    assert value["dev"][2, 0] >= max(each["dev"][2, 0] for each in fixed) - 0.02
+    assert [each["penalties"][2] for each in fixed] == [*PENALTIES[::3]]
 
 
 def test_one_task_equals_a_slow_loop_over_scikit_learn(spec: Spec, outputs: Outputs) -> None:

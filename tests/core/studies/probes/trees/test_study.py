@@ -340,14 +340,14 @@ def test_parts_of_speech_and_layers_beside_the_window_are_rows_of_their_own(
         charts.arc_chart(alone)
 
 
-def test_beside_the_window_every_layer_has_the_same_reduced_window(
+def test_beside_the_window_every_layer_has_the_whole_window(
     box: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[np.ndarray] = []
 
     def capture(vectors: np.ndarray, *rest: object) -> dict[str, object]:
         seen.append(vectors)
-        return {"layers": np.arange(3)}
+        return {"layers": np.arange(vectors.shape[1])}
 
     def last(rows: np.ndarray, lengths: np.ndarray, score: object) -> tuple[np.ndarray, int]:
         return windows_of_sentences(rows, lengths, 2), 2
@@ -362,25 +362,39 @@ def test_beside_the_window_every_layer_has_the_same_reduced_window(
     for position in (False, True):
         rival_tasks.score_beside_window(box["bert"], "", position=position, **given)
     plain, coded = seen
-    width = plain.shape[2] // 2
-    assert plain.shape == (100, 3, 2 * width)
-    assert (plain[:, -1, width:] == 0).all()
-    assert (plain[:, :, :width] == plain[:, :1, :width]).all()
     states, _ = tasks.read_vectors(box["bert"], trees.words, (0, 1, 3))
-    of_layer = states[:, 2].astype(np.float32)
-    centred = of_layer - of_layer[:80].mean(axis=0)
-    np.testing.assert_allclose(
-        plain[:, 1, width:], centred / np.abs(centred[:80]).mean(), atol=1e-4
-    )
-    window = windows_of_sentences(states[:, 0], np.full(20, 5), 2).astype(np.float64)
-    centred = window - window[:80].mean(axis=0)
-    scores = np.linalg.svd(centred[:80], full_matrices=False)[2][:width] @ centred.T
-    scale = np.abs(plain[:, 0, 0]).mean() / np.abs(scores[0]).mean()
-    np.testing.assert_allclose(
-        np.abs(plain[:, 0, :4]), scale * np.abs(scores[:4].T), rtol=1e-2, atol=1e-2
-    )
-    assert coded.shape == (100, 3, 2 * width + SIZE)
-    np.testing.assert_allclose(coded[..., : 2 * width], plain, atol=1e-6)
+    width = 5 * states.shape[2]
+    assert plain.shape == (100, 3, width + states.shape[2])
+    assert (plain[:, -1, width:] == 0).all()
+
+    def scaled(vectors: np.ndarray) -> np.ndarray:
+        centred = vectors.astype(np.float32) - vectors[:80].astype(np.float32).mean(axis=0)
+        shares: np.ndarray = centred / np.abs(centred[:80]).mean()
+        return shares
+
+    window = windows_of_sentences(states[:, 0], np.full(20, 5), 2)
+    for layer in range(3):
+        np.testing.assert_allclose(plain[:, layer, :width], scaled(window), atol=1e-4)
+    np.testing.assert_allclose(plain[:, 1, width:], scaled(states[:, 2]), atol=1e-4)
+    assert coded.shape == (*plain.shape[:2], plain.shape[2] + SIZE)
+    np.testing.assert_allclose(coded[..., : plain.shape[2]], plain, atol=1e-6)
+
+
+def test_layers_trained_one_by_one_beside_the_window_score_as_together(
+    box: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        Tree(tuple(np.roll(WORDS, i)[:5].tolist()), (2, 0, 2, 3, 3), (True,) * 5) for i in range(20)
+    ]
+    how = tasks.Regime(("distance", "depth"), (8,), 2, 0, 2)
+    given = {"trees": Trees.of(rows), "sizes": (12, 4, 4), "layers": (1, 3), "how": how}
+    whole = rival_tasks.score_beside_window(box["bert"], "", position=True, **given)
+    monkeypatch.setattr(rival_tasks, "AT_HAND", 1)
+    parts = rival_tasks.score_beside_window(box["bert"], "", position=True, **given)
+    assert whole["layers"].tolist() == [1, 1, 3, 3, 4, 4]
+    assert set(whole) == set(parts)
+    for name, part in whole.items():
+        np.testing.assert_array_equal(parts[name], part, err_msg=name)
 
 
 def test_the_best_layer_is_chosen_on_development_sentences(
