@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.columns import Tip, told
+from core.results.drawing.axes import Plane, layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, grey_band
+from core.results.drawing.curves import HEIGHT, Rule, grey_band, layer_chart, line_chart
 from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.style import COLOURS, GREY, SHAPES, heading, legend
+from core.results.drawing.style import COLOURS, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
-from core.results.numbers import Tip, text_of, told
+from core.results.numbers import text_of
 from core.studies.alignment.seeds.curves import (
     ERROR_TITLE,
-    HEIGHT,
-    curves_of_methods,
     error_chart,
     method_looks,
     named_methods,
@@ -36,21 +35,16 @@ LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"
 def stitching_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw accuracy by the layer of the stitch, mean over pairs of different models, and of
     unmodified models."""
-    import pandas as pd
-
     rows = named_methods(result.tables["means"])
     unstitched = float(result.tables["own"]["accuracy"].mean())
     low, high = span_of(rows["accuracy"], rows["low"], rows["high"], [unstitched])
-    plane = layer_plane(
-        rows, "accuracy", "Accuracy", (max(low, 0.0), min(high, 1.0)),
-        x_title="Layer of the stitch (0 = embeddings)", kind="per cent", height=HEIGHT,
-        context=context,
-    )  # fmt: skip
     looks = method_looks(rows["method"])
-    looks[OWN] = Look(GREY, dash=(4, 4), point=False, width=1.4)
-    drawn = pd.concat([rows, rule(plane, OWN, unstitched)], ignore_index=True)
     below = "dashed line across: unmodified models; bands: 95 % intervals over sentences"
-    return curves_of_methods(drawn, plane, looks, "Accuracy of stitched models", below)
+    return layer_chart(
+        rows, "accuracy", looks, "Accuracy of stitched models", below,
+        x_title="Layer of the stitch (0 = embeddings)", ends=(max(low, 0.0), min(high, 1.0)),
+        rules=[Rule(OWN, unstitched, (4, 4))], line="Map", context=context,
+    )  # fmt: skip
 
 
 def check_chart(result: Result, truth: str, meaning: str, *, context: Context = PAGE) -> Chart:
@@ -76,7 +70,7 @@ def check_chart(result: Result, truth: str, meaning: str, *, context: Context = 
         context=context,
     )
     what = f"Undoing a known bijection: {truth}"
-    return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning)
+    return line_chart(rows, plane, method_looks(rows["method"]), what, meaning, line="Map")
 
 
 def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -92,14 +86,8 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     plane = layer_plane(
         table, "correlation", title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
     )
-    tips = (
-        Tip("pair", "Models"),
-        Tip("layer", "Layer", "whole"),
-        Tip("head", "Source head", "whole"),
-    )
     rows, tooltip = told(
-        table,
-        (*tips, Tip("match", "Target head", "whole"), Tip("correlation", "Correlation", "share")),
+        table, (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
     )
     # Two directions often match the same heads: their points are drawn side by side.
     spread = {pair: 0.4 * ((place + 0.5) / len(pairs) - 0.5) for place, pair in enumerate(pairs)}
@@ -119,7 +107,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
             tooltip=tooltip,
         )
     )
-    band = grey_band(null, plane, "null_low", "null_high", "Random matchings")(x)
+    band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()
     what = "Correlation of matched attention heads"
     words = (
@@ -159,11 +147,7 @@ def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
         order=(columns, rows[::-1]),
         height=2 * HEIGHT,
         titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
-        tips=(
-            Tip("row", source),
-            Tip("column", target),
-            Tip("correlation", "Correlation", "share"),
-        ),
+        tips=(Tip("row", source), Tip("column", target)),
         context=context,
     )
     what = "Correlation of every head with every head"
