@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.results.columns import COLUMNS, Column
+from core.results.columns import COLUMNS, Column, ends_of
 from core.results.numbers import Kind, band_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def estimate_of(
         column: Of the value.
         kind: Its format; inferred from the column's name and the row's metric where None.
     """
-    low, high = _ends(column)
+    low, high = ends_of(column)
     level = float(row.get("level", LEVEL))
     ends = (_float(row.get(low)), _float(row.get(high)))
     return Estimate(
@@ -103,7 +103,7 @@ def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
     have their own, or none.
     """
     owner = next((name for name in table if _interval(name) == "shared"), "")
-    low, _ = _ends(column)
+    low, _ = ends_of(column)
     rows = (
         table
         if low != "low" or column == owner
@@ -122,10 +122,6 @@ def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:
     if column in ("difference", "margin", "ahead", "cost"):
         return "gain" if metric.partition(" ")[0] in OF_HUNDRED else "change"
     return COLUMNS.get(column, Column()).kind
-
-
-def _ends(column: str) -> tuple[str, str]:
-    return (f"{column}_low", f"{column}_high") if _interval(column) == "own" else ("low", "high")
 
 
 def _interval(column: str) -> str:

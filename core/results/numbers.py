@@ -9,14 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-from core.results.drawing.vega import channel
-
-if TYPE_CHECKING:
-    import pandas as pd
+from typing import Literal
 
 Kind = Literal[
     "share",
@@ -145,38 +138,6 @@ def label_expr(kind: Kind) -> str | None:
     if kind == "gain":
         return "(datum.value > 0 ? '+' : '') + datum.label"
     return None
-
-
-@dataclass(frozen=True)
-class Tip:
-    """One line of a tooltip: a column, its title, and the format of its numbers ("" for text)."""
-
-    column: str
-    title: str
-    kind: Kind | Literal[""] = ""
-
-
-def told(table: pd.DataFrame, tips: Sequence[Tip]) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """Add a column of formatted numbers for each tip, and make the tooltips that show them.
-
-    `low` and `high` become one line, the interval.
-    """
-    written: dict[str, Any] = {}
-    shown = []
-    for tip in tips:
-        if tip.column not in table.columns:
-            continue
-        if tip.column in ("low", "null_low"):
-            top = tip.column.replace("low", "high")
-            ends = zip(table[tip.column], table[top], strict=True)
-            values = [ends_text(low, high, tip.kind or "share") for low, high in ends]
-        elif tip.kind:
-            values = [text_of(float(value), tip.kind) for value in table[tip.column]]
-        else:
-            values = [str(value) for value in table[tip.column]]
-        written[f"told_{tip.column}"] = values
-        shown.append(channel(f"told_{tip.column}:N", title=tip.title))
-    return table.assign(**written), shown
 
 
 def _minus(text: str) -> str:

@@ -151,10 +151,3 @@ def span_of(
     if zero:
         high = max(high, 0.0)
     return low - room, high if top is not None else high + room
-
-
-def rule(plane: Plane, name: str, value: float) -> pd.DataFrame:
-    """Make the rows of a line across the whole plot at one value, for `curves`."""
-    import pandas as pd
-
-    return pd.DataFrame({"name": name, plane.x: list(plane.x_ends), plane.y: float(value)})

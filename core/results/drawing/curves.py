@@ -8,27 +8,28 @@ are more names than the plot is high, or a figure asks for it, a legend below na
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core.results.drawing.axes import Plane
+from core.results.columns import Tip, ends_of, tip_of, told
+from core.results.drawing.axes import Plane, layer_plane, span_of
+from core.results.drawing.context import Context
 from core.results.drawing.description import lines_in_words
-from core.results.drawing.labels import coinciding, crossings, dodge
-from core.results.drawing.style import GREY, colour_between, heading, legend
-from core.results.drawing.vega import Chart, channel, equals, layered
-from core.results.numbers import Tip, text_of, told
+from core.results.drawing.labels import breaks, coinciding, drawn_names, end_names, owners
+from core.results.drawing.style import GREY, LAYER_TITLE, colour_between, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.estimates import kind_of
+from core.results.numbers import Kind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST_NAME = 21  # letters of a line of a name
 WIDE = 0.56  # mean width of a letter, of its height
-BREAK = (
-    "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
-)
 SAME = 1.5  # pixels within which two lines are one to the eye
+HEIGHT = 320  # of a plot on a page
+BAND = 0.16  # opacity of the bands
+NULL = "chance level"
 GREY_DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 2], [10, 3], [5, 2, 1, 2, 1, 2])
 
 
@@ -43,6 +44,38 @@ class Look:
     point: bool = True
     width: float = 2.0
     band: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A grey line across the whole plot: a baseline, chance, no difference.
+
+    Attributes:
+        name: At its right end.
+        value: Of y.
+        dash: As Vega-Lite writes it.
+        columns: Further columns of its rows, such as the ends of its interval, for tooltips.
+    """
+
+    name: str
+    value: float
+    dash: Sequence[int] = (1, 0)
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def look(self) -> Look:
+        """How it looks."""
+        return Look(GREY, dash=self.dash, point=False, width=1.5, band=False)
+
+    def rows(self, plane: Plane) -> pd.DataFrame:
+        """Make its rows, for `curves`."""
+        import pandas as pd
+
+        ends = {plane.x: list(plane.x_ends), plane.y: float(self.value)}
+        return pd.DataFrame({"name": self.name, **ends, **self.columns})
+
+
+Mark = Callable[[Plane, dict[str, Any]], Chart]  # of the axes and the x axis
 
 
 def graded(names: Sequence[str], **more: Any) -> dict[str, Look]:
@@ -64,12 +97,11 @@ def curves(
     table: pd.DataFrame,
     plane: Plane,
     looks: Mapping[str, Look],
-    tips: Sequence[Tip] = (),
+    tips: Sequence[Tip | str] = (),
     *,
-    under: Sequence[Any] = (),
-    over: Sequence[Any] = (),
+    under: Sequence[Mark] = (),
+    over: Sequence[Mark] = (),
     named: Sequence[tuple[str, float]] = (),
-    opacity: float = 0.18,
 ) -> Chart:
     """Draw lines by name, with bands where the table has `low` and `high`.
 
@@ -79,9 +111,8 @@ def curves(
         plane: The axes.
         looks: Name -> how its line looks, in the order of the legend.
         tips: What a tooltip says.
-        under, over: Layers below and above the lines, as functions of the x axis.
+        under, over: Layers below and above the lines.
         named: Names at the right end of things that are not lines, such as a band: (name, y).
-        opacity: Of bands.
     """
     table = table[table["name"].isin(list(looks)) & table[plane.y].notna()]
     shown = [name for name in looks if (table["name"] == name).any()]
@@ -92,7 +123,7 @@ def curves(
     room_for_all = (len(shown) + len(named)) * context.row <= plane.pixels
     direct = context.unnamed or (not context.legend and room_for_all)
     twins = _twins(table, plane, shown)
-    text = _end_names(table, plane, shown, twins, named) if direct and not context.unnamed else []
+    text = end_names(table, plane, shown, twins, named) if direct and not context.unnamed else []
     longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
     room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
     x, y = plane.x_of(room), plane.y_of()
@@ -102,10 +133,10 @@ def curves(
     rows, tooltip = told(table, tips)
     rows = _styled(rows.assign(who=owners(table)), plane, looks, twins)
     base = Chart(rows).encode(x=x)
-    layers: list[Any] = [make(x) for make in under]
+    layers: list[Any] = [make(plane, x) for make in under]
     if "low" in table.columns and table["low"].notna().any():
         bands = base.filtered("datum.banded && isValid(datum.low)").mark_area(
-            opacity=opacity, clip=True
+            opacity=BAND, clip=True
         )
         layers.append(bands.encode(y=plane.y_of("low"), y2="high:Q", color=colour))
     lines = base.mark_line(clip=True)
@@ -123,61 +154,129 @@ def curves(
             size=55, filled=True, opacity=1
         )
         layers.append(points.encode(y=y, color=colour, shape=shape, tooltip=tooltip))
-    layers += _breaks(table, plane, x, y, looks)
-    layers += [*_names(text, plane, x, looks, shown), *(make(x) for make in over)]
+    layers += breaks(table, plane, x, y, looks)
+    layers += [*drawn_names(text, plane, x, looks, shown), *(make(plane, x) for make in over)]
     return layered(*layers).scales(fill="independent", strokeWidth="independent")
 
 
-def finished(
-    chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str = "",
-    names: Sequence[str] = (), *, said: str = "", **axes: Any,
-) -> Chart:  # fmt: skip
-    """Give the chart of `curves` its size, its title and its description in words.
+def line_chart(
+    rows: pd.DataFrame,
+    plane: Plane,
+    looks: Mapping[str, Look],
+    title: str,
+    below: str = "",
+    *,
+    rules: Sequence[Rule] = (),
+    line: str = "Model",
+    tips: Sequence[Tip | str] = (),
+    also: Sequence[Tip | str] = (),
+    counted: str = "",
+    words: Mapping[str, Any] | None = None,
+    **marks: Any,
+) -> Chart:
+    """Draw lines by name with their bands, tooltips, title and description in words.
 
     Args:
-        chart: The lines.
-        table: Their rows.
-        plane: Their axes.
-        what, below: The title, and the line below it.
-        names: Lines that the words tell of; all without it.
-        said: What the words begin with, where that is not the title.
-        axes: `x_title`, `y_title` and `kind` in words, where they are not the plane's.
+        rows: As `curves` takes them; the band is the interval of y that its record names.
+        plane: The axes.
+        looks: Name -> how its line looks, in the order of the legend.
+        title, below: The title, and the line below it.
+        rules: Lines across the plot.
+        line: What a line is, in tooltips.
+        tips: What a tooltip says, where that is not the line, x, y and its interval.
+        also: What a tooltip says after that.
+        counted: Column along which the words go, where that is not the x axis.
+        words: As `lines_in_words` takes them, where they are not those of title and axes.
+        marks: `under`, `over` and `named` of `curves`.
     """
-    titles = {"x_title": plane.x_title.split(" (")[0], "y_title": plane.y_title, "kind": plane.kind}
-    words = lines_in_words(
-        table, said or what, x=plane.x, y=plane.y, names=names, **{**titles, **axes}
+    import pandas as pd
+
+    low, high = ends_of(plane.y)
+    if low in rows.columns:
+        rows = rows.assign(low=rows[low], high=rows[high])
+    drawn = pd.concat([rows, *(rule.rows(plane) for rule in rules)], ignore_index=True)
+    looks = {**looks, **{rule.name: rule.look for rule in rules}}
+    value = Tip(plane.y, plane.y_title, plane.kind)
+    tips = tips or (Tip("name", line), plane.x, value, "low")
+    chart = curves(drawn, plane, looks, (*tips, *also), **marks)
+    axes = {"x": plane.x, "y": plane.y, "y_title": plane.y_title, "kind": plane.kind}
+    axes["x_title"] = plane.x_title.split(" (")[0] or tip_of(plane.x).title
+    if counted:
+        drawn[plane.x] = drawn[counted].astype(float).fillna(drawn[plane.x])
+    text = lines_in_words(drawn, **{"what": title, "names": list(looks), **axes, **(words or {})})
+    return chart.properties(
+        width="container", height=plane.pixels, title=heading(title, below), description=text
     )
-    result: Chart = chart.properties(
-        width="container", height=plane.pixels, title=heading(what, below), description=words
-    )
-    return result
 
 
-def owners(table: pd.DataFrame) -> list[str]:
-    """Name whose row each one is, with its `who` on a second line where it has one."""
-    if "who" not in table.columns:
-        return [str(name) for name in table["name"]]
-    pairs = zip(table["who"], table["name"], strict=True)
-    return [
-        f"{name}\n{who}" if isinstance(who, str) and who != name else str(name)
-        for who, name in pairs
-    ]
+def reach(
+    rows: pd.DataFrame, y: str, rules: Sequence[Rule] = (), *, zero: bool = False
+) -> tuple[float, float]:
+    """Compute the ends of an axis for a column, its interval and lines across the plot."""
+    held = [rows[name] for name in (y, *ends_of(y)) if name in rows.columns]
+    return span_of(*held, [rule.value for rule in rules], zero=zero)
 
 
-def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str) -> Any:
-    """Draw the range of chance as a grey band with its edges, for `under`."""
-    rows = table.assign(low=table[low], high=table[high])
-    rows, tooltip = told(rows, (Tip("low", title, plane.kind),))
+def layer_chart(
+    rows: pd.DataFrame,
+    y: str,
+    looks: Mapping[str, Look],
+    title: str,
+    below: str = "",
+    *,
+    y_title: str = "",
+    x_title: str = LAYER_TITLE,
+    kind: Kind | None = None,
+    ends: tuple[float, float] | None = None,
+    zero: bool = False,
+    null: str = "",
+    rules: Sequence[Rule] = (),
+    height: float = HEIGHT,
+    context: Context,
+    **more: Any,
+) -> Chart:
+    """Draw a column by layer: a line with its band for each name, chance level as a grey band,
+    baselines as grey lines.
 
-    def make(x: dict[str, Any]) -> Any:
-        base = Chart(rows).encode(x=x, y=plane.y_of("low"), tooltip=tooltip)
-        area = base.mark_area(opacity=0.3, color=GREY, clip=True).encode(y2="high:Q")
-        edges = [
-            Chart(rows)
-            .mark_line(color=GREY, strokeWidth=1, opacity=0.6, clip=True)
-            .encode(x=x, y=plane.y_of(edge))
-            for edge in ("low", "high")
-        ]
+    Args:
+        rows: Columns `name`, `layer`, the column, and where there are any the ends of its interval,
+            and `null_low` and `null_high`.
+        y: The column.
+        looks: Name -> how its line looks, in the order of the legend.
+        title, below: The title, and the line below it.
+        y_title, kind: Of the axis, where its record does not say them.
+        x_title: Of the axis of layers; "" where a panel below has it.
+        ends: Of the y axis; without them, as far as values, intervals and rules go.
+        zero: Whether the axis includes 0.
+        null: What a tooltip says of chance level; it is drawn only with this.
+        rules: Lines across the plot.
+        height: Of the plot on a page.
+        context: What it is drawn for.
+        more: As `line_chart` takes it.
+    """
+    ends = ends or reach(rows, y, rules, zero=zero)
+    kind = kind or kind_of(y, rows.iloc[0] if len(rows) else {})
+    axes = {"x_title": x_title, "kind": kind, "height": height, "context": context}
+    plane = layer_plane(rows, y, y_title or tip_of(y).title, ends, **axes)
+    if null and rows["null_low"].notna().any():
+        widest = {"null_low": ("null_low", "min"), "null_high": ("null_high", "max")}
+        band = rows.groupby("layer", as_index=False).agg(**widest).dropna(subset="null_low")
+        middle = float(band[["null_low", "null_high"]].iloc[-1].mean())
+        more = {"under": [grey_band(band, null)], "named": [(NULL, middle)], **more}
+    return line_chart(rows, plane, looks, title, below, rules=rules, **more)
+
+
+def grey_band(table: pd.DataFrame, title: str) -> Mark:
+    """Draw the range of chance, from `null_low` to `null_high`, as a grey band with its edges."""
+
+    def make(plane: Plane, x: dict[str, Any]) -> Chart:
+        rows, tooltip = told(table, (Tip("null_low", title, plane.kind),))
+        base = Chart(rows)
+        area = base.mark_area(opacity=0.3, color=GREY, clip=True).encode(
+            x=x, y=plane.y_of("null_low"), y2="null_high:Q", tooltip=tooltip
+        )
+        edge = base.mark_line(color=GREY, strokeWidth=1, opacity=0.6, clip=True)
+        edges = [edge.encode(x=x, y=plane.y_of(end)) for end in ("null_low", "null_high")]
         return layered(area, *edges)
 
     return make
@@ -217,116 +316,6 @@ def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str,
     lines = [plane.up(wide[name].to_numpy(dtype=float)) for name in shown]
     first = coinciding(lines, SAME)
     return {name: shown[first[number]] for number, name in enumerate(shown)}
-
-
-def _end_names(
-    table: pd.DataFrame,
-    plane: Plane,
-    shown: Sequence[str],
-    twins: Mapping[str, str],
-    named: Sequence[tuple[str, float]],
-) -> list[dict[str, Any]]:
-    """Make one row per name: where its line ends, where the name is placed, and its text."""
-    rows: list[dict[str, Any]] = []
-    for name in dict.fromkeys(twins.values()):
-        line = table[table["name"] == name].sort_values(plane.x)
-        x, value = float(line[plane.x].iloc[-1]), float(line[plane.y].iloc[-1])
-        words = " = ".join(each for each in shown if twins[each] == name)
-        if value > plane.high:
-            words += f" {text_of(value, plane.kind)}"
-        whose = "\n".join(dict.fromkeys(owners(table[table["name"].map(twins.get) == name])))
-        rows.append(
-            {
-                "text": words,
-                "name": name,
-                "who": whose,
-                "x": x,
-                "y": min(max(value, plane.low), plane.high),
-            }
-        )
-    rows += [
-        {"text": text, "name": "", "who": "", "x": plane.x_ends[1], "y": value}
-        for text, value in named
-    ]
-    if rows:
-        wrapped = [textwrap.wrap(row["text"], LONGEST_NAME) for row in rows]
-        sizes = [plane.context.row * len(lines) for lines in wrapped]
-        ups = dodge(plane.up([row["y"] for row in rows]), sizes, 0.0, plane.pixels)
-        for row, lines, at in zip(rows, wrapped, plane.back(ups), strict=True):
-            # Vega puts the first line, not the middle, at the place.
-            up = -(len(lines) - 1) * plane.context.row / 2
-            row |= {"text": "\n".join(lines), "at": float(at), "end": plane.x_ends[1], "up": up}
-    return rows
-
-
-def _names(
-    rows: Sequence[dict[str, Any]],
-    plane: Plane,
-    x: Any,
-    looks: Mapping[str, Look],
-    shown: Sequence[str],
-) -> list[Any]:
-    """Draw names at the right ends of their lines, in ink, each joined to its line by a stroke of
-    its colour."""
-    import pandas as pd
-
-    if not rows:
-        return []
-    chart = Chart(pd.DataFrame(rows))
-    at = plane.y_of("at")
-    strokes = [
-        chart.filtered(equals("name", name))
-        .mark_rule(color=looks[name].colour, strokeWidth=1.5, xOffset=4, x2Offset=13)
-        .encode(x={**x, "field": "x"}, x2="end:Q", y=plane.y_of("y"), y2="at:Q")
-        for name in shown
-        if any(row["name"] == name for row in rows)
-    ]
-    words = chart.mark_text(
-        align="left",
-        baseline="middle",
-        dx=16,
-        dy={"expr": "datum.up"},
-        fontSize=plane.context.letter,
-        lineBreak="\n",
-        lineHeight=plane.context.row,
-    )
-    return [*strokes, words.encode(x={**x, "field": "end"}, y=at, text="text:N")]
-
-
-def _breaks(
-    table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]
-) -> list[Any]:
-    """Draw two strokes across a line where it leaves the plot at the top."""
-    import pandas as pd
-
-    marks = []
-    for name in looks:
-        line = table[table["name"] == name].sort_values(plane.x)
-        values, places = line[plane.y].to_numpy(dtype=float), line[plane.x].to_numpy(dtype=float)
-        at = list(crossings(places, values, plane.high))
-        if len(values) and (values > plane.high).all():  # nothing of it is in the plot
-            at = [float(places[-1])]
-        who = owners(line.head(1))[0] if len(line) else name
-        marks += [
-            {"name": name, "who": who, plane.x: float(place), plane.y: plane.high} for place in at
-        ]
-    if not marks:
-        return []
-    rows = pd.DataFrame(marks)
-    chart = Chart(rows)
-    return [
-        chart.filtered(equals("name", name))
-        .mark_point(
-            shape=BREAK,
-            size=130,
-            filled=False,
-            strokeWidth=1.6,
-            opacity=1,
-            color=looks[name].colour,
-        )
-        .encode(x=x, y=y)
-        for name in dict.fromkeys(rows["name"])
-    ]
 
 
 def _scale(kind: str, shown: Sequence[str], looks: Mapping[str, Look], direct: bool) -> Any:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from core.results.columns import Tip, tip_of, told
 from core.results.drawing.context import Context
 from core.results.drawing.style import gradient
 from core.results.drawing.vega import Chart, channel, either, layered
-from core.results.numbers import Kind, Tip, label_expr, text_of, told
+from core.results.numbers import Kind, label_expr, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,8 @@ def heatmap(
     value: str,
     titles: tuple[str | None, str | None, str],
     ends: tuple[float, float],
-    tips: Sequence[Tip],
+    tips: Sequence[Tip | str] = (),
+    also: Sequence[Tip | str] = (),
     kind: Kind = "share",
     reverse: bool = False,
     order: tuple[Any, Any] = (None, "descending"),
@@ -42,7 +44,8 @@ def heatmap(
         x, y, value: Columns.
         titles: Of the x axis, the y axis and the colours.
         ends: Of the colours; what lies beyond has the end's colour, and its number says what it is.
-        tips: What a tooltip says.
+        tips: What a tooltip says before the value; of row and column without it.
+        also: What it says after the value.
         kind: How values are written.
         reverse: Whether low values are bright.
         order: How columns and rows are sorted, as Vega-Lite takes it.
@@ -53,7 +56,11 @@ def heatmap(
     """
     low, high = ends
     share = ((table[value] - low) / ((high - low) or 1.0)).clip(0, 1)
-    rows, tooltip = told(table, tips)
+    tips = tips or [
+        Tip(column, title, tip_of(column).kind) if title else column
+        for column, title in ((y, titles[1]), (x, titles[0]))
+    ]
+    rows, tooltip = told(table, (*tips, Tip(value, titles[2], kind), *also))
     light = (1 - share if reverse else share) > TURN
     rows = rows.assign(written=[text_of(float(cell), kind) for cell in table[value]], light=light)
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": limit}

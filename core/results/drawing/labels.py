@@ -3,10 +3,26 @@ possible."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from core.results.drawing.vega import Chart, equals
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.drawing.axes import Plane
+    from core.results.drawing.curves import Look
+
+BREAK = (
+    "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
+)
+LONGEST_NAME = 21  # letters of a line of a name
 
 
 def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
@@ -153,3 +169,124 @@ def _overlaps(box: NDArray[np.float64], boxes: NDArray[np.float64]) -> bool:
         | (boxes[:, 3] <= box[1])
     )
     return bool((~apart).any())
+
+
+def owners(table: pd.DataFrame) -> list[str]:
+    """Name whose row each one is, with its `who` on a second line where it has one."""
+    if "who" not in table.columns:
+        return [str(name) for name in table["name"]]
+    pairs = zip(table["who"], table["name"], strict=True)
+    return [
+        f"{name}\n{who}" if isinstance(who, str) and who != name else str(name)
+        for who, name in pairs
+    ]
+
+
+def end_names(
+    table: pd.DataFrame,
+    plane: Plane,
+    shown: Sequence[str],
+    twins: Mapping[str, str],
+    named: Sequence[tuple[str, float]],
+) -> list[dict[str, Any]]:
+    """Make one row per name: where its line ends, where the name is placed, and its text."""
+    rows: list[dict[str, Any]] = []
+    for name in dict.fromkeys(twins.values()):
+        line = table[table["name"] == name].sort_values(plane.x)
+        x, value = float(line[plane.x].iloc[-1]), float(line[plane.y].iloc[-1])
+        words = " = ".join(each for each in shown if twins[each] == name)
+        if value > plane.high:
+            words += f" {text_of(value, plane.kind)}"
+        whose = "\n".join(dict.fromkeys(owners(table[table["name"].map(twins.get) == name])))
+        rows.append(
+            {
+                "text": words,
+                "name": name,
+                "who": whose,
+                "x": x,
+                "y": min(max(value, plane.low), plane.high),
+            }
+        )
+    rows += [
+        {"text": text, "name": "", "who": "", "x": plane.x_ends[1], "y": value}
+        for text, value in named
+    ]
+    if rows:
+        wrapped = [textwrap.wrap(row["text"], LONGEST_NAME) for row in rows]
+        sizes = [plane.context.row * len(lines) for lines in wrapped]
+        ups = dodge(plane.up([row["y"] for row in rows]), sizes, 0.0, plane.pixels)
+        for row, lines, at in zip(rows, wrapped, plane.back(ups), strict=True):
+            # Vega puts the first line, not the middle, at the place.
+            up = -(len(lines) - 1) * plane.context.row / 2
+            row |= {"text": "\n".join(lines), "at": float(at), "end": plane.x_ends[1], "up": up}
+    return rows
+
+
+def drawn_names(
+    rows: Sequence[dict[str, Any]],
+    plane: Plane,
+    x: Any,
+    looks: Mapping[str, Look],
+    shown: Sequence[str],
+) -> list[Any]:
+    """Draw names at the right ends of their lines, in ink, each joined to its line by a stroke of
+    its colour."""
+    import pandas as pd
+
+    if not rows:
+        return []
+    chart = Chart(pd.DataFrame(rows))
+    at = plane.y_of("at")
+    strokes = [
+        chart.filtered(equals("name", name))
+        .mark_rule(color=looks[name].colour, strokeWidth=1.5, xOffset=4, x2Offset=13)
+        .encode(x={**x, "field": "x"}, x2="end:Q", y=plane.y_of("y"), y2="at:Q")
+        for name in shown
+        if any(row["name"] == name for row in rows)
+    ]
+    words = chart.mark_text(
+        align="left",
+        baseline="middle",
+        dx=16,
+        dy={"expr": "datum.up"},
+        fontSize=plane.context.letter,
+        lineBreak="\n",
+        lineHeight=plane.context.row,
+    )
+    return [*strokes, words.encode(x={**x, "field": "end"}, y=at, text="text:N")]
+
+
+def breaks(
+    table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]
+) -> list[Any]:
+    """Draw two strokes across a line where it leaves the plot at the top."""
+    import pandas as pd
+
+    marks = []
+    for name in looks:
+        line = table[table["name"] == name].sort_values(plane.x)
+        values, places = line[plane.y].to_numpy(dtype=float), line[plane.x].to_numpy(dtype=float)
+        at = list(crossings(places, values, plane.high))
+        if len(values) and (values > plane.high).all():  # nothing of it is in the plot
+            at = [float(places[-1])]
+        who = owners(line.head(1))[0] if len(line) else name
+        marks += [
+            {"name": name, "who": who, plane.x: float(place), plane.y: plane.high} for place in at
+        ]
+    if not marks:
+        return []
+    rows = pd.DataFrame(marks)
+    chart = Chart(rows)
+    return [
+        chart.filtered(equals("name", name))
+        .mark_point(
+            shape=BREAK,
+            size=130,
+            filled=False,
+            strokeWidth=1.6,
+            opacity=1,
+            color=looks[name].colour,
+        )
+        .encode(x=x, y=y)
+        for name in dict.fromkeys(rows["name"])
+    ]

@@ -7,22 +7,27 @@ left end, a stretch apart from the first that has seen any, and its tick says 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from core.models.steps import progress_of
+from core.results.columns import Tip
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.curves import Look, Mark, Rule, line_chart, reach
 from core.results.drawing.style import GREY
 from core.results.drawing.vega import Chart
+from core.results.estimates import kind_of
 from core.results.names import short_names
-from core.results.numbers import Kind, Tip
+from core.results.numbers import Kind
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LOSS = ("model", "steps", "tokens", "loss")
+COUNTED = {"tokens": "Tokens seen", "steps": "Steps"}
+BY_NAME = "Checkpoints, by name"
 LOW = 260
 # how many times nearer to 0 than the first step the place of a model that has seen nothing is
 APART = 4.0
@@ -99,69 +104,83 @@ def along_training(
         for name in ("steps", "tokens", "layer")
         if name in table.columns
     }
+    axis: dict[str, Any] = {}
     if table["steps"].isna().all():
         order = {
-            model: float(number)
-            for number, model in enumerate(dict.fromkeys(table["model"]), start=1)
+            model: float(number) for number, model in enumerate(dict.fromkeys(table["model"]), 1)
         }
-        plane = Plane(
-            "place",
-            y,
-            "Checkpoints, by name",
-            y_title,
-            ends[0],
-            ends[1],
-            (1.0, max(2.0, len(order))),
-            kind=kind,
-            height=height,
-            context=context,
-        )
-        return table.assign(place=table["model"].map(order), **counts), plane
-    counted = table[table["steps"].notna()]
-    field = "tokens" if len(counted) and counted["tokens"].notna().all() else "steps"
-    seen = sorted({int(value) for value in counted[field].dropna()})
-    first = next((value for value in seen if value > 0), 1)
-    bottom = first / APART
-    place = counts[field].clip(lower=bottom)
-    left, right = (bottom if 0 in seen else float(first)), float(max([*seen, first]))
-    ticks = [max(value, bottom) for value in seen]
-    axis = {
-        "values": ticks,
-        "labelExpr": (
-            f"datum.value < {first} ? '0' : replace(format(datum.value, '.2~s'), 'G', 'B')"
-        ),
-        "labelOverlap": True,
-    }
-    title = "Tokens seen" if field == "tokens" else "Steps"
+        place, title = table["model"].map(order), BY_NAME
+        x_ends = (1.0, max(2.0, len(order)))
+    else:
+        counted = table[table["steps"].notna()]
+        field = "tokens" if counted["tokens"].notna().all() else "steps"
+        seen = sorted({int(value) for value in counted[field].dropna()})
+        first = next((value for value in seen if value > 0), 1)
+        bottom = first / APART
+        place, title = counts[field].clip(lower=bottom), f"{COUNTED[field]} (logarithmic)"
+        left = bottom if 0 in seen else float(first)
+        x_ends = (left, max(float(max([*seen, first])), 2 * left))
+        zero = f"datum.value < {first} ? '0'"
+        axis["x_axis"] = {
+            "values": [max(value, bottom) for value in seen],
+            "labelExpr": f"{zero} : replace(format(datum.value, '.2~s'), 'G', 'B')",
+            "labelOverlap": True,
+        }
+        axis["x_log"] = True
     plane = Plane(
-        "place",
-        y,
-        f"{title} (logarithmic)",
-        y_title,
-        ends[0],
-        ends[1],
-        (left, max(right, 2 * left)),
-        kind=kind,
-        height=height,
-        x_axis=axis,
-        x_log=True,
-        context=context,
+        *("place", y, title, y_title, *ends, x_ends, kind, height), **axis, context=context
     )
     return table.assign(place=place, **counts), plane
 
 
-def step_tips(value: str, title: str, kind: Kind) -> tuple[Tip, ...]:
-    """List the rows of a step's tooltip."""
-    return (
-        *(Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole")),
-        *(Tip("layer", "Layer", "whole"), Tip(value, title, kind)),
-        Tip("low", "95 % interval", kind),
+def step_chart(
+    rows: pd.DataFrame,
+    y: str,
+    y_title: str,
+    looks: Mapping[str, Look],
+    title: str,
+    below: str = "",
+    *,
+    kind: Kind | None = None,
+    ends: tuple[float, float] | None = None,
+    rules: Sequence[Rule] = (),
+    height: float = LOW,
+    context: Context,
+    **more: Any,
+) -> Chart:
+    """Draw a column through training: a line for each name, baselines as grey lines.
+
+    Args:
+        rows: Columns `name`, `model`, `tokens`, `steps`, y, and where there are any those of its
+            interval and `layer`.
+        y, y_title, kind, ends, height: As for `Plane`; without them, the kind of the column, and as
+            far as values, intervals and rules go.
+        looks, title, below, more: As `line_chart` takes them.
+        rules: Lines across the plot.
+    """
+    names = short_names(dict.fromkeys(rows["model"]))
+    kind = kind or kind_of(y, rows.iloc[0])
+    placed, plane = along_training(
+        rows.assign(step=rows["model"].map(names)), y, y_title, ends or reach(rows, y, rules),
+        kind=kind, height=height, context=context,
+    )  # fmt: skip
+    counted = next((name for name in COUNTED if plane.x_title.startswith(COUNTED[name])), "steps")
+    rules = [replace(rule, columns={"step": rule.name, **rule.columns}) for rule in rules]
+    tips = (Tip("step", "Checkpoint"), "tokens", "layer", Tip(y, y_title, kind), "low")
+    return line_chart(
+        placed, plane, looks, title, below, rules=rules, tips=tips, counted=counted, **more
     )
 
 
-def named_steps(table: pd.DataFrame) -> pd.DataFrame:
-    """Add each model's short name to the table as `step`."""
-    return table.assign(step=table["model"].map(short_names(dict.fromkeys(table["model"]))))
+def rings(table: pd.DataFrame) -> Mark:
+    """Make a ring round the point of each row, for `under` of a `step_chart`."""
+
+    def make(plane: Plane, x: dict[str, Any]) -> Chart:
+        rows, _ = along_training(table, plane.y, "", (0.0, 1.0), context=plane.context)
+        look: dict[str, Any] = {"size": 130, "strokeWidth": 1.6, "color": GREY, "filled": False}
+        return Chart(rows).mark_point(**look, opacity=1).encode(x=x, y=plane.y_of())
+
+    return make
 
 
 def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
@@ -170,28 +189,8 @@ def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
     Args:
         table: Of `loss_table`.
     """
-    rows, plane = along_training(
-        table,
-        "loss",
-        "Held-out loss (nats)",
-        span_of(table["loss"]),
-        kind="measure",
-        context=context,
-    )
-    rows = named_steps(rows).assign(name="loss")
-    tips = (
-        Tip("step", "Step"),
-        Tip("tokens", "Tokens seen", "whole"),
-        Tip("loss", "Loss (nats)", "measure"),
-    )
-    chart = curves(rows, plane, {"loss": Look(GREY)}, tips)
-    return stepped(chart, rows, plane, "Held-out loss", "from the models' cards", ["loss"])
-
-
-def stepped(
-    chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
-) -> Chart:
-    """Give the chart its size, title and description, which count tokens (or steps) from 0."""
-    field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
-    counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))
-    return finished(chart, counted, plane, what, below, names)
+    looks = {"loss": Look(GREY)}
+    return step_chart(
+        table.assign(name="loss"), "loss", "Held-out loss (nats)", looks, "Held-out loss",
+        "from the models' cards", kind="measure", ends=span_of(table["loss"]), context=context,
+    )  # fmt: skip

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.results.columns import Tip, told
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import grey_band
+from core.results.drawing.curves import HEIGHT, grey_band
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import COLOURS, SHAPES, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
-from core.results.numbers import Tip, text_of, told
-from core.studies.alignment.seeds.curves import HEIGHT, error_chart
+from core.results.numbers import text_of
+from core.studies.alignment.seeds.curves import error_chart
 
 if TYPE_CHECKING:
     from core.results.export import Result
+
 
 HEADS = 290  # height of the plot of matched heads, with a legend below
 LAYER_FROM_1 = "Layer (1 = the first after the embeddings)"
@@ -35,14 +37,8 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     plane = layer_plane(
         table, "correlation", title, ends, x_title=LAYER_FROM_1, height=HEADS, context=context
     )
-    tips = (
-        Tip("pair", "Models"),
-        Tip("layer", "Layer", "whole"),
-        Tip("head", "Source head", "whole"),
-    )
     rows, tooltip = told(
-        table,
-        (*tips, Tip("match", "Target head", "whole"), Tip("correlation", "Correlation", "share")),
+        table, (Tip("pair", "Models"), "layer", "heads.head", "match", "correlation")
     )
     # Two directions often match the same heads: their points are drawn side by side.
     spread = {pair: 0.4 * ((place + 0.5) / len(pairs) - 0.5) for place, pair in enumerate(pairs)}
@@ -62,7 +58,7 @@ def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
             tooltip=tooltip,
         )
     )
-    band = grey_band(null, plane, "null_low", "null_high", "Random matchings")(x)
+    band = grey_band(null, "Random matchings")(plane, x)
     by_layer = table.groupby("layer")["correlation"].mean()
     what = "Correlation of matched attention heads"
     words = (
@@ -102,11 +98,7 @@ def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
         order=(columns, rows[::-1]),
         height=2 * HEIGHT,
         titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
-        tips=(
-            Tip("row", source),
-            Tip("column", target),
-            Tip("correlation", "Correlation", "share"),
-        ),
+        tips=(Tip("row", source), Tip("column", target)),
         context=context,
     )
     what = "Correlation of every head with every head"

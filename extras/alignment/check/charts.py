@@ -8,14 +8,9 @@ import numpy as np
 
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import HEIGHT, line_chart
 from core.results.drawing.vega import Chart
-from core.studies.alignment.seeds.curves import (
-    ERROR_TITLE,
-    HEIGHT,
-    curves_of_methods,
-    method_looks,
-    named_methods,
-)
+from core.studies.alignment.seeds.curves import ERROR_TITLE, method_looks, named_methods
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -46,4 +41,4 @@ def check_chart(result: Result, truth: str, meaning: str, *, context: Context = 
         context=context,
     )
     what = f"Undoing a known bijection: {truth}"
-    return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning)
+    return line_chart(rows, plane, method_looks(rows["method"]), what, meaning, line="Map")

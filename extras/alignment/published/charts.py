@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.maths.maps.registry import METHODS
+from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.style import (
@@ -22,11 +23,12 @@ from core.results.drawing.style import (
 )
 from core.results.drawing.vega import Chart, OfWidth, channel, layered
 from core.results.names import short_names
-from core.results.numbers import Tip, text_of, told
+from core.results.numbers import text_of
 from extras.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
 
 if TYPE_CHECKING:
     from core.results.export import Result
+
 
 DRAWN = {
     "inn": ("invertible network", METHODS["inn"].colour),
@@ -53,10 +55,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     rows, tooltip = told(
         table,
-        (
-            *(Tip("label", "Protocol"), Tip("map", "Map")),
-            *(Tip("nmse", "Error", "measure"), Tip("low", "95 % interval", "measure")),
-        ),
+        (Tip("label", "Protocol"), Tip("map", "Map"), Tip("nmse", "Error", "measure"), "low"),
     )
     shown = [label for name, label in PROTOCOLS.items() if label in set(rows["label"])]
     names = [name for name, _ in DRAWN.values()]
@@ -114,10 +113,7 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
         label=table["protocol"].map(PROTOCOLS),
         written=[_two_digits(float(value)) for value in table["difference"]],
     )
-    tips = (
-        *(Tip("says", "Finding"), Tip("label", "Protocol"), Tip("verdict", "Verdict")),
-        *(Tip("difference", "Difference of errors", "change"), Tip("low", "Interval", "change")),
-    )
+    tips = ("says", Tip("label", "Protocol"), "verdict", "claims.difference", "low")
     rows, tooltip = told(table, tips)
     findings = [about.label for about in CLAIMS.values() if about.label in set(rows["finding"])]
     shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.maths.maps.registry import METHODS
-from core.results.drawing.axes import Plane, layer_plane
+from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished, graded
+from core.results.drawing.curves import HEIGHT, Look, graded, layer_chart, line_chart
 from core.results.drawing.style import DASHES, GREY
 from core.results.drawing.vega import Chart
-from core.results.numbers import Tip
-from core.studies.alignment.seeds.curves import ERROR_TITLE, HEIGHT, curves_of_methods
+from core.studies.alignment.seeds.curves import ERROR_TITLE
 from core.studies.alignment.seeds.tables import OVERALL
 from extras.alignment.rotation.tasks import LINEAR, ROTATION
 
 if TYPE_CHECKING:
     from core.results.export import Result
+
 
 PARTS = {"test": "held out", "train": "in-sample"}
 PLANTED = "planted rotation"
@@ -42,10 +42,17 @@ def error_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
         for part in PARTS
     }
     top = float(max(1.0, rows["nmse"].max()))
-    plane = layer_plane(rows, "nmse", ERROR_TITLE, (0.0, top), height=HEIGHT, context=context)
-    what = "A rotation with one scale and a linear map"
-    below = "solid: held out, with 95 % intervals; dashed: in-sample"
-    return curves_of_methods(rows, plane, looks, what, below)
+    return layer_chart(
+        rows,
+        "nmse",
+        looks,
+        "A rotation with one scale and a linear map",
+        "solid: held out, with 95 % intervals; dashed: in-sample",
+        y_title=ERROR_TITLE,
+        ends=(0.0, top),
+        line="Map",
+        context=context,
+    )
 
 
 def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
@@ -81,15 +88,9 @@ def spectrum_by_layer(result: Result, *, context: Context = PAGE) -> Chart:
     )
     looks = graded(layers, point=False, width=1.8)
     looks[PLANTED] = Look(GREY, dash=(6, 4), point=False, width=2.0)
-    tips = (
-        Tip("name", "Layer"),
-        Tip("direction", "Direction", "whole"),
-        Tip("singular_value", "Singular value", "measure"),
-    )
-    chart = curves(drawn, plane, looks, tips)
     what = "Singular values of the linear map"
     below = "a rotation has 1 throughout; dashed: a planted rotation, mean over layers"
-    return finished(chart, drawn, plane, what, below, list(looks), x_title="direction")
+    return line_chart(drawn, plane, looks, what, below, line="Layer")
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

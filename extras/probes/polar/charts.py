@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import SpecError
-from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import curves, finished
+from core.results.drawing.curves import layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
-from core.results.numbers import Kind
 from core.studies.probes.edges.charts import ON_CONTROL
 from core.studies.probes.edges.tables import CONTROL, REAL
-from core.studies.probes.trees.charts import DASHES, baseline_rules, layer_tips, looks_of
+from core.studies.probes.trees.charts import DASHES, baseline_rules, looks_of, with_control
 from extras.probes.polar.tables import LAS, METRICS, NAMES
 
 if TYPE_CHECKING:
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-KIND: Kind = "points"  # of all scores
+
 HEIGHT = 296  # below the choice of a metric
 
 
@@ -37,34 +34,17 @@ def polar_chart(result: Result, metric: str = LAS, *, context: Context = PAGE) -
     Raises:
         SpecError: If the result has no scores of that metric.
     """
-    import pandas as pd
-
     rows = _rows(result, metric)
-    label, kind = f"{NAMES[metric]} (%)", KIND
     scored = rows[rows["layer"].notna() & (rows["labels"] == REAL)]
     control = rows[rows["layer"].notna() & (rows["labels"] == CONTROL)]
     lines = rows[rows["layer"].isna() & rows["model"].isin(list(DASHES))]
     looks = looks_of(result.table["model"], scored["model"])
-    parts = [scored]
-    if not control.empty:
-        dotted = control["name"] + ON_CONTROL
-        blank = float("nan")
-        parts.append(control.assign(who=control["name"], name=dotted, low=blank, high=blank))
-        looks |= {
-            f"{name}{ON_CONTROL}": replace(look, dash=(2, 3), point=False, width=1.6)
-            for name, look in list(looks.items())
-            if (control["name"] == name).any()
-        }
-    drawn = pd.concat(parts)
-    ends = span_of(drawn["value"], drawn["low"], drawn["high"], lines["value"])
-    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
-    rules, baselines = baseline_rules(lines, plane)
-    looks |= baselines
-    table = pd.concat([*parts, *rules], ignore_index=True)
-    below = "bands: 95 % intervals"
-    below += "" if control.empty else "; dots: control labels"
-    chart = curves(table, plane, looks, layer_tips(label, kind))
-    return finished(chart, table, plane, f"{NAMES[metric]} by layer", below, list(looks))
+    drawn, looks = with_control(scored, control, looks, ON_CONTROL)
+    below = "bands: 95 % intervals" + ("" if control.empty else "; dots: control labels")
+    return layer_chart(
+        drawn, "value", looks, f"{NAMES[metric]} by layer", below, y_title=f"{NAMES[metric]} (%)",
+        rules=baseline_rules(lines), height=HEIGHT, context=context,
+    )  # fmt: skip
 
 
 def drawable(result: Result) -> list[str]:

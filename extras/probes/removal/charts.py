@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.errors import SpecError
-from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.curves import Look, layer_chart
 from core.results.drawing.panels import Panels
 from core.results.drawing.style import GREY, colours_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
-from core.results.numbers import Kind, Tip
 from extras.probes.removal.tables import LOSS, METRICS, NAMES, UNITS
 from extras.probes.removal.tasks import MATCHED, PROBE, RANDOM
 
 if TYPE_CHECKING:
     from core.results.export import Result
+
 
 HEIGHT = 268
 SHOWN = {PROBE: "probe's subspace", RANDOM: "random subspaces", MATCHED: "random, equal change"}
@@ -43,22 +42,23 @@ def removal_chart(
     ]
     if rows.empty:
         raise SpecError(f"This result has no costs of {model} in {metric!r}; choose another.")
-    rows = rows.assign(name=rows["erased"].map(SHOWN), low=rows["cost_low"], high=rows["cost_high"])
+    rows = rows.assign(name=rows["erased"].map(SHOWN))
     colour = colours_of(dict.fromkeys(table["model"]))[model]
     looks = {SHOWN[PROBE]: Look(colour)} | {
         SHOWN[name]: Look(GREY, dash=dash, point=False) for name, dash in DASHES.items()
     }
-    kind: Kind = "change" if metric == LOSS else "gain"
-    label = f"Cost: {NAMES[metric]} ({UNITS[metric]})"
-    ends = span_of(rows["cost"], rows["low"], rows["high"], zero=True)
-    plane = layer_plane(rows, "cost", label, ends, kind=kind, height=HEIGHT, context=context)
-    tips = (
-        *(Tip("name", "Erased"), Tip("layer", "Layer", "whole")),
-        *(Tip("cost", label, kind), Tip("low", "Band, 95 %", kind)),
+    return layer_chart(
+        rows,
+        "cost",
+        looks,
+        short_names(dict.fromkeys(table["model"]))[model],
+        "bands: 95 % intervals over sentences and subspaces",
+        y_title=f"Cost: {NAMES[metric]} ({UNITS[metric]})",
+        zero=True,
+        line="Erased",
+        height=HEIGHT,
+        context=context,
     )
-    title = short_names(dict.fromkeys(table["model"]))[model]
-    below = "bands: 95 % intervals over sentences and subspaces"
-    return finished(curves(rows, plane, looks, tips), rows, plane, title, below, list(looks))
 
 
 def drawable(result: Result) -> list[str]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.columns import Tip
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
 from core.results.drawing.vega import Chart
-from core.results.numbers import Tip
 from extras.rsa.truth.text import READINGS, RIVALS, ROUNDINGS, finder_label
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
+
 
 ROW = 26  # pixels
 COLUMNS = {
@@ -45,19 +46,6 @@ def truth_chart(
     )
     rivals = [finder_label(name) for name in RIVALS]
     order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
-    tips = (
-        *(
-            Tip("name", "Measure"),
-            Tip("what", "Column"),
-            Tip("auc", "AUC", "share"),
-            Tip("low", "Band, 95 %", "share"),
-        ),
-        *(
-            Tip("same_depth", "AUC at equal depth", "share"),
-            Tip("changed", "Changed layers", "whole"),
-        ),
-        Tip("unchanged", "Unchanged layers", "whole"),
-    )
     chart = heatmap(
         rows,
         x="what",
@@ -65,7 +53,8 @@ def truth_chart(
         value="auc",
         titles=(None, None, "AUC"),
         ends=(0.5, 1.0),
-        tips=tips,
+        tips=[Tip("name", "Measure"), Tip("what", "Column")],
+        also=["low", "same_depth", "truth.changed", "truth.unchanged"],
         order=(list(dict.fromkeys(rows["what"])), order),
         height=ROW * len(order),
         limit=200,

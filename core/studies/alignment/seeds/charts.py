@@ -14,21 +14,22 @@ import numpy as np
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
+from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import BREAK
+from core.results.drawing.curves import HEIGHT
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.labels import BREAK
 from core.results.drawing.style import BROWN, GREY, ORANGE, heading
 from core.results.drawing.vega import Chart, OfWidth, channel, layered
 from core.results.names import short_names
-from core.results.numbers import Tip, label_expr, text_of, told
+from core.results.numbers import label_expr, text_of
 from core.studies.alignment.seeds.curves import (
     ERROR_TITLE,
-    HEIGHT,
     ceiling_of,
     curve_chart,
+    errors_chart,
     gain_chart,
-    layer_chart,
     with_labels,
 )
 from core.studies.alignment.seeds.spec import AGAIN
@@ -57,12 +58,7 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
         raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
     ceiling = ceiling_of(table["nmse"])
-    tips = (
-        Tip("label", "Map"),
-        Tip("nmse", "Mean error", "share"),
-        Tip("low", "95 % interval", "share"),
-        Tip("again", "Second run of the seed", "share"),
-    )
+    tips = (Tip("label", "Map"), "nmse", "low", Tip("again", "Second run of the seed", "share"))
     rows, tooltip = told(_boxes(result, table, words), tips)
     rows = rows.assign(
         written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling
@@ -138,10 +134,6 @@ def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
     names = short_names(result.spec["models"])
     source, target = (names[ref] for ref in result.spec["models"][:2])
     titles = (f"Layer of {target}", f"Layer of {source}", "Error")
-    tips = (
-        Tip("source_layer", "Source layer", "whole"),
-        Tip("target_layer", "Target layer", "whole"),
-    )
     chart = heatmap(
         table,
         x="target_layer",
@@ -150,7 +142,6 @@ def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
         titles=titles,
         ends=(0.0, 1.0),
         reverse=True,
-        tips=(*tips, Tip("nmse", "Error", "share")),
         height=GRID,
         context=context,
     )
@@ -194,7 +185,6 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
         titles=("Target", "Source", "Error"),
         ends=(0.0, 1.0),
         reverse=True,
-        tips=(Tip("source", "Source"), Tip("target", "Target"), Tip("nmse", "Error", "share")),
         order=(order, order),
         angle=-45 if len(order) > 4 else 0,
         height=max(160, min(HEIGHT + 120, 46 * len(order))),
@@ -217,10 +207,10 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     if "models" in groups:
         charts |= {
             "methods": method_chart(result, context=context),
-            "layers": layer_chart(result, context=context),
+            "layers": errors_chart(result, context=context),
         }
     if "against" in groups:
-        charts["layers-second-group"] = layer_chart(result, "against", context=context)
+        charts["layers-second-group"] = errors_chart(result, "against", context=context)
     if "models" in groups:
         words, means = judged(result.tables["methods"]), result.tables["methods"]
         if "gains" in result.tables:

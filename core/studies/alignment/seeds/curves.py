@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from core.errors import SpecError
 from core.maths.maps.registry import METHODS
-from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished, graded
+from core.results.drawing.curves import Look, Rule, graded, layer_chart, line_chart
 from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
 from core.results.drawing.vega import Chart
-from core.results.numbers import Tip
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import best_map, judged
 from core.studies.alignment.seeds.tables import OVERALL, PAIRS
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 320
 ERROR_TITLE = "Held-out error (1 = target's mean)"
 CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
 AND_AGAIN = ", second run"  # behind the name of a method
@@ -73,17 +71,22 @@ def error_chart(
         colour = METHODS[str(second["method"].iloc[0])].colour
         looks[str(second["name"].iloc[0])] = Look(colour, dash=DASHES[0], point=False)
     top = ceiling_of(rows[value])
-    plane = layer_plane(
-        rows, value, ERROR_TITLE, (0.0, top), x_title=x_title, height=HEIGHT, context=context
+    return layer_chart(
+        rows,
+        value,
+        looks,
+        what,
+        below,
+        y_title=ERROR_TITLE,
+        x_title=x_title,
+        ends=(0.0, top),
+        rules=[Rule(MEAN, 1.0, (4, 4))] if top > 1 else [],
+        line="Map",
+        context=context,
     )
-    drawn = rows
-    if top > 1:
-        drawn = pd.concat([rows, rule(plane, MEAN, 1.0)], ignore_index=True)
-        looks[MEAN] = Look(GREY, dash=(4, 4), point=False, width=1.2)
-    return curves_of_methods(drawn, plane, looks, what, below)
 
 
-def layer_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
+def errors_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
     """Draw the held-out error by layer, one line per method, with bands over models and held-out
     words.
 
@@ -117,8 +120,6 @@ def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
     Raises:
         SpecError: If the study has no static window.
     """
-    import pandas as pd
-
     words = judged(result.tables["methods"])
     table = result.need("gains", "the static window and kernel ridge")
     rows = table[
@@ -126,22 +127,22 @@ def gain_chart(result: Result, *, context: Context = PAGE) -> Chart:
     ]
     columns = {name: 100 * rows[name] for name in ("difference", "low", "high")}
     rows = rows.assign(name=rows["gain"].map(GAINED), **columns)
-    span = span_of([0.0, *rows["low"], *rows["high"]])
-    plane = layer_plane(
-        rows, "difference", GAIN_TITLE, span, kind="gain", height=HEIGHT, context=context
-    )
     looks = {
         GAINED[gain]: Look(METHODS[method].colour, SHAPES[number], DASHES[0] if number else (1, 0))
         for number, (gain, (method, _)) in enumerate(PAIRS.items())
     }
-    drawn = pd.concat([rows, rule(plane, NO_GAIN, 0.0)], ignore_index=True)
-    looks[NO_GAIN] = Look(GREY, dash=(4, 4), point=False, width=1.2)
-    return curves_of_methods(
-        drawn,
-        plane,
+    return layer_chart(
+        rows,
+        "difference",
         looks,
         f"What the layers add to the embedding table on {WHICH[words]}",
         "static window: layer 0 of the word and its neighbours; bands: 95 % intervals",
+        y_title=GAIN_TITLE,
+        kind="gain",
+        ends=span_of([0.0, *rows["low"], *rows["high"]]),
+        rules=[Rule(NO_GAIN, 0.0, (4, 4))],
+        line="Compared",
+        context=context,
     )
 
 
@@ -190,20 +191,7 @@ def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) ->
     )
     what = f"Training: {METHODS[method].label}"
     below = "step 0: closed-form map; each line ends when its network has converged"
-    return curves_of_methods(rows, plane, looks, what, below)
-
-
-def curves_of_methods(
-    table: pd.DataFrame, plane: Plane, looks: dict[str, Look], what: str, below: str
-) -> Chart:
-    """Draw one line per method, with title and description."""
-    tips = (
-        *(Tip("name", "Map"), Tip(plane.x, plane.x_title.split(" (")[0], "whole")),
-        Tip(plane.y, plane.y_title.split(" (")[0], plane.kind),
-        Tip("low", "95 % interval", plane.kind),
-    )
-    chart = curves(table, plane, looks, tips, opacity=0.13)
-    return finished(chart, table, plane, what, below, list(looks))
+    return line_chart(rows, plane, looks, what, below, line="Layer")
 
 
 def with_labels(table: pd.DataFrame) -> pd.DataFrame:

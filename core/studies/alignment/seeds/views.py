@@ -13,7 +13,7 @@ from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment import ERRORS, MAPS
 from core.studies.alignment.seeds.charts import grid_chart, held_out, method_chart, pair_chart
-from core.studies.alignment.seeds.curves import curve_chart, gain_chart, layer_chart, trained
+from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_chart, trained
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import (
@@ -189,7 +189,7 @@ def draw_method(result: Result, *, context: Context = PAGE) -> list[Chart]:
 
 def draw_layers(result: Result, *, context: Context = PAGE) -> list[Chart]:
     """Draw errors by layer, a chart for each group of models."""
-    return [layer_chart(result, group, context=context) for group in _groups(result)]
+    return [errors_chart(result, group, context=context) for group in _groups(result)]
 
 
 def draw_gains(result: Result, *, context: Context = PAGE) -> list[Chart]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.results.drawing.axes import Plane, rule, span_of
+from core.results.columns import Tip, told
+from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, graded
+from core.results.drawing.curves import Look, Rule, graded
 from core.results.drawing.description import cells_in_words, points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import free_labels
 from core.results.drawing.panels import Panels
 from core.results.drawing.style import BLUE, GREY, heading
-from core.results.drawing.training import along_training, named_steps, step_tips, stepped
+from core.results.drawing.training import step_chart
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
-from core.results.numbers import Tip, told
 from core.studies.probes.behaviour.tables import ALL, BIGRAM, longest_run, whole_kind
 from core.studies.probes.behaviour.text import NAMES, score_name
 
@@ -37,15 +37,13 @@ def kinds_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = table.assign(
         name=table["model"].map(names), what=table["kind"].map(NAMES.__getitem__)
     ).drop(columns=["steps", "tokens"])
-    tips = (
-        *(Tip("name", "Model"), Tip("what", "Kind of pairs"), Tip("value", ACCURACY, "points")),
-        *(Tip("low", "95 % interval", "points"), Tip("pairs", "Pairs", "whole")),
-    )
+    tips = (Tip("name", "Model"), Tip("what", "Kind of pairs"))
     order = list(dict.fromkeys(rows["name"]))
     chart = heatmap(
         rows, x="what", y="name", value="value", titles=(None, None, ACCURACY), ends=(0.0, 100.0),
-        tips=tips, kind="points", order=(list(dict.fromkeys(rows["what"])), order),
-        height=ROW * len(order), limit=170, angle=-30, context=context,
+        tips=tips, also=["low", "behaviour.pairs"], kind="points",
+        order=(list(dict.fromkeys(rows["what"])), order), height=ROW * len(order), limit=170,
+        angle=-30, context=context,
     )  # fmt: skip
     title = "Minimal pairs by kind"
     words = cells_in_words(
@@ -59,35 +57,32 @@ def kinds_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 def steps_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw accuracy by tokens seen, a line for each kind of pairs; chance and bigrams in grey."""
-    import pandas as pd
-
     table = result.table
     run = longest_run(table["model"])
-    rows = named_steps(table[table["model"].isin(run)])
+    rows = table[table["model"].isin(run)]
     rows = rows.assign(name=rows["kind"].map(NAMES.__getitem__))
     kind = whole_kind(table)
     bigram = table[(table["model"] == BIGRAM) & (table["kind"] == kind)]
-    ends = span_of(rows["value"], rows["low"], rows["high"], [CHANCE])
-    rows, plane = along_training(
-        rows, "value", ACCURACY, ends, kind="points", height=HEIGHT, context=context
-    )
     several = [name for name in dict.fromkeys(rows["name"]) if name != NAMES[ALL]]
     looks = graded(several, band=False)
     if ALL in set(rows["kind"]):
         looks = {NAMES[ALL]: Look(BLUE, width=3.0)} | looks
-    rules = [rule(plane, "chance", CHANCE)]
-    looks["chance"] = Look(GREY, dash=(2, 3), point=False, band=False, width=1.5)
+    rules = [Rule("chance", CHANCE, (2, 3))]
     for line in bigram.itertuples():
-        rules.append(
-            rule(plane, BIGRAM_NAME, float(line.value)).assign(low=line.low, high=line.high)
-        )
-        looks[BIGRAM_NAME] = Look(GREY, dash=(8, 3, 2, 3), point=False, band=False, width=1.5)
-    drawn = pd.concat([rows, *(each.assign(step=each["name"]) for each in rules)])
-    drawn = drawn.reset_index(drop=True)
-    chart = curves(drawn, plane, looks, step_tips("value", ACCURACY, "points"))
-    title = f"Minimal pairs through training, up to {short_name(run[-1])}"
-    below = "band: 95 % interval over pairs, of all kinds"
-    return stepped(chart, drawn, plane, title, below, list(looks))
+        ends = {"low": line.low, "high": line.high}
+        rules.append(Rule(BIGRAM_NAME, line.value, (8, 3, 2, 3), ends))
+    return step_chart(
+        rows,
+        "value",
+        ACCURACY,
+        looks,
+        f"Minimal pairs through training, up to {short_name(run[-1])}",
+        "band: 95 % interval over pairs, of all kinds",
+        ends=span_of(rows["value"], rows["low"], rows["high"], [CHANCE]),
+        rules=rules,
+        height=HEIGHT,
+        context=context,
+    )
 
 
 def beside_chart(result: Result, metric: str, probe: str, *, context: Context = PAGE) -> Chart:
@@ -109,8 +104,8 @@ def beside_chart(result: Result, metric: str, probe: str, *, context: Context = 
     final = ~table["model"].isin(run[:-1])
     rows = _placed(table.assign(name=table["model"].map(names), final=final), plane)
     tips = (
-        *(Tip("name", "Model"), Tip("value", f"{title} (%)", "points")),
-        *(Tip("layer", "Layer", "whole"), Tip("behaviour", "Accuracy on pairs (%)", "points")),
+        *(Tip("name", "Model"), Tip("value", f"{title} (%)", "points"), "layer"),
+        Tip("behaviour", plane.y_title, plane.kind),
     )
     written, tooltip = told(rows.drop(columns=["steps", "tokens"]), tips)
     base = Chart(written.assign(who=written["name"])).encode(x=plane.x_of())

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import SpecError
-from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.curves import layer_chart
 from core.results.drawing.panels import Panels
-from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
-from core.results.numbers import Kind, Tip
 from core.studies.probes.edges.tables import (
     ACCURACY,
     BITS,
@@ -27,13 +23,14 @@ from core.studies.probes.edges.tables import (
     rows_of,
 )
 from core.studies.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.studies.probes.trees.charts import baseline_rules, gains_chart
+from core.studies.probes.trees.charts import baseline_rules, gains_chart, looks_of, with_control
 from core.studies.probes.trees.tables import TAGS, WINDOW
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
+
 
 HEIGHT = 268
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
@@ -67,66 +64,36 @@ def edges_chart(
     Raises:
         SpecError: If the result has no such scores.
     """
-    import pandas as pd
-
-    rows = _rows(result, target, view)
+    rows, title, label = _rows(result, target, view), NAMES[target].capitalize(), VIEWS[view]
     if view == GAIN:
         company = _rows(result, target, ACCURACY).dropna(subset=["layer"])["model"]
-        title, label = NAMES[target].capitalize(), VIEWS[GAIN]
         below = "bands: 95 % intervals, simultaneous for all layers of a model"
-        return gains_chart(rows, company, title, label, "gain", below, HEIGHT, context=context)
-    scored, rules = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
+        return gains_chart(rows, company, title, label, below, HEIGHT, context=context)
+    scored, lines = rows[rows["layer"].notna()], rows[rows["model"].isin(list(DASHES))]
     control = scored[scored["labels"] == CONTROL]
     scored = scored[scored["labels"] != CONTROL]
-    label, kind = VIEWS[view], _kind(view)
-    models = list(dict.fromkeys(scored["model"]))
-    names = short_names(dict.fromkeys(result.table["model"]))
-    colours, shapes = colours_of(models), shapes_of(models)
-    looks = {
-        names[ref]: Look(GREY, shapes[ref], (4, 3))
-        if ref.startswith("random:")
-        else Look(colours[ref], shapes[ref])
-        for ref in models
-    }
-    parts = [scored]
-    if not control.empty:
-        blank = float("nan")
-        parts.append(
-            control.assign(
-                who=control["name"], name=control["name"] + ON_CONTROL, low=blank, high=blank
-            )
-        )
-        looks |= {
-            f"{name}{ON_CONTROL}": replace(look, dash=(2, 3), point=False, width=1.6)
-            for name, look in list(looks.items())
-            if (control["name"] == name).any()
-        }
-    drawn = pd.concat(parts)
-    ends = span_of(
-        drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY
-    )
-    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
-    lines, baselines = baseline_rules(rules, plane, _short_label, DASHES)
-    looks |= baselines
-    table = pd.concat([*parts, *lines], ignore_index=True)
-    tips = (
-        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
-        *(Tip("value", label, kind), Tip("low", "Band, 95 %", kind)),
-    )
-    what = NAMES[target].capitalize()
+    looks = looks_of(scored["model"], scored["model"])
+    drawn, looks = with_control(scored, control, looks, ON_CONTROL)
     below = "bands: 95 % intervals over sentences"
     below += "" if control.empty else "; dotted: control labels"
-    return finished(curves(table, plane, looks, tips), table, plane, what, below, list(looks))
+    return layer_chart(
+        drawn,
+        "value",
+        looks,
+        title,
+        below,
+        y_title=label,
+        kind="gain" if view == SELECTIVITY else None,
+        zero=view == SELECTIVITY,
+        rules=baseline_rules(lines, _short_label, DASHES),
+        height=HEIGHT,
+        context=context,
+    )
 
 
 def _short_label(model: str) -> str:
     """The name of a baseline without its last word, for which there is no room."""
     return SHOWN[model].removesuffix(" baseline")
-
-
-def _kind(view: str) -> Kind:
-    """The kind of a view's numbers."""
-    return {BITS: "share", SELECTIVITY: "gain"}.get(view, "points")  # type: ignore[return-value]
 
 
 def drawable(result: Result, view: str) -> list[str]:

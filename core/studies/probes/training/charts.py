@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.errors import SpecError
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, graded
+from core.results.drawing.curves import Look, graded
 from core.results.drawing.panels import Panels
-from core.results.drawing.style import BLUE, GREY
+from core.results.drawing.style import BLUE
 from core.results.drawing.training import (
     along_training,
     loss_chart,
-    named_steps,
-    step_tips,
-    stepped,
+    rings,
+    step_chart,
 )
 from core.results.drawing.vega import Chart
 from core.results.names import short_name
-from core.studies.probes.trees.charts import baseline_rules, kind_of
+from core.studies.probes.trees.charts import baseline_rules
 from core.studies.probes.trees.tables import CHAIN, CONTROL, POSITION, metric_label
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from core.results.drawing.axes import Plane
     from core.results.export import Result
 
-HEIGHT = 260
 METRICS = ("uuas", "dspr")
 BEST, UNREAL = "best layer", "best layer, control trees"
 
@@ -61,26 +60,23 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
         & ~scores["probe"].str.endswith(CONTROL)
     ]
     plain = plain[plain["model"].isin([CHAIN, POSITION])]
-    label, kind = metric_label(metric), kind_of(metric)
     parts = [best.assign(name=BEST), control.assign(name=UNREAL)]
-    rows = named_steps(pd.concat(parts, ignore_index=True))
-    ends = span_of(rows["value"], rows["low"], rows["high"], plain["value"])
-    rows, plane = along_training(
-        rows, "value", label, ends, kind=kind, height=HEIGHT, context=context
-    )
     looks = {BEST: Look(BLUE)}
     if len(control):
         looks[UNREAL] = Look(BLUE, shape="square", dash=(2, 3), width=1.6)
-    rules, baselines = baseline_rules(plain, plane)
-    looks |= baselines
-    named = [line.assign(step=line["name"]) for line in rules]
-    drawn = pd.concat([rows, *named], ignore_index=True)
-    numbers = _numbers(rows[rows["name"] == BEST], plane)
-    chart = curves(drawn, plane, looks, step_tips("value", label, kind), under=[numbers])
     below = "numbers: layer; bands: 95 % intervals over sentences and probes"
     below += "; control trees: range of two draws" if (control["probes"] == 2).any() else ""
-    title = f"Best layer of each step, up to {_final(result)}"
-    return stepped(chart, drawn, plane, title, below, list(looks))
+    return step_chart(
+        pd.concat(parts, ignore_index=True),
+        "value",
+        metric_label(metric),
+        looks,
+        f"Best layer of each step, up to {_final(result)}",
+        below,
+        rules=baseline_rules(plain),
+        under=[partial(_numbers, best)],
+        context=context,
+    )
 
 
 def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
@@ -94,19 +90,19 @@ def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     rows = scores[
         (scores["metric"] == metric) & scores["layer"].notna() & (scores["probe"] == "distance")
     ]
-    label, kind = metric_label(metric), kind_of(metric)
     layers = sorted({int(layer) for layer in rows["layer"]})
-    rows = named_steps(rows).assign(name=[f"layer {layer}" for layer in rows["layer"]])
-    looks = graded([f"layer {layer}" for layer in layers], point=False, band=False)
-    rows, plane = along_training(
-        rows, "value", label, span_of(rows["value"]), kind=kind, height=HEIGHT, context=context
-    )
     best = result.tables["best"]
-    best = best[best["metric"] == metric]
-    best, _ = along_training(best, "value", label, (0.0, 1.0), context=context)
-    chart = curves(rows, plane, looks, step_tips("value", label, kind), under=[_rings(best, plane)])
-    below = "rings: best layer of the step; bands are in the table"
-    return stepped(chart, rows, plane, "Every layer", below, list(looks))
+    return step_chart(
+        rows.assign(name=[f"layer {layer}" for layer in rows["layer"]]),
+        "value",
+        metric_label(metric),
+        graded([f"layer {layer}" for layer in layers], point=False, band=False),
+        "Every layer",
+        "rings: best layer of the step; bands are in the table",
+        ends=span_of(rows["value"]),
+        under=[rings(best[best["metric"] == metric])],
+        context=context,
+    )
 
 
 def draw_training(result: Result, metric: str = METRICS[0], *, context: Context = PAGE) -> Panels:
@@ -131,27 +127,12 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     return charts
 
 
-def _numbers(rows: pd.DataFrame, plane: Plane) -> Any:
-    """The layer's number above each point, for `under` of `curves`."""
-    numbered = rows.assign(number=[f"{layer:.0f}" for layer in rows["layer"]])
-
-    def make(x: dict[str, Any]) -> Any:
-        words = Chart(numbered).mark_text(dy=-13, fontSize=plane.context.letter)
-        return words.encode(x=x, y=plane.y_of(), text="number:N")
-
-    return make
-
-
-def _rings(rows: pd.DataFrame, plane: Plane) -> Any:
-    """A ring at each row's place, for `under` of `curves`."""
-
-    def make(x: dict[str, Any]) -> Any:
-        rings = Chart(rows).mark_point(
-            size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1
-        )
-        return rings.encode(x=x, y=plane.y_of())
-
-    return make
+def _numbers(best: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
+    """The layer's number above each point, for `under` of a `step_chart`."""
+    rows, _ = along_training(best, plane.y, "", (0.0, 1.0), context=plane.context)
+    rows = rows.assign(number=[f"{layer:.0f}" for layer in rows["layer"]])
+    words = Chart(rows).mark_text(dy=-13, fontSize=plane.context.letter)
+    return words.encode(x=x, y=plane.y_of(), text="number:N")
 
 
 def _final(result: Result) -> str:

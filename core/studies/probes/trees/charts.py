@@ -7,17 +7,18 @@ colour, so that it suits light and dark themes; each stretches to its container.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import SpecError
 from core.maths.structural.arcs import BY_LENGTH, FAR
-from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.columns import Tip
+from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart, line_chart, reach
 from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
-from core.results.numbers import Kind, Tip
 from core.studies.probes.trees.tables import (
     CHAIN,
     CONTROL,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 320
+
 ON_CONTROL = ", control trees"  # after a model's name
 DASHES = {
     CHAIN: [6, 4],
@@ -50,36 +51,24 @@ DASHES = {
 }
 
 
-def baseline_label(model: str) -> str:
-    """The name of a baseline in a chart, from its cell of the table."""
-    return SHOWN.get(model, model)
-
-
-def baseline_look(dash: Sequence[int]) -> Look:
-    """The look of a baseline's line."""
-    return Look(GREY, "circle", dash, False, 1.5, band=False)
-
-
 def baseline_rules(
     lines: pd.DataFrame,
-    plane: Plane,
-    label: Callable[[str], str] = baseline_label,
+    label: Callable[[str], str] = lambda model: SHOWN.get(model, model),
     dashes: Mapping[str, Sequence[int]] = DASHES,
-) -> tuple[list[pd.DataFrame], dict[str, Look]]:
-    """Rows and looks of baselines that have one score for all layers.
+) -> list[Rule]:
+    """Lines across a plot of baselines that have one score for all layers.
 
     Args:
         lines: model, value, low, high: a row for each baseline.
-        plane: The chart's axes.
         label: Cell of `model` -> the baseline's name in the chart.
         dashes: The dash of each baseline, by its cell.
     """
-    rows, looks = [], {}
-    for line in lines.itertuples():
-        name = label(str(line.model))
-        rows.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high))
-        looks[name] = baseline_look(dashes[str(line.model)])
-    return rows, looks
+    return [
+        Rule(
+            label(line.model), line.value, dashes[line.model], {"low": line.low, "high": line.high}
+        )
+        for line in lines.itertuples()
+    ]
 
 
 def looks_of(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
@@ -94,25 +83,31 @@ def looks_of(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
     }
 
 
-def kind_of(metric: str) -> Kind:
-    """The kind of a metric's numbers: percentages, correlations, or differences of them."""
-    bare = metric.removesuffix(SELECTIVITY)
-    if metric != bare:
-        return difference_kind(bare)
-    return "points" if metric in PERCENT else "share"
+def with_control(
+    scored: pd.DataFrame, control: pd.DataFrame, looks: Mapping[str, Look], behind: str
+) -> tuple[pd.DataFrame, dict[str, Look]]:
+    """Add the scores on control trees or labels to those of the models, dotted in their colours and
+    without bands.
 
+    Args:
+        scored: Rows of the models, with their names.
+        control: The same of probes on control trees or labels; may be empty.
+        looks: Of the models' lines.
+        behind: What is behind a model's name.
+    """
+    import pandas as pd
 
-def difference_kind(metric: str) -> Kind:
-    """The kind of differences between a metric's numbers."""
-    return "gain" if metric in PERCENT else "change"
-
-
-def layer_tips(label: str, kind: Kind, value: str = "value") -> tuple[Tip, ...]:
-    """Tooltips of a score by layer."""
-    return (
-        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
-        *(Tip(value, label, kind), Tip("low", "Band, 95 %", kind)),
+    nothing = float("nan")
+    dotted = control.assign(
+        who=control["name"], name=control["name"] + behind, low=nothing, high=nothing
     )
+    there = set(control["name"])
+    more = {
+        f"{name}{behind}": replace(look, dash=(2, 3), point=False, width=1.6)
+        for name, look in looks.items()
+        if name in there
+    }
+    return pd.concat([scored, dotted]) if there else scored, {**looks, **more}
 
 
 def scores_chart(
@@ -128,44 +123,19 @@ def scores_chart(
     Raises:
         SpecError: If the result has no scores of that metric.
     """
-    import pandas as pd
-
     rows = _rows(result, metric)
     label, learned = metric_label(metric), rows["probe"].str.endswith(CONTROL)  # on control trees
     scored = rows[rows["layer"].notna() & ~learned]
-    looks = looks_of(result.table["model"], scored["model"])
-    parts = [scored]
-    control = rows[rows["layer"].notna() & learned]
-    if controls and not control.empty:
-        parts.append(
-            control.assign(
-                who=control["name"],
-                name=control["name"] + ON_CONTROL,
-                low=float("nan"),
-                high=float("nan"),
-            )
-        )
-        looks |= {
-            f"{name}{ON_CONTROL}": Look(look.colour, look.shape, (2, 3), point=False, width=1.6)
-            for name, look in list(looks.items())
-            if (control["name"] == name).any()
-        }
+    control = rows[rows["layer"].notna() & learned & controls]
     lines = rows[rows["layer"].isna() & rows["model"].isin(list(DASHES)) & ~learned]
-    bare = pd.concat(parts)
-    ends = span_of(
-        bare["value"], bare["low"], bare["high"], lines["value"], zero=metric.endswith(SELECTIVITY)
-    )
-    plane = layer_plane(
-        bare, "value", label, ends, kind=kind_of(metric), height=HEIGHT, context=context
-    )
-    rules, baselines = baseline_rules(lines, plane)
-    looks |= baselines
-    table = pd.concat([*parts, *rules], ignore_index=True)
-    subtitle = "bands: 95 % intervals over sentences and probes"
-    if controls and not control.empty:
-        subtitle += "; dotted: control trees"
-    chart = curves(table, plane, looks, layer_tips(label, kind_of(metric)))
-    return finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
+    looks = looks_of(result.table["model"], scored["model"])
+    drawn, looks = with_control(scored, control, looks, ON_CONTROL)
+    below = "bands: 95 % intervals over sentences and probes"
+    below += "" if control.empty else "; dotted: control trees"
+    return layer_chart(
+        drawn, "value", looks, f"{label} by layer", below, y_title=label,
+        zero=metric.endswith(SELECTIVITY), rules=baseline_rules(lines), context=context,
+    )  # fmt: skip
 
 
 def difference_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
@@ -174,27 +144,26 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
     Raises:
         SpecError: If there was nothing to compare with the base.
     """
-    import pandas as pd
-
     table = result.tables["differences"]
     rows = table[table["metric"] == metric]
     if rows.empty:
         raise SpecError(f"This result compares no models in {metric}: choose at least two models.")
     names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
     rows, base = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]]
-    kind = difference_kind(metric)
     label = f"{NAMES[metric][0].upper()}{NAMES[metric][1:]}: difference from {base}"
-    label += " (points)" if metric in PERCENT else ""
     looks = looks_of([rows["base"].iloc[0], *result.table["model"]], rows["model"])
-    ends = span_of(rows["difference"], rows["low"], rows["high"], zero=True)
-    plane = layer_plane(rows, "difference", label, ends, kind=kind, height=HEIGHT, context=context)
-    zero = rule(plane, base, 0.0)
-    table = pd.concat([rows, zero], ignore_index=True)
-    looks[base] = Look(GREY, dash=(1, 0), point=False, width=1.2)
-    chart = curves(table, plane, looks, layer_tips(f"Difference from {base}", kind, "difference"))
-    words = [name for name in looks if name != base]
-    below = "bands: 95 % intervals over the same sentences"
-    return finished(chart, table, plane, f"Difference from {base}", below, words)
+    return layer_chart(
+        rows,
+        "difference",
+        looks,
+        f"Difference from {base}",
+        "bands: 95 % intervals over the same sentences",
+        y_title=label + (" (points)" if metric in PERCENT else ""),
+        zero=True,
+        rules=[Rule(base, 0.0)],
+        words={"names": list(looks)},
+        context=context,
+    )
 
 
 def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
@@ -208,10 +177,14 @@ def added_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE
         raise SpecError("This result has no probes beside the static window: set conditional.")
     rows = table[(table["metric"] == metric) & (table["rival"] == WINDOW)]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
-    label, kind = f"{metric_label(metric)}: gain over the window", difference_kind(metric)
-    below = "bands: 95 % intervals, simultaneous for all layers of a model"
-    company = result.table["model"]
-    return gains_chart(rows, company, "What each layer adds", label, kind, below, context=context)
+    return gains_chart(
+        rows,
+        result.table["model"],
+        "What each layer adds",
+        f"{metric_label(metric)}: gain over the window",
+        "bands: 95 % intervals, simultaneous for all layers of a model",
+        context=context,
+    )
 
 
 def gains_chart(
@@ -219,7 +192,6 @@ def gains_chart(
     company: Sequence[str],
     title: str,
     label: str,
-    kind: Kind,
     below: str,
     height: int = HEIGHT,
     *,
@@ -228,23 +200,17 @@ def gains_chart(
     """Margins over the static window by layer, one curve per model, with a line at zero.
 
     Args:
-        rows: model, its short name, layer, margin, low, high.
+        rows: model, its short name, layer, metric, margin, low, high.
         company: Models of the study, which keep their looks in all its charts.
         title: Of the chart.
         label: Of the axis.
-        kind: Of the margins.
         below: Under the title.
         height: In pixels.
     """
-    import pandas as pd
-
-    ends = span_of(rows["margin"], rows["low"], rows["high"], zero=True)
-    plane = layer_plane(rows, "margin", label, ends, kind=kind, height=height, context=context)
-    drawn = pd.concat([rows, rule(plane, WINDOW, 0.0)], ignore_index=True)
-    looks = looks_of(company, rows["model"])
-    looks[WINDOW] = Look(GREY, dash=(1, 0), point=False, width=1.2)
-    chart = curves(drawn, plane, looks, layer_tips("Gain over the window", kind, "margin"))
-    return finished(chart, drawn, plane, title, below, list(looks))
+    return layer_chart(
+        rows, "margin", looks_of(company, rows["model"]), title, below, y_title=label, zero=True,
+        rules=[Rule(WINDOW, 0.0)], height=height, context=context,
+    )  # fmt: skip
 
 
 def _rows(result: Result, metric: str) -> pd.DataFrame:
@@ -268,26 +234,24 @@ def arc_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = rows[rows["layer"].isna() | (rows["layer"] == rows["model"].map(places))]
     rows = rows.assign(length=[1 + BY_LENGTH.index(arcs) for arcs in rows["arcs"]])
     looks = looks_of(result.table["model"], rows.loc[rows["layer"].notna(), "model"])
-    looks |= {
-        baseline_label(model): baseline_look(DASHES[model])
-        for model in dict.fromkeys(rows.loc[rows["layer"].isna(), "model"])
-    }
-    ends = span_of(rows["value"], rows["low"], rows["high"])
+    lines = dict.fromkeys(rows.loc[rows["layer"].isna(), "model"])
+    looks |= {model: Rule(model, 0.0, DASHES[model]).look for model in lines}
     axis = {
         "values": [*range(1, len(BY_LENGTH) + 1)],
         "labelExpr": f"datum.value < {len(BY_LENGTH)} ? datum.value : '{len(BY_LENGTH)} or more'",
     }
+    label = metric_label("uuas")
     plane = Plane(
-        *("length", "value", "Distance of the two words in the sentence", "UUAS (%)", *ends),
+        *("length", "value", "Distance of the two words in the sentence", label),
+        *reach(rows, "value"),
         (1, len(BY_LENGTH)),
-        *("points", HEIGHT, axis),
+        kind="points",
+        x_axis=axis,
         context=context,
     )
-    tips = (Tip("name", "Model"), Tip("arcs", "Arcs"), *layer_tips("UUAS (%)", "points")[2:])
+    tips = (Tip("name", "Model"), "arcs", Tip("value", label, "points"), "low")
     below = "each model at its best layer; bands: 95 % intervals over sentences"
-    return finished(
-        curves(rows, plane, looks, tips), rows, plane, "UUAS by arc length", below, list(looks)
-    )
+    return line_chart(rows, plane, looks, "UUAS by arc length", below, tips=tips)
 
 
 def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -296,19 +260,14 @@ def far_chart(result: Result, *, context: Context = PAGE) -> Chart:
     Raises:
         SpecError: If the result has no scores by the length of arcs.
     """
-    import pandas as pd
-
     rows = _arc_rows(result, (FAR,))
     scored, lines = rows[rows["layer"].notna()], rows[rows["layer"].isna()]
-    ends = span_of(scored["value"], scored["low"], scored["high"], lines["value"])
-    label = "UUAS without adjacent arcs (%)"
-    plane = layer_plane(scored, "value", label, ends, kind="points", height=HEIGHT, context=context)
-    rules, baselines = baseline_rules(lines, plane)
-    table = pd.concat([scored, *rules], ignore_index=True)
-    looks = looks_of(result.table["model"], scored["model"]) | baselines
-    chart = curves(table, plane, looks, layer_tips(label, "points"))
-    below = "bands: 95 % intervals over sentences"
-    return finished(chart, table, plane, "UUAS without adjacent arcs", below, list(looks))
+    looks = looks_of(result.table["model"], scored["model"])
+    title, below = "UUAS without adjacent arcs", "bands: 95 % intervals over sentences"
+    return layer_chart(
+        scored, "value", looks, title, below, y_title=f"{title} (%)", kind="points",
+        rules=baseline_rules(lines), context=context,
+    )  # fmt: skip
 
 
 def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
@@ -319,4 +278,4 @@ def _arc_rows(result: Result, arcs: Sequence[str]) -> pd.DataFrame:
     rows = table[table["arcs"].isin(arcs)]
     rows = rows[rows["layer"].notna() | rows["model"].isin([WINDOW, TAGS[1]])]
     names = short_names(model for model in rows["model"] if model not in DASHES)
-    return rows.assign(name=[names.get(m, baseline_label(m)) for m in rows["model"]])
+    return rows.assign(name=[names.get(m, m) for m in rows["model"]])

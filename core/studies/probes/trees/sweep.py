@@ -13,17 +13,17 @@ import numpy as np
 
 from core.maths.structural.bands import draw_sample, summary
 from core.models.identity import identities
-from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import curves, finished
+from core.results.drawing.curves import line_chart, reach
 from core.results.drawing.vega import Chart
+from core.results.estimates import kind_of
 from core.results.export import Result, provenance
 from core.results.names import short_name, short_names
-from core.results.numbers import Tip
 from core.results.papers.citing import cite
 from core.results.statements import Statement
 from core.runs.runner import Outputs, Task, run
-from core.studies.probes.trees.charts import HEIGHT, kind_of, looks_of
+from core.studies.probes.trees.charts import looks_of
 from core.studies.probes.trees.data import Treebank
 from core.studies.probes.trees.planning import (
     TREEBANK,
@@ -189,33 +189,17 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
         for name, model in zip(lines["name"], lines["model"], strict=True)
     }
     ranks = sorted({int(rank) for rank in rows["rank"]})
-    label, kind = metric_label(metric), kind_of(metric)
-    low, high = span_of(rows["value"], rows["low"], rows["high"])
+    label = metric_label(metric)
     plane = Plane(
-        *(
-            "rank",
-            "value",
-            "Rank of the probe",
-            label,
-            low,
-            high,
-            (ranks[0], max(ranks[-1], ranks[0] + 1)),
-        ),
-        kind=kind,
-        height=HEIGHT,
+        *("rank", "value", "Rank of the probe", label, *reach(rows, "value")),
+        (ranks[0], max(ranks[-1], ranks[0] + 1)),
+        kind=kind_of("value", {"metric": metric}),
         x_axis={"values": ranks, "format": "d"},
         x_log=True,
         context=context,
     )
-    tips = (
-        Tip("name", "Model"),
-        Tip("rank", "Rank", "whole"),
-        Tip("value", label, kind),
-        Tip("low", "Band, 95 %", kind),
-    )
-    chart = curves(rows, plane, looks, tips)
     below = "bands: 95 % intervals over sentences and probes"
-    return finished(chart, rows, plane, f"{label} by rank", below, list(looks))
+    return line_chart(rows, plane, looks, f"{label} by rank", below)
 
 
 def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.columns import Tip
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
-from core.results.numbers import Tip
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -32,11 +32,10 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
         verdict=table["model"].map(verdicts),
     )
     order = [names[ref] for ref in refs]
-    tips = (Tip("row", "Checkpoint"), Tip("column", "Other"), Tip("cosine", TITLE, "share"),
-            Tip("verdict", "Verdict"))  # fmt: skip
+    tips = (Tip("row", "Checkpoint"), Tip("column", "Other"))
     chart = heatmap(
         rows, x="column", y="row", value="cosine", titles=(None, None, TITLE), ends=(0.0, 1.0),
-        tips=tips, order=(order, order), angle=-30, context=context,
+        tips=tips, also=["verdict"], order=(order, order), angle=-30, context=context,
     )  # fmt: skip
     what = "Weights of each checkpoint beside every other"
     words = cells_in_words(

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.results.drawing.axes import layer_plane, span_of
+from core.results.columns import Tip, tip_of, told
+from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.curves import Look, layer_chart
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.style import (
     DASHES,
@@ -21,7 +22,7 @@ from core.results.drawing.style import (
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import check_chosen
 from core.results.names import short_names
-from core.results.numbers import Tip, label_expr, told
+from core.results.numbers import label_expr
 from core.studies.rsa.divergence.tables import ALL, COUNTS, FREQUENCIES, OFTEN, TAGS
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT, LINE, GROUPS = 270, 26, 255
-JS = "JS divergence (bits)"
+JS = tip_of("js").title
 ACROSS = 84  # letters of a line of the coloured text
 IN_WORDS = {
     **{"ADJ": "adjectives", "ADP": "prepositions", "ADV": "adverbs", "AUX": "auxiliaries"},
@@ -86,9 +87,8 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
         group=[_in_words(str(by), str(word)) for by, word in _pairs(result.table)],
     )
     tips = (
-        *(Tip("name", "Model"), Tip("group", "Words"), Tip("items", "Number of words", "whole")),
-        *(Tip("js", JS, "amount"), Tip("low", "95 % interval", "amount")),
-        *(Tip("kl", "KL divergence (bits)", "amount"), Tip("agreement", "Agreement", "per cent")),
+        *(Tip("name", "Model"), Tip("group", "Words"), "divergence.items"),
+        *("js", "low", "kl", "agreement"),
     )
     ends = span_of(rows["js"], rows["high"], zero=True)
     drawn, tooltip = told(rows, tips)
@@ -127,14 +127,11 @@ def states_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """
     rows, looks = _states(result)
     ends = span_of(rows["similarity"], rows["low"], zero=True, top=1.0)
-    plane = layer_plane(rows, "similarity", "RSA", ends, height=HEIGHT, context=context)
-    tips = (
-        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
-        *(Tip("similarity", "RSA", "share"), Tip("low", "95 % interval", "share")),
-    )
-    what = "Similarity of the states by layer"
-    chart = curves(rows, plane, looks, tips)
-    return finished(chart, rows, plane, what, "bands: 95 %, over sentences", list(looks))
+    title, below = "Similarity of the states by layer", "bands: 95 %, over sentences"
+    return layer_chart(
+        rows, "similarity", looks, title, below, y_title="RSA", ends=ends, height=HEIGHT,
+        context=context,
+    )  # fmt: skip
 
 
 def correlation_chart(result: Result, *, context: Context = PAGE) -> Chart:
@@ -144,19 +141,12 @@ def correlation_chart(result: Result, *, context: Context = PAGE) -> Chart:
         result: Of the study.
     """
     rows, looks = _states(result)
-    drawn = rows.assign(value=rows["within"], low=rows["within_low"], high=rows["within_high"])
-    ends = span_of(drawn["value"], drawn["low"], drawn["high"], zero=True)
-    plane = layer_plane(
-        drawn, "value", "Rank correlation", ends, kind="share", height=HEIGHT, context=context
-    )
-    tips = (
-        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
-        *(Tip("value", "Rank correlation", "share"), Tip("low", "95 % interval", "share")),
-    )
+    title = "Do predictions differ where states differ?"
     below = "among words of equal part of speech and frequency; bands: 95 %, over sentences"
-    what = "Do predictions differ where states differ?"
-    chart = curves(drawn, plane, looks, tips)
-    return finished(chart, drawn, plane, what, below, list(looks))
+    return layer_chart(
+        rows, "within", looks, title, below, y_title="Rank correlation", zero=True, height=HEIGHT,
+        context=context,
+    )  # fmt: skip
 
 
 def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Chart:
@@ -172,11 +162,7 @@ def coloured_chart(result: Result, model: str, *, context: Context = PAGE) -> Ch
     table = result.need("coloured", "a text")
     check_chosen(model, dict.fromkeys(table["model"]))
     rows = _in_lines(table[table["model"] == model])
-    tips = (
-        *(Tip("word", "Word"), Tip("js", JS, "amount")),
-        *(Tip("base_token", "Base predicts"), Tip("predicted_token", "Model predicts")),
-    )
-    drawn, tooltip = told(rows, tips)
+    drawn, tooltip = told(rows, ("word", "js", "base_token", "predicted_token"))
     drawn = drawn.assign(light=drawn["js"] > 0.6)
     x = channel("start:Q", axis=None, scale={"domain": [0, ACROSS], "nice": False})
     y = channel("line:O", axis=None)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.maths.similarity.registry import MEASURES
 from core.models.zoo import second_run
-from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished, grey_band
+from core.results.drawing.curves import HEIGHT, Look, layer_chart
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
@@ -19,16 +19,15 @@ from core.results.drawing.style import DASHES, GREY, colours_of, heading, shapes
 from core.results.drawing.vega import Chart
 from core.results.export import check_chosen
 from core.results.names import short_names
-from core.results.numbers import Tip, text_of
+from core.results.numbers import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
 
-HEIGHT, GRID = 320, 300
+GRID = 300
 BESIDE = 296  # of one of two texts: its subtitle takes a second line
-NULL = "chance level"
 # panels of the main figure
 STATES, FUNCTIONS, RATIOS = "states", "functions", "random_functions"
 RATIO = "Distance, times that after a random change"
@@ -166,32 +165,20 @@ def _curves(
             for number, name in enumerate(names_by_ref.values())
         }
         rows = pd.concat([rows, references.assign(name=references["model"].map(names_by_ref))])
-    plane = layer_plane(
+    base_name = short_names((base, *compared))[base]
+    return layer_chart(
         rows,
         "similarity",
-        label,
-        (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
+        looks,
+        title or f"Similarity to {base_name} by layer",
+        _subtitle(table),
+        y_title=label,
+        ends=(min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
+        null="Chance level (sentences shuffled)",
+        also=["null_low"],
         height=BESIDE if title else HEIGHT,
         context=context,
     )
-    null = table.groupby("layer", as_index=False).agg(
-        null_low=("null_low", "min"), null_high=("null_high", "max")
-    )
-    null = null[null["null_low"].notna()]
-    middle = [(NULL, float(null.iloc[-1][["null_low", "null_high"]].mean()))] if len(null) else []
-    tips = (
-        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("similarity", label, "share")),
-        *(Tip("low", "Band, 95 %", "share"), Tip("null_low", "Chance level, 95 %", "share")),
-    )
-    under = (
-        [grey_band(null, plane, "null_low", "null_high", "Chance level (sentences shuffled)")]
-        if len(null)
-        else []
-    )
-    base_name = short_names((base, *compared))[base]
-    what = title or f"Similarity to {base_name} by layer"
-    chart = curves(rows, plane, looks, tips, under=under, named=middle)
-    return finished(chart, rows, plane, what, _subtitle(table), list(looks))
 
 
 def _ratio_chart(table: pd.DataFrame, *, context: Context) -> Chart:
@@ -201,16 +188,11 @@ def _ratio_chart(table: pd.DataFrame, *, context: Context) -> Chart:
     looks = {names[ref]: Look(colours[ref], shapes[ref]) for ref in compared}
     rows = table.assign(name=table["model"].map(names), who=table["model"].map(names))
     low, high = span_of(rows["low"], rows["high"], rows["ratio"], [1.0], zero=True)
-    plane = layer_plane(rows, "ratio", RATIO, (low, high), kind="amount", height=BESIDE,
-                        context=context)  # fmt: skip
-    tips = (
-        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("ratio", RATIO, "amount")),
-        *(Tip("low", "Band, 95 %", "amount"), Tip("random_similarity", "Random change", "share")),
-    )
-    chart = curves(rows, plane, looks, tips)
     below = "1: as far as a random change with the same singular values; bands: 95 %"
-    what = "Layer functions, compared with random changes"
-    return finished(chart, rows, plane, what, below, list(looks))
+    return layer_chart(
+        rows, "ratio", looks, "Layer functions, compared with random changes", below,
+        y_title=RATIO, ends=(low, high), also=["random_similarity"], height=BESIDE, context=context,
+    )  # fmt: skip
 
 
 def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
@@ -230,10 +212,6 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context
     names = short_names((result.spec["base"], model))
     titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)
     what = f"{names[model]}, layer against layer"
-    tips = (
-        *(Tip("base_layer", titles[1], "whole"), Tip("layer", titles[0], "whole")),
-        Tip("similarity", label, "share"),
-    )
     chart = heatmap(
         rows,
         x="layer",
@@ -241,7 +219,6 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context
         value="similarity",
         titles=titles,
         ends=(0.0, 1.0),
-        tips=tips,
         height=GRID,
         context=context,
     )

@@ -10,14 +10,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.results.drawing.axes import Plane, layer_plane, rule
+from core.results.columns import Tip, told
+from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.panels import beside
 from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_names
-from core.results.numbers import Tip, told
 from core.studies.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
 from core.vectors.examples import METRICS
 
@@ -97,8 +97,6 @@ def draw_swaps(result: Result, every: bool = False, *, context: Context = PAGE) 
 
 
 def _panel(result: Result, kind: str, model: str, every: bool, *, context: Context) -> Chart:
-    import pandas as pd
-
     table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
     rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
     ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]
@@ -108,50 +106,43 @@ def _panel(result: Result, kind: str, model: str, every: bool, *, context: Conte
     title = metric[0].upper() + metric[1:]
     low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
     low = min(low, float(unmodified["chance"])) if every else low
-    plane = layer_plane(
-        rows,
-        "score",
-        title,
-        (max(0.0, low - 0.03), min(1.0, high + 0.03)),
-        x_title="Layer l (0 = embeddings)",
-        height=HEIGHT,
-        context=context,
-    )
     looks = {
         WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1])
         for n, way in enumerate(ways)
     }
-    rules = ((UNMODIFIED, unmodified["score"], (4, 4)), (CHANCE, unmodified["chance"], (1, 3)))
-    for name, value, dash in rules if every else rules[:1]:
-        looks[name] = Look(GREY, dash=dash, point=False, width=1.5)
-        rows = pd.concat([rows, rule(plane, name, float(value))], ignore_index=True)
-    tips = (
-        *(Tip("name", "Swap"), Tip("layer", "Layer l", "whole"), Tip("score", title, "share")),
-        *(
-            Tip("low", "Band, 95 %", "share"),
-            Tip("loss", "Loss", "measure"),
-            Tip("excess", "Loss beyond a random change", "measure"),
-        ),
-    )
+    rules = [
+        Rule(UNMODIFIED, unmodified["score"], (4, 4)), Rule(CHANCE, unmodified["chance"], (1, 3))
+    ]  # fmt: skip
     frozen = result.tables.get("frozen")
     mine = frozen[frozen["of"] == model] if frozen is not None else None
     below, over = "bands: 95 %, over sentences", []
     if kind == "cut" and mine is not None and len(mine):
-        over = [partial(_frozen, mine, plane)]
+        over = [partial(_frozen, mine)]
         below += "; diamonds: fine-tuned with layers 0 to l frozen"
-    chart = curves(rows, plane, looks, tips, opacity=0.14, over=over)
     what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
-    return finished(chart, rows, plane, what, below, list(looks), x_title="Layer")
-
-
-def _frozen(rows: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
-    """Draw the scores of fine-tunes with frozen lower layers, at the highest frozen layer."""
-    tips = (
-        *(Tip("model", "Model"), Tip("layer", "Highest frozen layer", "whole")),
-        *(Tip("score", plane.y_title, "share"), Tip("low", "Band, 95 %", "share")),
+    return layer_chart(
+        rows,
+        "score",
+        looks,
+        what,
+        below,
+        y_title=title,
+        x_title="Layer l (0 = embeddings)",
+        ends=(max(0.0, low - 0.03), min(1.0, high + 0.03)),
+        rules=rules if every else rules[:1],
+        line="Swap",
+        also=["loss", "excess"],
+        over=over,
+        height=HEIGHT,
+        context=context,
     )
-    told_rows, tooltip = told(rows, tips)
-    base = Chart(told_rows).encode(x=x)
+
+
+def _frozen(table: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
+    """Draw the scores of fine-tunes with frozen lower layers, at the highest frozen layer."""
+    tips = ("model", "frozen.layer", Tip("score", plane.y_title, plane.kind), "low")
+    rows, tooltip = told(table, tips)
+    base = Chart(rows).encode(x=x)
     return layered(
         base.mark_rule(color=BLUE, strokeWidth=1.5).encode(y=plane.y_of("low"), y2="high:Q"),
         base.mark_point(shape="diamond", filled=True, size=140, color=BLUE, opacity=1).encode(

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.models.weights.families import family_label
-from core.results.drawing.axes import Plane, layer_plane, span_of
+from core.results.columns import Tip, tip_of
+from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.curves import Look, layer_chart, line_chart
 from core.results.drawing.panels import Panels, Place, beside, legend_strip
 from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
-from core.results.numbers import Kind, Tip
+from core.results.numbers import Kind
 from core.studies.weights.intruders.scales import LOSS, SCALES, WAYS
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 ACROSS = 3  # panels beside each other
 NULL = "random update of equal norm"
-TITLE = "Intruder dimensions"
+TITLE = tip_of("intruders").title
 SCALED_HEIGHT = 200.0
 SCALED_LOOKS = {
     "intruders": Look(BLUE),
@@ -89,16 +90,13 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
         x_axis={"values": sorted(SCALES), "format": "~g"},
         context=context,
     )
-    rows = rows.assign(name=rows["way"].map(WAYS))
-    tips = (
-        *(Tip("name", "Scaled"), Tip("scale", "Scale", "measure"), Tip("value", title, kind)),
-        *(Tip("low", "Band, 95 %", kind), Tip("scaled", "Directions", "whole")),
-    )
     looks = {WAYS[way]: look for way, look in SCALED_LOOKS.items()}
-    chart = curves(rows, plane, looks, tips, opacity=0.14)
     count = int(rows["scaled"].iloc[0])
     below = f"{count} direction{'s' if count != 1 else ''}; bands: 95 %"
-    return finished(chart, rows, plane, what, below, list(looks), x_title="Scale", kind=kind)
+    return line_chart(
+        rows.assign(name=rows["way"].map(WAYS)), plane, looks, what, below,
+        line="Scaled", also=["scaling.scaled"],
+    )  # fmt: skip
 
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:
@@ -123,23 +121,16 @@ def _panel(
     drawn = pd.concat(
         [rows, null.assign(name=NULL, intruders=null["null_mean"])], ignore_index=True
     )
-    plane = layer_plane(
+    return layer_chart(
         drawn,
         "intruders",
-        TITLE,
-        ends,
+        looks,
+        family_label(family).capitalize(),
         x_title="Layer" * place.lowest,
-        kind="whole",
+        ends=ends,
+        tips=(Tip("name", "Model"), "layer", Tip("intruders", TITLE, "measure")),
+        also=["null_mean", "families.p_value"],
+        words={"what": f"{TITLE}, {family}", "kind": "measure"},
         height=place.height,
         context=replace(context, unnamed=True),
     )
-    tips = (
-        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("intruders", TITLE, "measure")),
-        *(Tip("null_mean", "Random update", "measure"), Tip("p_value", "p", "share")),
-    )
-    chart = curves(drawn, plane, looks, tips)
-    what = family_label(family).capitalize()
-    return finished(
-        chart, drawn, plane, what, names=list(looks), said=f"Intruder dimensions, {family}",
-        x_title="Layer", y_title="intruder dimensions", kind="measure",
-    )  # fmt: skip

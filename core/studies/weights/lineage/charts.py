@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.models.weights.families import family_label
+from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
-from core.results.numbers import Tip, told
 from core.studies.weights.lineage.tables import ALONE, DESCENDS, ROOT
 
 if TYPE_CHECKING:
@@ -103,14 +103,8 @@ def _tree_chart(rows: pd.DataFrame, context: Context) -> Chart:
     shared = {"title": None, "legend": legend(columns_for(shown, context=context))}
     looks = {"domain": shown}
     tips = (
-        *(Tip("name", "Model"), Tip("parent", "Parent"), Tip("recorded", "Parent on record")),
-        Tip("generation", "Steps from the root", "whole"),
-        *(Tip("relative_delta", "Relative weight change", "measure"), Tip("cosine", "Cosine")),
-        *(
-            Tip("norm", "Norm", "measure"),
-            Tip("norm_change", "Change of the norm", "change"),
-        ),
-        Tip("kurtosis", "Kurtosis", "measure"),
+        *(Tip("name", "Model"), "parent", "recorded", "generation", "relative_delta"),
+        *("lineage.cosine", "norm", "norm_change", "kurtosis"),
     )
     short = short_names(rows["model"])
     written = rows.assign(
@@ -146,13 +140,10 @@ def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
     rows = table.assign(family=table["family"].map(family_label))
     families = list(dict.fromkeys(rows["family"]))
     most = float(rows["cosine"].abs().max())
-    tips = (
-        *(Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip("cosine", "Cosine")),
-        Tip("permuted_cosine", "Rows permuted"),
-    )
     chart = heatmap(
         rows, x="layer", y="family", value="cosine", titles=("Layer", None, "Cosine"),
-        ends=(min(0.0, float(rows["cosine"].min())), most or 1.0), tips=tips,
+        ends=(min(0.0, float(rows["cosine"].min())), most or 1.0),
+        tips=["family", "layer"], also=["permuted_cosine"],
         order=(sorted(set(rows["layer"])), families), height=ROW * len(families) + ROOM,
         context=context,
     )  # fmt: skip

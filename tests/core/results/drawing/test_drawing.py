@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.results.columns import Tip, told
 from core.results.drawing import files as drawn
 from core.results.drawing.axes import Plane, layer_plane
 from core.results.drawing.context import PAGE, Context
@@ -30,7 +31,7 @@ from core.results.drawing.paper import (
 )
 from core.results.drawing.vega import Chart
 from core.results.export import Result
-from core.results.numbers import Kind, Tip, text_of, told
+from core.results.numbers import Kind, text_of
 from core.results.papers.citing import cite
 from core.results.report import report_html
 

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from core.results.columns import Tip
 from core.results.drawing import style
 from core.results.drawing.context import Context
 from core.results.drawing.curves import Look, curves
@@ -24,7 +25,6 @@ from core.results.drawing.palettes import (
 )
 from core.results.drawing.paper import Paper, paper_file
 from core.results.drawing.vega import Chart
-from core.results.numbers import Tip
 from tests.core.results.drawing.test_drawing import lines, plane
 
 SPEC = {

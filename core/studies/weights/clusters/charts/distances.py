@@ -10,12 +10,13 @@ from numpy import ndarray
 
 from core.errors import SpecError
 from core.maths.spectra.clustering import build_dendrogram
+from core.results.columns import told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
-from core.results.numbers import Tip, label_expr, text_of, told
+from core.results.numbers import label_expr, text_of
 from core.studies.weights.activations import STATE_VECTORS
 from core.studies.weights.clusters.charts.marks import (
     group_names,
@@ -106,11 +107,7 @@ def _heat(
     context: Context,
 ) -> list[Any]:
     """The cells in colours between the ends, with their numbers if wanted."""
-    tips = (
-        *(Tip("model", "Model"), Tip("other", "Other model")),
-        Tip("distance", "Distance", "share"),
-    )
-    rows, tooltip = told(cells, tips)
+    rows, tooltip = told(cells, ("model", "other", "distance"))
     rows = rows.assign(
         written=[text_of(value) if value == value else "" for value in cells["distance"]],
         who=cells["model"] + "\n" + cells["other"],

@@ -10,9 +10,10 @@ from numpy import ndarray
 
 from core.errors import SpecError
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
+from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished, grey_band
+from core.results.drawing.curves import Look, grey_band, line_chart
 from core.results.drawing.description import points_in_words
 from core.results.drawing.maps import (
     OFFSET,
@@ -26,7 +27,7 @@ from core.results.drawing.maps import (
 )
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.numbers import Tip, label_expr, text_of, told
+from core.results.numbers import label_expr, text_of
 from core.studies.weights.activations import every_vector
 from core.studies.weights.clusters.charts import ranks as rank_charts
 from core.studies.weights.clusters.charts.distances import distances_chart
@@ -88,11 +89,7 @@ def map_chart(
     groups, faded = ordered(table["group"]), bool(table["marked"].any())
     x_ends, y_ends = ends
     axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
-    tips = (
-        *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data")),
-        *(Tip("nearest", "Nearest model"), Tip("distance", "Distance to it", "share")),
-        Tip("relative_delta", "Relative update", "share"),
-    )
+    tips = (Tip("name", "Model"), "label", "data", "nearest", "distance", "relative_delta")
     rows, tooltip = told(table.assign(who=table["name"]), tips)
     base = Chart(rows).encode(
         x=channel("x:Q", title=titles[0], scale={"domain": x_ends, "nice": False}, axis=axis),
@@ -189,7 +186,7 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     if table.empty:
         raise SpecError("No neighbours were scored: at least three models need labels.")
     names = {name: every_vector()[name].title for name in dict.fromkeys(table["vector"])}
-    rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
+    rows = table.assign(name=table["vector"].map(names))
     chosen = rows[rows["vector"] == result.spec["vector"]]
     ends = [
         chosen.assign(name=name, share=chosen[column])
@@ -215,16 +212,13 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     }
     looks[CHANCE] = Look(GREY, dash=(6, 4), point=False, width=1.5)
     looks[ATTAINABLE] = Look(GREY, dash=(2, 3), point=False, width=1.5)
-    tips = (
-        *(Tip("name", "Vector"), Tip("k", "k", "whole"), Tip("share", "Share", "per cent")),
-        *(Tip("chance", "Chance", "per cent"), Tip("p_value", "p", "measure")),
-    )
-    under = [grey_band(chosen, plane, "null_low", "null_high", "Shuffled labels, 95 %")]
-    drawn = pd.concat([rows, *ends], ignore_index=True)
     what = "Do neighbours share a label?"
     below = "grey band: shuffled labels, 95 %; dashed: chance; dotted: attainable maximum"
-    chart = curves(drawn, plane, looks, tips, under=under)
-    return finished(chart, drawn, plane, what, below, list(looks), x_title="number of neighbours")
+    return line_chart(
+        pd.concat([rows, *ends], ignore_index=True), plane, looks, what, below,
+        line="Vector", also=["chance", "p_value"],
+        under=[grey_band(chosen, "Shuffled labels, 95 %")],
+    )  # fmt: skip
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

@@ -9,7 +9,7 @@ from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
 from core.results.drawing.vega import Chart
-from core.results.numbers import Kind, Tip, text_of
+from core.results.numbers import Kind, text_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -37,16 +37,10 @@ def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Cha
         "relative_norm": ("Relative size", "norm of the update over the norm of the base's matrix"),
         "rank": ("Rank", f"directions that hold {energy} of its energy; 0 for an unchanged matrix"),
     }[column]
-    tips: tuple[Tip, ...] = (
-        Tip("family", "Matrix"),
-        Tip("layer", "Layer", "whole"),
-        Tip(column, title, kind),
-    )
-    if column == "rank":
-        tips = (*tips, Tip("null_rank", "Gaussian matrix", "whole"))
     chart = heatmap(
         table, x="layer", y="family", value=column, titles=("Layer", None, title),
-        ends=(0.0, float(table[column].max()) or 1.0), tips=tips, kind=kind, order=(None, families),
+        ends=(0.0, float(table[column].max()) or 1.0), tips=["family", "layer"],
+        also=["null_rank"] if column == "rank" else [], kind=kind, order=(None, families),
         height=ROW * len(families) + ROOM, context=context,
     )  # fmt: skip
     words = cells_in_words(

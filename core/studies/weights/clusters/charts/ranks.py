@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +12,15 @@ from core.errors import SpecError
 from core.maths.spectra.nulls import null_spectrum
 from core.maths.spectra.trends import fit_trend
 from core.models.weights.families import family_label
-from core.results.drawing.axes import Plane, layer_plane, span_of
+from core.results.columns import Tip, told
+from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, finished, graded
+from core.results.drawing.curves import Look, graded, layer_chart, line_chart
 from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
-from core.results.numbers import Tip, text_of, told
+from core.results.numbers import text_of
 from core.studies.weights.ranks import Spectra, equation_of, rank_at
 
 if TYPE_CHECKING:
@@ -107,38 +108,34 @@ def depth_chart(
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
     lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)
-    plane = layer_plane(
-        table,
+    what = family_label(family).capitalize()
+    return layer_chart(
+        lines,
         measure,
-        title,
-        ends,
+        {name: look for name, look in LOOKS.items() if name != SINGLE},
+        what,
+        subtitle,
+        y_title=title,
         x_title="Layer" * place.lowest,
         kind="measure",
+        ends=ends,
+        under=[partial(_models, rows, null)],
+        words={"what": f"{what}: {rows['model'].nunique()} models"},
         height=place.height,
         context=replace(context, unnamed=True),
     )
-    tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
-    models = _models(rows, plane, (*tips, *([Tip(null, NULL, "measure")] if null else [])))
-    looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
-    chart = curves(lines, plane, looks, tips, under=[models])
-    what = family_label(family).capitalize()
-    said = f"{what}: {rows['model'].nunique()} models"
-    return finished(chart, lines, plane, what, subtitle, said=said, x_title="Layer")
 
 
-def _models(rows: pd.DataFrame, plane: Plane, tips: Sequence[Tip]) -> Any:
+def _models(rows: pd.DataFrame, null: str, plane: Plane, x: dict[str, Any]) -> Chart:
     """A thin line and small points for each model, for `under`."""
+    tips = (Tip("name", "Model"), "layer", Tip(plane.y, plane.y_title, plane.kind), null)
     single, tooltip = told(rows.assign(who=rows["name"]), tips)
-
-    def make(x: dict[str, Any]) -> Any:
-        chart = Chart(single).encode(x=x, y=plane.y_of())
-        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(
-            detail="model:N", tooltip=tooltip[:1]
-        )
-        dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
-        return layered(thin, dots.encode(tooltip=tooltip))
-
-    return make
+    chart = Chart(single).encode(x=x, y=plane.y_of())
+    thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(
+        detail="model:N", tooltip=tooltip[:1]
+    )
+    dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
+    return layered(thin, dots.encode(tooltip=tooltip))
 
 
 def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
@@ -217,17 +214,11 @@ def spectrum_chart(
         y_log=True,
         context=replace(context, unnamed=True),
     )
-    tips = (
-        Tip("name", "Layer"),
-        Tip("direction", "Direction", "whole"),
-        Tip("value", "Singular value", "measure"),
-    )
-    chart = curves(lines, plane, looks, tips)
     still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
     what = family_label(family).capitalize()
     below = f"unchanged in layer {still}" if still else ""
     said = f"{what}, singular values of {short_name(model)}"
-    return finished(chart, lines, plane, what, below, said=said, y_title="singular value over norm")
+    return line_chart(lines, plane, looks, what, below, line="Layer", words={"what": said})
 
 
 def _layer_spectra(

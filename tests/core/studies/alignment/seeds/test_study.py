@@ -17,7 +17,7 @@ from core.maths.maps import kernel
 from core.results.estimates import Estimate
 from core.results.statements import Statement
 from core.studies.alignment.seeds.charts import figures, method_chart, pair_chart
-from core.studies.alignment.seeds.curves import AND_AGAIN, curve_chart, layer_chart
+from core.studies.alignment.seeds.curves import AND_AGAIN, curve_chart, errors_chart
 from core.studies.alignment.seeds.space import space_chart
 from core.studies.alignment.seeds.spec import AGAIN, AlignSpec
 from core.studies.alignment.seeds.statements import (
@@ -129,9 +129,9 @@ def test_a_second_run_of_the_seed_stands_beside_every_map_as_its_ceiling(
         rows = result.tables[name].query("group == 'models'").reset_index(drop=True)
         pd.testing.assert_frame_equal(rows, alone.tables[name])
     assert pairs_sentence(result) == pairs_sentence(alone)
-    drawn = json.dumps(layer_chart(result).to_dict())
+    drawn = json.dumps(errors_chart(result).to_dict())
     assert AND_AGAIN in drawn
-    assert AND_AGAIN not in json.dumps(layer_chart(alone).to_dict())
+    assert AND_AGAIN not in json.dumps(errors_chart(alone).to_dict())
     circle = "circle: a second run of the seed"
     assert circle in json.dumps(method_chart(result).to_dict())
     assert circle not in json.dumps(method_chart(alone).to_dict())
@@ -169,7 +169,7 @@ def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: Al
     with pytest.raises(SpecError, match="No network"):
         curve_chart(result)
     with pytest.raises(SpecError, match="second group"):
-        layer_chart(result, "against")
+        errors_chart(result, "against")
 
 
 def test_both_directions_are_those_of_each_alone(spec: AlignSpec, models) -> None:
