@@ -10,6 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 from core.catalogue import STUDIES
 from core.runs.store import Store, using
+from tests.cases import exhaustive
 from tests.core.tiny_models import LAYERS, save_tiny
 
 FAMILIES = (
@@ -22,7 +23,7 @@ FAMILIES = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model_type", FAMILIES)
+@pytest.mark.parametrize("model_type", exhaustive(FAMILIES, "gemma2"))
 def test_weights_and_rsa(tmp_path: Path, model_type: str) -> None:
     base = save_tiny(tmp_path / "base", model_type)
     change = 0.1  # of the weights

@@ -11,6 +11,7 @@ from tests.load.scenario import DOWNLOADS, TRAINED, quantile, run_class
 SESSIONS = 6
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_class_meets_no_error_and_computes_one_study_once(tmp_path: Path) -> None:
     trained = {**TRAINED, "sentences": 40, "layers": [2]}

@@ -12,6 +12,7 @@ from core.studies.probes.trees.study import STUDY as TREES
 from core.studies.rsa.layers.study import STUDY as LAYERS
 from core.studies.rsa.tokens.study import STUDY as TOKENS
 from core.studies.weights.clusters.study import STUDY as CLUSTERS
+from tests.cases import exhaustive
 from tests.pages.conftest import open_page, sentences
 from ui.study.experiment import views_of
 from ui.study.experiments import START
@@ -55,7 +56,9 @@ def test_a_view_opens_from_the_box(page: str, view: str) -> None:
     assert app.get("vega_lite_chart")
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize(
+    "example", exhaustive(EXAMPLES, EXAMPLES[0]), ids=lambda example: example.name
+)
 def test_an_example_opens_from_the_box(example) -> None:
     app = open_page(example.page, **example.query())
     assert not app.exception
