@@ -40,6 +40,7 @@ def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int
     expect(guide).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_a_view_without_form_and_lines_is_explained_without_them(page: Page, app_url: str) -> None:
     page.add_init_script(FORGET)
     page.goto(f"{app_url}/rsa?view=Benchmark+with+known+answers")
@@ -50,6 +51,7 @@ def test_a_view_without_form_and_lines_is_explained_without_them(page: Page, app
     expect(guide).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_a_presentation_is_not_explained_and_escape_ends_the_guide(
     page: Page, app_url: str
 ) -> None:

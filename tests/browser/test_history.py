@@ -15,6 +15,7 @@ CHART = "[data-testid=stMain] [data-testid=stVegaLiteChart]"
 DRAWN = f"{CHART} svg.marks"
 
 
+@pytest.mark.exhaustive
 def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(
     page: Page, app_url: str
 ) -> None:

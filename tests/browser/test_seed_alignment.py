@@ -11,7 +11,6 @@ from playwright.sync_api import BrowserContext
 
 from core.studies.alignment.seeds.study import STUDY
 from core.studies.alignment.seeds.views import SPACE, TRAINING
-from tests.cases import exhaustive
 from tests.core.studies.alignment.conftest import WORDS, save_classifier
 from ui.views.alignment_experiments import PROTOCOL
 
@@ -38,9 +37,8 @@ def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{app_url}/seed_alignment?{urlencode(query, doseq=True)}"
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), exhaustive([(1280, "light"), (420, "dark")], (1280, "light"))
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
 def test_every_view_is_drawn_and_fits(
     chromium: BrowserContext, address: str, width: int, scheme: str
 ) -> None:

@@ -315,7 +315,11 @@ def test_a_hostile_tokenizer_is_one_sentence_within_bounds(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "change"), [("tokenizer.json", padded), ("tokenizer_config.json", settled)]
+    ("file", "change"),
+    exhaustive(
+        [("tokenizer.json", padded), ("tokenizer_config.json", settled)],
+        ("tokenizer.json", padded),
+    ),
 )
 def test_what_the_library_ignores_or_bears_does_no_harm(
     folder: Path, file: str, change: Callable[[Settings], None]
@@ -357,6 +361,7 @@ def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pas
     assert load_tokenizer(ref).encode([("a", "zebra")])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_padding_token_without_a_vector_pads_nothing(folder: Path) -> None:
     place = (parse_ref(f"path:{folder}"), folder, 64)

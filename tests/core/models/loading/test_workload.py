@@ -98,11 +98,11 @@ def test_kernels_and_numbers_that_size_nothing_change_no_state(tmp_path: Path) -
     [
         pytest.param(
             *("albert", {"inner_group_num": 16, "num_hidden_layers": 512}, "computes far more"),
-            marks=pytest.mark.slow,
+            marks=pytest.mark.exhaustive,
         ),
         pytest.param(
             *("albert", {"inner_group_num": 16, "num_hidden_groups": 512}, "more than 20,000"),
-            marks=pytest.mark.slow,
+            marks=pytest.mark.exhaustive,
         ),
         ("longformer", {"attention_window": 1024}, "needs far more memory for a sentence"),
         ("bert", {"hidden_act": "nope"}, "makes no bert model that runs .look at hidden_act"),
