@@ -1,10 +1,10 @@
-# `make app` starts the app, `make check` runs what is quick, `make test` every test. Each sets up .venv first.
+# `make app` starts the app, `make check` runs what is quick, `make test` the tests. Each sets up .venv first.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: app test check unit docs load kills real screenshots lint types zoo precomputed release-check image small-host clean
+.PHONY: app test exhaustive everything check unit docs load kills real screenshots lint types zoo precomputed release-check image small-host clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 # In local mode it answers to this computer's names only (ui/server/hosts.py); HOST=name adds one, as for a tunnel.
@@ -12,17 +12,28 @@ ADDRESS ?= localhost
 app: $(VENV)/app.stamp
 	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS)$(HOST:%= --server.allowedHosts=%)
 
-# Every test, a browser's included. Three workers, for two cores: those who wait for a browser or a server leave theirs to
-# the others. Each has whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.
+# Real models, a real browser, a real cluster: everything that can break once, eight minutes on two quiet cores. Three
+# workers, for two cores: those who wait for a browser or a server leave theirs to the others. Each has whole folders of
+# tests (tests/conftest.py). WORKERS=0 is one after another.
+PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),3) --dist loadfile
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n $(or $(WORKERS),3) --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) -m "not exhaustive" $(PYTEST_ARGS)
+
+# What `make test` has one or two cases of, to the end: all families of models, all walks through all views in both
+# schemes, the recipe of the models, kills, hostile files, crowds.
+exhaustive: $(VENV)/dev.stamp
+	$(PYTEST) -m exhaustive $(PYTEST_ARGS)
+
+# Both in one run, which starts, imports and opens servers and browsers once: for CI.
+everything: $(VENV)/dev.stamp
+	$(PYTEST) $(PYTEST_ARGS)
 
 # Before each commit: lint, types and the unit tests side by side, a minute and a half on two quiet cores.
 check: $(VENV)/dev.stamp
 	$(MAKE) --no-print-directory -j2 lint types unit
 
 # Tests of core and ui that run no whole study, open no browser, and take less than about half a second of a processor.
-UNIT := not slow and not study and not browser
+UNIT := not slow and not study and not browser and not exhaustive
 unit: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q -n $(or $(WORKERS),2) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)
 

@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
+import huggingface_hub.constants
 import os
+import pytest
 import sys
+from core.runs.process.cores import limit_threads
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import pytest
-
-from core.runs.process.cores import limit_threads
 
 # before anything imports torch; numpy is here already, brought by a plugin, with a thread a core
 limit_threads()
+# what one process has compiled the many others read
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 # It reads HF_HUB_OFFLINE once, when it is imported: before a test switches the Hub off for itself,
 # or all later tests of the process would have no Hub.
-import huggingface_hub.constants  # noqa: E402, F401
 
-LONGEST = (  # folders whose tests take ten seconds or more, by what they took
-    *("browser", "pages", "load", "core/models/loading", "zoo", "docs", "", "core/results/drawing"),
-    *(
-        "core",
-        "core/commands",
-        "core/studies/rsa/layers",
-        "core/runs",
-        "ui/study",
-        "core/maths/spectra",
-    ),
-    *(
-        "core/studies/weights/clusters",
-        "core/results",
-        "core/maths/structural",
-        "core/studies/probes/trees",
-    ),
-    *(
-        "core/studies/probes/edges",
-        "core/studies/rsa/swap",
-        "extras/rsa/truth",
-        "core/text",
-        "core/vectors",
-    ),
-    *("core/maths/maps", "core/studies/alignment/seeds", "core/models/weights", "core/sweep"),
-    "ui/frame",
-)
+LONGEST = (  # folders whose tests take several seconds, by what they take
+    "browser", "core/models/loading", "pages", "core", "load", "core/vectors", "core/commands",
+    "core/models/hub", "docs", "zoo", "core/runs/process", "core/runs", "core/studies/rsa/layers",
+    "ui/server", "core/maths/spectra", "ui/study", "", "core/studies/probes/edges",
+    "core/results/drawing", "core/maths/structural", "core/studies/rsa/audit",
+    "core/studies/alignment/seeds", "core/studies/rsa/divergence", "core/models/files",
+    "core/studies/rsa/swap", "core/studies/probes/trees", "core/maths/maps", "core/text",
+    "core/sweep", "core/studies/weights/clusters", "core/maths/similarity", "core/results",
+    "extras/rsa/truth", "core/models/weights", "golden", "ui/frame",
+)  # fmt: skip
+BESIDE = (  # tests of the browser that another worker has, with a server and a browser of its own
+    "first_visit", "kept_report", "maps", "precomputed", "presenting", "seed_alignment", "shell",
+    "start", "uploads", "walk", "weight_clustering",
+)  # fmt: skip
 WHOLE_STUDIES = (  # where tests run whole studies or commands, beside the studies' own test_study.py
     *(
         f"core/commands/test_{name}.py"
@@ -127,7 +117,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A folder's tests stay with one worker, in our order: they share models, studies, a server and
-    a browser.
+    a browser. Those of the browser, which take longest, are two parts.
 
     Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no
     longer lets it change.
@@ -136,7 +126,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByFolder(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return str(super()._split_scope(nodeid)).rpartition("/")[0]
+            folder, _, name = str(super()._split_scope(nodeid)).rpartition("/")
+            beside = folder.endswith("browser") and name[len("test_") : -len(".py")] in BESIDE
+            return f"{folder}, beside" if beside else folder
 
     config.option.loadscopereorder = False
     return ByFolder(config, log) if config.getoption("dist") == "loadfile" else None

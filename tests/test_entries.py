@@ -16,6 +16,7 @@ import pytest
 
 from tests import ROOT
 from tests.browser.server import ALLOWED, ENTRY, make_command, started
+from tests.cases import exhaustive
 from tests.image import image_entry
 
 pytestmark = pytest.mark.slow
@@ -53,7 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return settings(make_command(folder), folder)
 
 
-@pytest.mark.parametrize("name", DIFFERENCES)
+@pytest.mark.parametrize("name", exhaustive(DIFFERENCES, "image"))
 def test_an_entry_is_configured_as_make_app_is(
     name: str, made: dict[str, Any], tmp_path: Path
 ) -> None:

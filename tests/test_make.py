@@ -50,8 +50,17 @@ def test_a_check_is_lint_types_and_the_tests_that_are_quick(tmp_path: Path) -> N
     assert all(
         part in said for part in ("ruff check", "ruff format --check", "mypy --strict", "pytest")
     )
-    assert '-m "not slow and not study and not browser"' in said
+    assert '-m "not slow and not study and not browser and not exhaustive"' in said
     assert "slow" not in commands(tmp_path, target="test")[-1]
+
+
+def test_a_test_is_of_make_test_or_of_make_exhaustive_and_ci_runs_both(tmp_path: Path) -> None:
+    whole = commands(tmp_path, target="everything")[-1].rstrip()
+    assert " -m pytest " in whole
+    assert "exhaustive" not in whole
+    assert commands(tmp_path, target="test")[-1].rstrip() == f'{whole} -m "not exhaustive"'
+    assert commands(tmp_path, target="exhaustive")[-1].rstrip() == f"{whole} -m exhaustive"
+    assert " everything " in (ROOT / ".ci/run").read_text(encoding="utf8").splitlines()[-1]
 
 
 def test_real_models_are_fetched_by_their_command_alone(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import FIRST_VISIT
 from tests.browser.test_layout import settle
+from tests.cases import exhaustive
 from ui.browser.guide import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -17,7 +18,7 @@ FORGET = f"""if (location.protocol.startsWith("http") && !sessionStorage.getItem
 }}"""
 
 
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", exhaustive([1280, 420], 1280))
 def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.add_init_script(FORGET)
@@ -39,6 +40,7 @@ def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int
     expect(guide).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_a_view_without_form_and_lines_is_explained_without_them(page: Page, app_url: str) -> None:
     page.add_init_script(FORGET)
     page.goto(f"{app_url}/rsa?view=Benchmark+with+known+answers")
@@ -49,6 +51,7 @@ def test_a_view_without_form_and_lines_is_explained_without_them(page: Page, app
     expect(guide).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_a_presentation_is_not_explained_and_escape_ends_the_guide(
     page: Page, app_url: str
 ) -> None:

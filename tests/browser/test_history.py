@@ -15,6 +15,7 @@ CHART = "[data-testid=stMain] [data-testid=stVegaLiteChart]"
 DRAWN = f"{CHART} svg.marks"
 
 
+@pytest.mark.exhaustive
 def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(
     page: Page, app_url: str
 ) -> None:
@@ -31,6 +32,7 @@ def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(
     expect(page.get_by_role("slider", name="Layer")).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_layers_that_are_played_are_one_entry(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?view=Token+map&layer=3")
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "3")

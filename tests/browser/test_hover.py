@@ -47,6 +47,7 @@ def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_ur
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "3")
 
 
+@pytest.mark.exhaustive
 def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(
     page: Page, app_url: str
 ) -> None:

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.form import line, unfold
 from tests.browser.test_rsa import SMALL
+from tests.cases import exhaustive
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -27,6 +28,8 @@ DESK, TELEPHONE = {"width": 1280, "height": 720}, {"width": 420, "height": 900}
 ROW = 60  # height that one row of controls does not reach
 STRIP = 70  # height that a legend above several panels does not reach
 GRAVE = ("serious", "critical")
+WALKS = [(name, scheme) for name in ("", "teaching", *PAGES) for scheme in ("light", "dark")]
+WALKED = (("", "dark"), ("teaching", "light"), ("weight_clustering", "light"))
 COLOUR = ("color-contrast", "link-in-text-block")  # axe's rules that a dark scheme has a part in
 
 
@@ -53,7 +56,7 @@ def test_names_of_columns_do_not_overlap_on_a_telephone(page: Page, app_url: str
         assert box["x"] + box["width"] < following["x"]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", exhaustive(PAGES, "rsa", "weight_clustering"))
 def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name: str) -> None:
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
     open_study(page, app_url, name)
@@ -70,8 +73,7 @@ def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name
     page.wait_for_function(f"() => {narrow}({main})")  # once charts are drawn anew for the width
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["", "teaching", *PAGES])
+@pytest.mark.parametrize(("name", "scheme"), exhaustive(WALKS, *WALKED))
 def test_no_view_has_anything_grave_for_axe_or_a_chart_below_the_fold_and_each_is_one_entry(
     page: Page, app_url: str, name: str, scheme: str
 ) -> None:

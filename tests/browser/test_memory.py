@@ -19,6 +19,7 @@ MOST_GROWTH = 67e3
 CHART = "[data-testid=stVegaLiteChart]"
 
 
+@pytest.mark.exhaustive
 def test_redraws_leave_the_heap_where_it_was(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?view=Token+map&layer=3")
     expect(page.locator(f"{CHART} svg").first).to_be_visible()

@@ -37,6 +37,7 @@ def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{app_url}/seed_alignment?{urlencode(query, doseq=True)}"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
 def test_every_view_is_drawn_and_fits(
     chromium: BrowserContext, address: str, width: int, scheme: str

@@ -50,6 +50,7 @@ def test_make_app_asks_nothing_and_its_first_page_answers(
     page.close()
 
 
+@pytest.mark.exhaustive
 def test_a_page_that_is_only_open_costs_nothing(
     chromium: BrowserContext, make_app: tuple[subprocess.Popen[bytes], str]
 ) -> None:

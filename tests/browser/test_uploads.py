@@ -15,6 +15,7 @@ from core.limits import MEGABYTE, SHARED
 from tests.browser.conftest import PATIENCE
 from tests.browser.form import THERE, line, unfold
 from tests.browser.server import serve
+from tests.cases import exhaustive
 from ui.frame.uploads import LARGEST_HELD
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -75,7 +76,7 @@ def test_a_file_that_arrives_after_its_popover_was_closed_is_read(
     expect(page.get_by_text(THERE).first).to_be_visible()
 
 
-@pytest.mark.parametrize("without", [False, True])
+@pytest.mark.parametrize("without", exhaustive([False, True], True))
 def test_a_form_submitted_before_its_file_is_sent_waits_for_it(
     page: Page, app_url: str, sent: list[Route], without: bool
 ) -> None:

@@ -65,6 +65,7 @@ def values(page: Page) -> list[str]:
         page.wait_for_timeout(200)
 
 
+@pytest.mark.exhaustive
 def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(
     chromium: BrowserContext, fresh: str
 ) -> None:

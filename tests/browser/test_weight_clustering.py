@@ -10,6 +10,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.cases import exhaustive
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHARTS = "[data-testid=stVegaLiteChart]"
@@ -73,7 +75,9 @@ def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) 
     expect(page.locator(".headline").first).to_have_text(headline, use_inner_text=True)
 
 
-@pytest.mark.parametrize("view", ["Map", "Neighbours", "Distances", "Rank+by+depth"])
+@pytest.mark.parametrize(
+    "view", exhaustive(["Map", "Neighbours", "Distances", "Rank+by+depth"], "Rank+by+depth")
+)
 def test_no_view_scrolls_sideways_on_a_telephone(page: Page, app_url: str, view: str) -> None:
     page.set_viewport_size({"width": 420, "height": 900})
     page.emulate_media(color_scheme="dark")

@@ -17,6 +17,7 @@ from core.models import zoo_folder
 from core.options import options_of
 from core.results.drawing.context import PAGE
 from core.runs.store import Store, using
+from tests.cases import exhaustive
 
 BASE = "zoo:seed-0"
 SMALL = {
@@ -29,6 +30,7 @@ PREDICTING = (
     "probe behaviour",
     "probe removal",
 )  # studies of models that predict words
+QUICK = ("rsa", "weights", "probe", "align", "training")
 MORE: dict[str, dict[str, Any]] = {
     "align": {"methods": ("ols",), "layers": (2,)},
     "align check": {"methods": ("ols",), "truths": ("bend",)},
@@ -69,9 +71,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """One store: what studies share, as vectors, is computed by the first that asks."""
+    return Store(tmp_path_factory.mktemp("store"))
+
+
 @pytest.fixture(autouse=True)
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with using(Store(tmp_path_factory.mktemp("store"))):
+def store(kept: Store) -> Iterator[None]:
+    with using(kept):
         yield
 
 
@@ -96,7 +104,7 @@ def spec_of(name: str, runs: Path) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", exhaustive(STUDIES, *QUICK))
 def test_a_study_runs_on_them(name: str, runs: Path) -> None:
     study, spec = STUDIES[name], spec_of(name, runs)
     if name == "align protocol":  # its networks are trained for minutes

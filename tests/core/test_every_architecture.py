@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from core.catalogue import STUDIES
 from core.runs.store import Store, using
+from tests.cases import exhaustive
 from tests.core.tiny_models import LAYERS, save_tiny
 
 FAMILIES = (
@@ -22,13 +24,13 @@ FAMILIES = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model_type", FAMILIES)
+@pytest.mark.parametrize("model_type", exhaustive(FAMILIES, "gemma2"))
 def test_weights_and_rsa(tmp_path: Path, model_type: str) -> None:
     base = save_tiny(tmp_path / "base", model_type)
     change = 0.1  # of the weights
     tuned = []
     for number in range(3):
-        tuned.append(f"path:{save_tiny(tmp_path / f'tuned-{number}', model_type)}")
+        tuned.append(f"path:{shutil.copytree(base, tmp_path / f'tuned-{number}')}")
         path = tmp_path / f"tuned-{number}" / "model.safetensors"
         rng = np.random.default_rng(number)
         weights = {

@@ -137,6 +137,7 @@ def test_it_is_on_its_page_and_has_a_price(installed: Path) -> None:
     assert seen["label"] == "sign agreement"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_measure_of_another_package_is_one_of_the_measures(
     installed: Path, tmp_path: Path

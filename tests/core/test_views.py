@@ -58,6 +58,7 @@ def test_a_result_without_rows_draws_nothing() -> None:
     assert charts(view, replace(empty, tables={"audit": pd.DataFrame({"a": [1]})})) == [1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.usefixtures("precomputed_results")
 def test_the_precomputed_results_have_every_view() -> None:

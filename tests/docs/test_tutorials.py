@@ -17,6 +17,7 @@ import pytest
 from core.commands.main import main
 from core.maths.similarity.registry import MEASURES
 from tests import ROOT
+from tests.cases import exhaustive
 from tests.docs.blocks import Block, blocks_of, commands_of
 from ui.lessons import LESSONS
 
@@ -27,6 +28,7 @@ RUN = (
     ROOT / "docs" / "quick-start.md",
     ROOT / "README.md",
 )
+FIRST = [page for page in RUN if page.stem in ("README", "new-measure")]
 MADE = {
     "your-checkpoints": ("base/config.json", "out/rsa/figure.svg", "out/intruders/result.json"),
     "your-text": ("out/essay/table.csv", "out/passage/figure.svg"),
@@ -46,9 +48,16 @@ MADE = {
 """What a reader has after each of them, beside what is printed."""
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One store for all tutorials, of which several have the same study."""
+    return tmp_path_factory.mktemp("store")
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the included models, as in a clone; no other computer is reached."""
+    monkeypatch.setenv("PALIMPSEST_STORE", str(kept))
     (tmp_path / "zoo").symlink_to(ROOT / "zoo")
     monkeypatch.chdir(tmp_path)
     connect = socket.socket.connect
@@ -85,7 +94,7 @@ def run_command(words: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", exhaustive(RUN, *FIRST), ids=lambda page: page.stem)
 def test_a_tutorial_runs(page: Path, folder: Path) -> None:
     before = dict(MEASURES)
     blocks = blocks_of(page)

@@ -19,6 +19,7 @@ READY = {"sentences": 20, "words": 40, "compare": "zoo:parse-0", "references": "
 LONG = {"models": ["zoo:seed-0", "zoo:seed-1"], "sentences": 450}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_twenty_downloads_in_a_row_while_six_sessions_wait(tmp_path: Path) -> None:
     with serve(tmp_path) as address:

@@ -20,6 +20,7 @@ ATTEMPTS = (
 SMALL = {"sentences": 20, "words": 40, "compare": "zoo:parse-0", "references": "false"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_health_address_answers_while_a_file_of_brackets_is_refused(tmp_path: Path) -> None:
     with serve(tmp_path) as address:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.server import ENTRY, started
+from tests.cases import exhaustive
 from tests.load.tab import Tab, run_alone
 
 SECONDS = 30  # until it has ended; the study takes minutes
@@ -18,7 +19,7 @@ LONG = {"models": ["zoo:seed-0", "zoo:seed-1"], "sentences": 450}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", exhaustive([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_a_server_ends_while_a_study_runs(number: int, tmp_path: Path) -> None:
     with started(ENTRY, tmp_path) as (server, address):
         run_alone(_stop_while_computing(server, address, number))

@@ -1,5 +1,5 @@
-"""Pages of a fresh install: figures from the answers in the box, examples on the first page,
-studies remembered."""
+"""Pages of a fresh install: examples from the answers in the box and on the first page, studies
+remembered. The views of the pages: test_everything."""
 
 from __future__ import annotations
 
@@ -7,35 +7,9 @@ import pytest
 
 from core.commands.examples.every import EXAMPLES
 from core.runs.precomputed import default_precomputed
-from core.studies.alignment.seeds.study import STUDY as SEEDS
-from core.studies.probes.trees.study import STUDY as TREES
-from core.studies.rsa.layers.study import STUDY as LAYERS
-from core.studies.rsa.tokens.study import STUDY as TOKENS
-from core.studies.weights.clusters.study import STUDY as CLUSTERS
+from tests.cases import exhaustive
 from tests.pages.conftest import open_page, sentences
-from ui.study.experiment import views_of
-from ui.study.experiments import START
 from ui.study.run_panel import PRECOMPUTED
-from ui.views import (
-    alignment_experiments,
-    probe_experiments,
-    rsa_experiments,
-    weights_experiments,
-)
-
-STUDIES_OF = {
-    "rsa": ((LAYERS, TOKENS), rsa_experiments),
-    "probe_trees": ((TREES,), probe_experiments),
-    "weight_clustering": ((CLUSTERS,), weights_experiments),
-    "seed_alignment": ((SEEDS,), alignment_experiments),
-}
-RANK = ("probe_trees", "Rank")  # starts when asked: its probes of all ranks take a megabyte
-VIEWS = [
-    (page, view)
-    for page, (studies, module) in STUDIES_OF.items()
-    for view in views_of(*studies, experiments=module.EXPERIMENTS)
-    if (page, view) != RANK
-]
 
 
 @pytest.fixture(autouse=True)
@@ -45,17 +19,9 @@ def answered(precomputed_results: None) -> None:
         pytest.skip("the box has no answers yet: make precomputed")
 
 
-@pytest.mark.parametrize(("page", "view"), VIEWS)
-def test_a_view_opens_from_the_box(page: str, view: str) -> None:
-    """Nothing has to be started or computed for what a page offers at its defaults."""
-    app = open_page(f"pages/{page}.py", view=view)
-    assert not app.exception
-    assert PRECOMPUTED in sentences(app)
-    assert START not in sentences(app)
-    assert app.get("vega_lite_chart")
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize(
+    "example", exhaustive(EXAMPLES, EXAMPLES[0]), ids=lambda example: example.name
+)
 def test_an_example_opens_from_the_box(example) -> None:
     app = open_page(example.page, **example.query())
     assert not app.exception

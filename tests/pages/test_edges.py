@@ -40,6 +40,7 @@ def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(controls, "model_options", lambda: list(link["models"]))
 
 
+@pytest.mark.exhaustive
 def test_it_starts_when_its_button_is_pressed_and_shows_every_measure(
     link: dict[str, str | list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

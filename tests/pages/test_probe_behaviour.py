@@ -19,6 +19,7 @@ SMALL = {
 pytestmark = pytest.mark.usefixtures("box")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_models_are_scored_when_the_button_is_pressed() -> None:
     app = open_page(PAGE, **SMALL)

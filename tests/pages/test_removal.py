@@ -16,6 +16,7 @@ SMALL = {
 pytestmark = pytest.mark.usefixtures("box")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_subspace_is_erased_when_the_button_is_pressed() -> None:
     app = open_page(PAGE, **SMALL)

@@ -98,6 +98,7 @@ def test_what_the_link_asks_for_reaches_the_numbers(link: dict, options: dict) -
     assert shown != pytest.approx(plain, abs=1e-4)
 
 
+@pytest.mark.exhaustive
 def test_runs_of_one_task_are_one_curve_and_sizes_stand_beside_names() -> None:
     app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-[0-9]", "zoo:sentiment-fast"]})
     assert not app.exception
@@ -221,6 +222,7 @@ def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(
     assert set(app.dataframe[0].value["model"]) == {"zoo:parse-0"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.tokenizers_apart
 def test_a_hostile_tokenizer_is_named_on_a_shared_server_and_the_others_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

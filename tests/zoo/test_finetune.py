@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from core.errors import RecipeError
 from core.models.loading.heads import ArcParser, load_task_model
+from tests.cases import exhaustive
 from tests.zoo.made_up import MNLI, SQUAD, write_task, write_treebank
 from zoo.recipe import finetune as module
 from zoo.recipe.finetune import finetune
@@ -56,7 +57,7 @@ def test_every_kind_trains_and_is_saved_with_its_head(
         assert tuple(model.config.id2label.values()) == task.label_names  # type: ignore[union-attr,operator]
 
 
-@pytest.mark.parametrize("name", ["sentiment", "pos", "parse"])
+@pytest.mark.parametrize("name", exhaustive(["sentiment", "pos", "parse"], "parse"))
 def test_what_can_be_learned_is_learned(
     name: str, made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
 ) -> None:

@@ -151,6 +151,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -194,6 +195,7 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
     assert times == {path: path.stat().st_mtime_ns for path in times}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path, one_thread: None) -> None:
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES) + "\n")

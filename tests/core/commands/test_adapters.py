@@ -65,7 +65,10 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("command", "options"),
     [
         ("rsa", ("--base", "BASE", "--compare", "STEPS", *QUICK)),
-        ("swap", ("--base", "BASE", "--compare", "STEPS", "--labelled", "LABELLED", "--yes")),
+        pytest.param(
+            *("swap", ("--base", "BASE", "--compare", "STEPS", "--labelled", "LABELLED", "--yes")),
+            marks=pytest.mark.exhaustive,
+        ),
         ("weights", ("--base", "BASE", "--models", "STEPS", "--yes")),
         ("weights intruders", ("--base", "BASE", "--models", "STEPS", "--draws", "20", "--yes")),
         ("weights lineage", ("--models", "BASE", "STEPS", "--yes")),

@@ -119,6 +119,7 @@ def untraced(sentence: str, tables: dict[str, pd.DataFrame]) -> tuple[int, list[
     return len(traced), [text for text, there in traced.items() if not there]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_every_number_of_a_headline_is_in_the_tables() -> None:
     seen, wrong = 0, []

@@ -94,6 +94,7 @@ def test_every_band_holds_its_estimate(walked: precomputed.Walk) -> None:
     assert banded > 1_000
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @needs_precomputed
 def test_a_shared_instance_finds_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:

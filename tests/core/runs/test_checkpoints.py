@@ -152,6 +152,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("study", ["align", "probe"])
 def test_a_study_that_is_killed_three_times_makes_progress_and_ends_with_the_same_numbers(

@@ -335,6 +335,7 @@ print("sound" if again == items and all(items[key] == value for key, value in fo
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_of_a_thousand_random_corruptions_none_is_served_and_none_fatal(tmp_path: Path) -> None:
     memory = Path(

@@ -281,6 +281,7 @@ def test_a_worker_that_dies_loses_its_running_task_alone(cluster: Any, tmp_path:
     assert len(pd.read_parquet(tmp_path / ROWS)) == 10
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     """In a process of its own, which is killed outright."""

@@ -17,6 +17,7 @@ from core.text import hub_rows
 from core.text.corpora import left_out_notice, read_corpus
 from core.text.datasets import HubText, read_rows
 from core.text.hub_rows import rows_apart, stream_rows, usable_rows
+from tests.cases import exhaustive
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def write(path: Path, part: bytes, times: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["local", "shared"])
+@pytest.mark.parametrize("mode", exhaustive(["local", "shared"], "shared"))
 def test_rows_come_as_they_are(folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In shared mode too, where the process that reads them may take less memory."""
     monkeypatch.setenv("PALIMPSEST_MODE", mode)
@@ -73,6 +74,7 @@ def test_a_shared_instance_gives_less_memory(
     assert given == [memory]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_nothing_but_line_ends_is_refused_soon(folder: Path) -> None:
     write(folder / "train.txt.gz", b"\n" * 2**20, 100)

@@ -320,6 +320,7 @@ def test_in_common_keeps_what_all_have(tiny) -> None:
     assert in_common([]) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_warm_runs_import_neither_torch_nor_transformers(tiny) -> None:
     code = (

@@ -17,14 +17,24 @@ from core.models.architectures import ARCHITECTURES
 from core.models.loading.layers import final_norm, layer_list
 from core.vectors import forward
 from core.vectors.activations import extract
+from tests.cases import exhaustive
 from tests.core.tiny_models import BYTE_LEVEL, D_MODEL, LAYERS, SENTENCES, TYPES, save_tiny
+
+QUICK = ("bert", "gpt2", "t5", "qwen3_next")  # a family each, and one whose layers are of two kinds
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A `path:` reference of a tiny random model for each architecture."""
+    """A `path:` reference of a tiny random model for each architecture, made when it is asked
+    for."""
     folder = tmp_path_factory.mktemp("tiny")
-    return {name: f"path:{save_tiny(folder / name, name)}" for name in TYPES}
+
+    class Made(dict[str, str]):
+        def __missing__(self, name: str) -> str:
+            self[name] = f"path:{save_tiny(folder / name, name)}"
+            return self[name]
+
+    return Made()
 
 
 def plain_loop(ref: str, sentences, side: str = "encoder") -> list[np.ndarray]:
@@ -75,7 +85,7 @@ def test_every_architecture_that_we_claim_is_tested() -> None:
     assert set(TYPES) == set(ARCHITECTURES)
 
 
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", exhaustive(TYPES, *QUICK))
 def test_word_vectors_equal_one_sentence_at_a_time(tiny, model_type) -> None:
     ref = tiny[model_type]
     expected = plain_loop(ref, SENTENCES)
@@ -117,8 +127,7 @@ def hybrid(base, donor, layer: int):
     return mixed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", exhaustive(TYPES, *QUICK))
 def test_functions_of_layers_equal_those_of_a_base_with_one_layer_of_the_other(
     tiny, tmp_path, model_type
 ) -> None:
@@ -144,7 +153,9 @@ def test_functions_of_layers_equal_those_of_a_base_with_one_layer_of_the_other(
     assert max(np.abs(made[i].words - states[i].words).max() for i in made) > 0.01
 
 
-@pytest.mark.parametrize("model_type", ["t5", "mt5", "bart", "mbart", "pegasus", "marian"])
+@pytest.mark.parametrize(
+    "model_type", exhaustive(["t5", "mt5", "bart", "mbart", "pegasus", "marian"], "t5", "bart")
+)
 def test_decoder_side_reads_the_sentence_after_its_start_token(tiny, model_type) -> None:
     result = extract(tiny[model_type], SENTENCES, side="decoder")
     expected = np.concatenate(plain_loop(tiny[model_type], SENTENCES, "decoder"), 1)
@@ -186,6 +197,7 @@ def test_a_padding_token_without_a_vector_is_none(tmp_path, model_type, pad) -> 
         np.testing.assert_allclose(together[index].words, alone.words, atol=2e-5)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_there_are_words_of_several_subwords_in_the_tests(tiny) -> None:
     for model_type in TYPES:

@@ -18,6 +18,7 @@ from core.vectors import forward, stored
 from core.vectors.activations import extract
 from core.vectors.forward import SentenceVectors, Subwords
 from core.vectors.layerwise import read_by_layer
+from tests.cases import exhaustive
 from tests.core.tiny_models import LAYERS, SENTENCES, TYPES, save_tiny
 
 ALONE = [
@@ -88,7 +89,7 @@ def no_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_tokenizer")
 @pytest.mark.parametrize(
     "model_type",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in ALONE],
+    exhaustive(ALONE, *QUICK),
 )
 def test_equal_to_the_whole_model(tmp_path: Path, monkeypatch, model_type: str) -> None:
     changes = CHANGES.get(model_type, {})

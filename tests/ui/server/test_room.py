@@ -187,6 +187,7 @@ def test_a_lack_of_files_is_one_line_and_another_failure_is_told_in_full(
     loop.close()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_server_with_few_files_outlives_tabs_that_are_left_and_too_many(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.catalogue import STUDIES
 from core.options import Option, options_of
+from tests.cases import exhaustive
 from tests.core.test_options import another
 from ui.study.experiment import reason_of
 from ui.study.forms import NO_FILE
@@ -22,6 +23,8 @@ SHOWN = [
     for option in options_of(STUDIES[study].Spec)
     if option.kind != "corpus"
 ]
+KINDS = dict.fromkeys(option.kind for _, option in SHOWN)
+EACH = [next(each for each in SHOWN if each[1].kind == kind) for kind in KINDS]
 
 
 @pytest.fixture
@@ -88,7 +91,9 @@ def test_the_form_begins_with_the_defaults_and_an_empty_address(study: str) -> N
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_box")
 @pytest.mark.parametrize(
-    ("study", "option"), SHOWN, ids=[f"{study}: {option.name}" for study, option in SHOWN]
+    ("study", "option"),
+    exhaustive(SHOWN, *EACH),
+    ids=[f"{study}: {option.name}" for study, option in SHOWN],
 )
 def test_a_link_sets_every_option_and_stays(study: str, option: Option) -> None:
     value = another(option)

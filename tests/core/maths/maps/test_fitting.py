@@ -17,6 +17,7 @@ from core.maths.maps import fitting
 from core.maths.maps.bank import Schedule
 from core.maths.maps.fitting import train_bank
 from core.maths.seeding import seeded
+from tests.cases import exhaustive
 
 
 def bent_rows(layers: int, rows: int, d: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -33,7 +34,7 @@ def small_bank(layers: int, d: int) -> nn.ModuleList:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("noise", exhaustive([0.0, 0.3], 0.3))
 def test_a_bank_trains_as_each_of_its_networks_would_alone(noise: float) -> None:
     """Also when the others have converged and left: the steps go on until the last has, not the
     first."""

@@ -11,6 +11,7 @@ from core.maths.maps import kernel
 from core.maths.maps.bijections import FORMS, plant
 from core.maths.maps.kernel import KernelRidge, predict, squared_distances
 from core.maths.maps.linear import Ols
+from tests.cases import exhaustive
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_rows_beyond_memory_are_a_seeded_sample(rng, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", exhaustive(FORMS, "coupling"))
 def test_a_planted_truth_is_a_rotation_without_blocks_and_bent_with_them(form: str, rng) -> None:
     rows = rng.normal(size=(1500, 6))
     for blocks in (0, 1, 3):

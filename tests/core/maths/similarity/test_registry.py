@@ -14,6 +14,7 @@ from core.maths.similarity.preparing import prepare, prepare_pair, rogue_dimensi
 from core.maths.similarity.rdm import COMPARISONS
 from core.maths.similarity.registry import MEASURES, Options, compare
 from core.maths.statistics import average_ranks
+from tests.cases import exhaustive
 from tests.core.studies.rsa.references import REFERENCES, slow_kernel, slow_rsa
 
 ITEMS, WIDTH = 60, 7
@@ -278,7 +279,10 @@ def test_the_registry_is_complete() -> None:
 
 
 @pytest.mark.parametrize("name", ["cca", "pwcca", "cka", "cka-debiased", "rsa"])
-@pytest.mark.parametrize(("items", "cca", "cka"), [(1000, 0.825, 0.435), (1600, 0.622, 0.324)])
+@pytest.mark.parametrize(
+    ("items", "cca", "cka"),
+    exhaustive([(1000, 0.825, 0.435), (1600, 0.622, 0.324)], (1000, 0.825, 0.435)),
+)
 @pytest.mark.slow
 def test_null_of_independent_gaussians(name: str, items: int, cca: float, cka: float) -> None:
     expected = {"cca": cca, "pwcca": cca, "cka": cka, "cka-debiased": 0.0, "rsa": 0.0}[name]
@@ -290,6 +294,7 @@ def test_null_of_independent_gaussians(name: str, items: int, cca: float, cka: f
     ("name", "expected"), [("cca", 0.338), ("cka", 0.134), ("cka-debiased", 0.0), ("rsa", 0.0)]
 )
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_null_of_five_thousand_independent_gaussians(name: str, expected: float) -> None:
     null = compare(*np.random.default_rng(8).standard_normal((2, 5000, 768)), name)
     assert null == pytest.approx(expected, abs=0.01)

@@ -14,6 +14,7 @@ from core.maths.spectra.directions import (
     noisy_cosines,
 )
 from core.maths.spectra.intruders import compare_directions
+from tests.cases import exhaustive
 
 DRAWS, LEADING = 150, 6
 
@@ -30,10 +31,16 @@ def whole(values: np.ndarray, shape: tuple[int, int], scale: float, seed: int) -
     return cosines
 
 
+SPREADS = [  # the fall of the values, the size of the noise relative to the matrix, its shape
+    (power, size, shape)
+    for power in (0.1, 0.5)
+    for size in (0.3, 1.0, 3.0)
+    for shape in ((160, 160), (130, 520), (520, 130))
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [(160, 160), (130, 520), (520, 130)])
-@pytest.mark.parametrize("size", [0.3, 1.0, 3.0])  # of the noise, relative to the matrix
-@pytest.mark.parametrize("power", [0.1, 0.5])  # of the fall of the values
+@pytest.mark.parametrize(("power", "size", "shape"), exhaustive(SPREADS, (0.5, 0.3, (160, 160))))
 def test_cosines_are_distributed_as_those_of_whole_matrices(
     shape: tuple[int, int], size: float, power: float
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import ShapeError
 from core.maths.spectra.projections import calc_stress, draw_map
+from tests.cases import exhaustive
 
 RNG = np.random.default_rng(0)
 
@@ -58,7 +59,7 @@ def test_models_without_any_distance_have_no_stress() -> None:
     assert calc_stress(np.zeros((3, 3)), np.zeros((3, 2))) == 0
 
 
-@pytest.mark.parametrize("method", ["tsne", pytest.param("umap", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", exhaustive(["tsne", "umap"], "tsne"))
 def test_neighbourhoods_are_kept_and_the_map_is_the_same_each_time(method: str) -> None:
     points = np.repeat(np.eye(3) * 20, 6, axis=0) + RNG.normal(size=(18, 3)) * 0.1
     drawn = draw_map(distances_of(points), method, seed=1)

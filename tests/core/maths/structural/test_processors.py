@@ -38,6 +38,7 @@ OLDER = {  # what a processor without AVX-512, and one that MKL does not know, w
 ERROR = 2.0**-23  # relative, of a map's entries: one step of the precision in which they are stored
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.skipif(
     torch.backends.cpu.get_cpu_capability() != "AVX512", reason="needs two sets of instructions"

@@ -15,6 +15,7 @@ from core.models import describe, fingerprint, load_model, load_tokenizer, token
 from core.models.files import checkpoints
 from core.models.files.checkpoints import read_config
 from core.models.weights.tensors import open_folder
+from tests.cases import exhaustive
 from tests.core.tiny_models import plain_tokenizer, save_tiny
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
@@ -143,8 +144,10 @@ def test_what_is_read_beside_tokenizer_json_is_part_of_its_fingerprint(folder, f
     assert len({before, empty, tokenizer_fingerprint(f"path:{folder}")}) == 3
 
 
-@pytest.mark.parametrize("prefix", ["", "random:"])
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize(
+    ("shared", "prefix"),
+    exhaustive([(True, ""), (True, "random:"), (False, ""), (False, "random:")], (True, "")),
+)
 def test_a_configuration_that_asks_for_more_than_its_weights_allocates_nothing(
     folder, prefix, shared, monkeypatch
 ) -> None:

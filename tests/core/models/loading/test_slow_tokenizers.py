@@ -17,6 +17,7 @@ from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.loading.tokenizing import fast_esm_tokenizer, read_tokenizer
 from core.vectors.activations import extract
 from core.vectors.forward import cut_sentences
+from tests.cases import exhaustive
 from tests.core.tiny_models import D_MODEL, SENTENCES, TEXT, plain_tokenizer, save_tiny
 
 pytestmark = pytest.mark.tokenizers_apart
@@ -65,7 +66,7 @@ def without_tokenizer(folder: Path, model_type: str, **changes: Any) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", exhaustive(KINDS, "t5"))
 def test_words_are_cut_as_sentencepiece_cuts_the_sentence(tmp_path: Path, kind: str) -> None:
     file, settings = KINDS[kind]
     folder = without_tokenizer(tmp_path, kind.removesuffix("50"), vocab_size=400)
@@ -128,6 +129,7 @@ def test_proteins_are_cut_as_by_the_slow_tokenizer(esm: Path) -> None:
         assert getattr(fast, f"{name}_token_id") == getattr(slow, f"{name}_token_id")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_model_of_proteins_reads_text(esm: Path) -> None:
     (cut,) = cut_sentences(load_tokenizer(f"path:{esm}"), [("MKT", "LLV")])

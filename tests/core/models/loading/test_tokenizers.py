@@ -31,6 +31,7 @@ from core.runs.process import isolation as apart
 from core.vectors.activations import extract
 from core.vectors.forward import cut_pair, cut_sentences
 from tests import ROOT
+from tests.cases import exhaustive
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, plain_tokenizer, save_tiny
@@ -87,7 +88,7 @@ def sentences_of(seed: int) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bert", "gpt2", "roberta", "t5", "zoo"])
+@pytest.mark.parametrize("name", exhaustive(["bert", "gpt2", "roberta", "t5", "zoo"], "zoo"))
 def test_both_ways_give_the_same_numbers(saved: dict[str, Path], name: str) -> None:
     place = locate("zoo:seed-0") if name == "zoo" else saved[name]
     plain = plain_tokenizer(str(place))
@@ -118,7 +119,7 @@ def test_both_ways_give_the_same_numbers(saved: dict[str, Path], name: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "zoo"])
+@pytest.mark.parametrize("name", exhaustive(["bert", "gpt2", "t5", "zoo"], "gpt2"))
 def test_the_process_and_the_included_way_agree(
     saved: dict[str, Path], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,7 +291,9 @@ WORDS = [("banana", "a" * 300 + "!", "man")] * 40
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "change"), HOSTILE, ids=[getattr(change, "__name__", "") for _, change in HOSTILE]
+    ("file", "change"),
+    exhaustive(HOSTILE, HOSTILE[0]),
+    ids=[getattr(change, "__name__", "") for _, change in HOSTILE],
 )
 def test_a_hostile_tokenizer_is_one_sentence_within_bounds(
     folder: Path,
@@ -312,7 +315,11 @@ def test_a_hostile_tokenizer_is_one_sentence_within_bounds(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "change"), [("tokenizer.json", padded), ("tokenizer_config.json", settled)]
+    ("file", "change"),
+    exhaustive(
+        [("tokenizer.json", padded), ("tokenizer_config.json", settled)],
+        ("tokenizer.json", padded),
+    ),
 )
 def test_what_the_library_ignores_or_bears_does_no_harm(
     folder: Path, file: str, change: Callable[[Settings], None]
@@ -354,6 +361,7 @@ def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pas
     assert load_tokenizer(ref).encode([("a", "zebra")])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_padding_token_without_a_vector_pads_nothing(folder: Path) -> None:
     place = (parse_ref(f"path:{folder}"), folder, 64)
@@ -401,7 +409,7 @@ def test_what_a_tokenizer_answers_is_bounded_by_what_it_is_asked(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+@pytest.mark.parametrize("name", exhaustive(["bert", "gpt2", "t5"], "t5"))
 def test_an_answer_of_many_short_and_odd_texts_is_no_longer_than_allowed(
     saved: dict[str, Path], name: str
 ) -> None:
@@ -466,6 +474,7 @@ def test_settings_of_any_size_are_not_read(folder: Path) -> None:
         load_tokenizer(f"path:{folder}")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_shared_server_says_a_sentence_and_goes_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ from core.models.loading.task_models import load_task
 from core.models.loading.workload import counting
 from core.models.trial import implied_numbers, making
 from core.runs.process.isolation import ApartTimeoutError
+from tests.cases import exhaustive
 from tests.core.tiny_models import TYPES, save_tiny, tiny_config
 
 FAMILIES = ("bert", "albert", "longformer", "t5", "gpt2", "mixtral", "deberta-v2", "modernbert")
@@ -35,7 +36,7 @@ def change(folder: Path, **changes: object) -> str:
     return f"path:{folder}"
 
 
-@pytest.mark.parametrize("model_type", [pytest.param(t, marks=pytest.mark.slow) for t in TYPES])
+@pytest.mark.parametrize("model_type", exhaustive(TYPES, *FAMILIES))
 def test_work_is_counted_in_every_type(model_type: str) -> None:
     """As many multiplications as there are parameters a token, and nothing beyond a small model's
     share: no type ends the count before its last layer."""
@@ -97,11 +98,11 @@ def test_kernels_and_numbers_that_size_nothing_change_no_state(tmp_path: Path) -
     [
         pytest.param(
             *("albert", {"inner_group_num": 16, "num_hidden_layers": 512}, "computes far more"),
-            marks=pytest.mark.slow,
+            marks=pytest.mark.exhaustive,
         ),
         pytest.param(
             *("albert", {"inner_group_num": 16, "num_hidden_groups": 512}, "more than 20,000"),
-            marks=pytest.mark.slow,
+            marks=pytest.mark.exhaustive,
         ),
         ("longformer", {"attention_window": 1024}, "needs far more memory for a sentence"),
         ("bert", {"hidden_act": "nope"}, "makes no bert model that runs .look at hidden_act"),
@@ -119,6 +120,7 @@ def test_what_no_model_is_like_is_refused_in_seconds(
     assert time.process_time() - began < 1.0  # of this process
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_tree_without_end_is_ended_in_its_own_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -197,6 +199,7 @@ def test_bent_configurations_work_or_are_refused(tmp_path: Path, model_type: str
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_many_bent_configurations_work_or_are_refused(tmp_path: Path, model_type: str) -> None:
     assert {*check_bent(tmp_path, model_type, 60)} == {True, False}

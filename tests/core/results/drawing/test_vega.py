@@ -25,6 +25,7 @@ from core.runs.precomputed import FILE, Precomputed
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
 from core.studies.rsa.swap.charts import swap_chart
+from tests.cases import exhaustive
 
 TABLE = pd.DataFrame({"x": [0, 1], "y": [0.5, np.nan], "name": ["a", "it's"]})
 COMMANDS = sorted(set(STUDIES) - {"tokens", "sentence"})
@@ -96,7 +97,7 @@ def test_what_depends_on_the_width_is_an_expression_until_the_width_is_known() -
     ]
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+@pytest.fixture(scope="module", params=exhaustive(COMMANDS, "rsa", "weights", "probe"))
 def result(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Result]:

@@ -94,6 +94,7 @@ def test_an_engine_that_crashes_without_a_limit_is_a_sentence_too(
         drawing.draw("svg", SPEC)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("gigabytes", [2, 8])
 def test_under_a_limit_of_addresses_the_tables_are_written_and_the_figures_missed(

@@ -45,6 +45,7 @@ def test_what_is_parsed_takes_no_more_than_was_counted() -> None:
     check([(*INSIDE, *TEXTS).index(value) for value in worst])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system shows the peak")
 def test_every_kind_of_value_and_mixtures_take_no_more_than_was_counted() -> None:

@@ -49,6 +49,16 @@ def planted(noise: float = 0.0, width: int = WIDTH) -> tuple[np.ndarray, np.ndar
 
 
 @pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks take sixty steps: long enough to tell one training from another."""
+    monkeypatch.setattr(
+        nonlinear,
+        "train_bank",
+        lambda *rows: train_bank(*rows[:-1], replace(rows[-1], steps=60)),
+    )
+
+
+@pytest.fixture
 def spaces(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Sets the vectors that both models are found to have."""
 
@@ -96,6 +106,7 @@ def test_errors_are_those_of_least_squares_layer_by_layer(spaces: Any) -> None:
             assert value["ols/nmse"][direction, 1, 0, layer] == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("layers", [(), (0, 2)])
 def test_parts_of_the_layers_give_what_one_task_gives(
     spaces: Any, layers: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
@@ -154,17 +165,13 @@ def test_other_widths_are_mapped_there_and_back_and_what_needs_one_width_says_so
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("width", [WIDTH, 6])
 def test_layers_mapped_a_few_at_a_time_are_those_mapped_at_once(
     width: int, spaces: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spaces(*planted(noise=1.0, width=width))
     methods = ("identity", "shuffled", "lookup", "ridge", "svcca", "kernel", "mlp", "inn")
-    monkeypatch.setattr(
-        nonlinear,
-        "train_bank",
-        lambda *rows: train_bank(*rows[:-1], replace(rows[-1], steps=60)),
-    )
     whole = align(*methods)
     monkeypatch.setattr(tasks, "GROUP", 1)
     apart = align(*methods)

@@ -479,6 +479,7 @@ def test_the_command_writes_what_the_study_finds(
     assert (out / "codes.csv").is_file()
 
 
+@pytest.mark.exhaustive
 def test_head_distance_needs_context_in_an_included_model() -> None:
     """Layer 0 has no context, from which the distance of the head is predicted."""
     spec = Spec(

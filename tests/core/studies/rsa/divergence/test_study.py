@@ -152,7 +152,10 @@ def test_the_base_is_not_compared_with_itself() -> None:
 @pytest.mark.parametrize(
     "among",
     [
-        {"compare": ("zoo:seed-0", "zoo:seed-0@step-200"), "others": ()},
+        pytest.param(
+            {"compare": ("zoo:seed-0", "zoo:seed-0@step-200"), "others": ()},
+            marks=pytest.mark.exhaustive,
+        ),
         {"compare": ("zoo:seed-0@step-200",), "others": ("zoo:seed-0",)},
     ],
 )

@@ -63,6 +63,7 @@ from core.text.reading import read_text, repeated_sentences
 from core.vectors.notices import other_depth
 from core.vectors.pairs import extract_pair, sample_words
 from tests import ROOT
+from tests.cases import exhaustive
 from tests.core.studies.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
@@ -672,18 +673,18 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("flags", "options"),
-    [
-        (["--standardise"], {"standardise": True}),
-        (["--drop-rogue", "2"], {"drop_rogue": 2}),
-        (["--drop-influential", "10"], {"drop_influential": 10.0}),
-        (["--genres", "fiction"], {"genres": ("fiction",)}),
-        (["--one-per-word"], {"one_per_word": True}),
-        (["--compare", "zoo:tuned-0", "zoo:tuned-1", "--matched-size"], {"matched_size": True}),
-        (["--compare", "zoo:tuned-*", "--no-pool-runs"], {"pool_runs": False}),
-    ],
-)
+FLAGS: list[tuple[list[str], dict[str, object]]] = [
+    (["--standardise"], {"standardise": True}),
+    (["--drop-rogue", "2"], {"drop_rogue": 2}),
+    (["--drop-influential", "10"], {"drop_influential": 10.0}),
+    (["--genres", "fiction"], {"genres": ("fiction",)}),
+    (["--one-per-word"], {"one_per_word": True}),
+    (["--compare", "zoo:tuned-0", "zoo:tuned-1", "--matched-size"], {"matched_size": True}),
+    (["--compare", "zoo:tuned-*", "--no-pool-runs"], {"pool_runs": False}),
+]
+
+
+@pytest.mark.parametrize(("flags", "options"), exhaustive(FLAGS, FLAGS[1], FLAGS[-1]))
 def test_what_a_flag_asks_for_reaches_the_numbers(
     flags: list[str], options: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

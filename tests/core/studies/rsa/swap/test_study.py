@@ -388,6 +388,7 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
     }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_fine_tune_whose_random_changes_fail_is_left_out_and_says_why(
     monkeypatch: pytest.MonkeyPatch,

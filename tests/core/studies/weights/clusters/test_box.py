@@ -52,6 +52,7 @@ def test_included_fine_tunes_of_one_task_are_neighbours() -> None:
     assert stated["projector"].verdict == ABOVE
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not zoo_models(), reason="there are no included models yet: make zoo")
 def test_delta_activations_tell_tasks_in_the_middle_layer(tmp_path: Path) -> None:
     command = ["weights", "--vector", "activations_middle", "--out", str(tmp_path)]

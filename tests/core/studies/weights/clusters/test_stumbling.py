@@ -30,6 +30,7 @@ from core.studies.weights.clusters.study import STUDY
 from core.studies.weights.clusters.tasks import measure_delta, open_pair
 from core.studies.weights.intruders.spec import IntruderSpec
 from core.studies.weights.intruders.study import STUDY as INTRUDER_STUDY
+from tests.cases import exhaustive
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors
 from tests.core.tiny_models import save_tiny
 from tests.core.tree_server import TreeServer, as_files
@@ -77,7 +78,11 @@ STUDIES_OF_WEIGHTS: list[Callable[[Store], Result]] = [
 ]
 
 
-@pytest.mark.parametrize("study", STUDIES_OF_WEIGHTS, ids=["weights", "intruders"])
+@pytest.mark.parametrize(
+    "study",
+    exhaustive(STUDIES_OF_WEIGHTS, STUDIES_OF_WEIGHTS[0]),
+    ids=["weights", "intruders"],
+)
 def test_a_hub_that_stumbles_gives_the_numbers_of_a_healthy_one(
     server: TreeServer, tmp_path: Path, study: Callable[[Store], Result]
 ) -> None:
