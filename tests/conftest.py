@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import huggingface_hub.constants
 import os
-import pytest
 import sys
-from core.runs.process.cores import limit_threads
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import pytest
+
+from core.runs.process.cores import limit_threads
 
 # before anything imports torch; numpy is here already, brought by a plugin, with a thread a core
 limit_threads()

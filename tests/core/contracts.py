@@ -26,7 +26,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
         "extras",
         "zoo",
     ),
-    ("core.study",),
+    ("core.study", "core.findings"),
     ("core.text", "core.vectors", "core.results", "core.options"),
     ("core.models",),
     ("core.runs",),
