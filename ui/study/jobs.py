@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Finished jobs: kept in any case, at most, and while their results hold so many bytes
 KEPT, MOST, HELD = 16, 256, 2**26
 LOOKED = 512  # looks that found a study not stored; they hold no result
+LOOKS, OWN_LOOKS = 256, 4  # looks that wait at once: of all sessions, of one
 OVERDUE, SOONEST = 10, 600.0  # times its price, and seconds, after which an unwatched study ends
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
@@ -148,7 +149,8 @@ class Jobs:
             again: Run once more if the job of this key or a task of it failed, or was cancelled.
             look: Check first whether everything is stored (`signal.look_only`), without queueing.
             only_stored: Check, and compute nothing; a later call without this computes the study.
-            most: Limit on jobs that wait or run; one watcher may have a quarter of them.
+            most: Limit on jobs that wait or run; one watcher may have a quarter of them. What only
+                looks takes milliseconds and has a limit of its own.
             expected: Seconds that the study should take, by its price.
 
         Raises:
@@ -164,7 +166,9 @@ class Jobs:
                 job.watchers[watcher] = self._clock()
                 self._jobs.move_to_end(key)
                 return job
-            if most is not None:
+            if only_stored:
+                self._make_room_to_look(watcher)
+            elif most is not None:
                 self._make_room(watcher, most)
             looking = look or only_stored
             job = Job(key, title, work, expected=expected, owner=watcher, looking=looking)
@@ -221,7 +225,7 @@ class Jobs:
     def _make_room(self, watcher: str, most: int) -> None:
         """Refuse a new job if there are too many; waiting ones that nobody watches are dropped
         first: this watcher's, and if the queue is full anybody's, the oldest first."""
-        theirs, each = [job for job in self.unfinished() if job.owner == watcher], max(2, most // 4)
+        theirs, each = [job for job in self._asked() if job.owner == watcher], max(2, most // 4)
         for job in theirs:
             if len(theirs) >= each and self._abandoned(job):
                 self._stop(job)
@@ -232,13 +236,30 @@ class Jobs:
                 "Cancel one, or wait until one has ended."
             )
         waiting = [job for job in (*self._looks, *self._queue) if self._abandoned(job)]
-        for job in waiting[: max(0, len(self.unfinished()) + 1 - most)]:
+        for job in waiting[: max(0, len(self._asked()) + 1 - most)]:
             self._stop(job)
-        if (count := len(self.unfinished())) >= most:
+        if (count := len(self._asked())) >= most:
             raise QueueFullError(
                 f"{count} studies are waiting or running, which is the limit of this instance. "
                 "Try again in a minute, or run the app on your own computer."
             )
+
+    def _make_room_to_look(self, watcher: str) -> None:
+        """Drop the looks that this watcher's earlier pages wait for, and refuse one too many."""
+        theirs = [job for job in self._looks if job.only_stored and job.owner == watcher]
+        for job in theirs[: max(0, len(theirs) + 1 - OWN_LOOKS)]:
+            job.watchers.pop(watcher, None)
+            if not self._watched(job):
+                self._stop(job)
+        if len(self._looks) >= LOOKS:
+            raise QueueFullError(
+                f"{len(self._looks)} pages are waiting for stored results, which is the limit of "
+                "this instance. Try again in a minute, or run the app on your own computer."
+            )
+
+    def _asked(self) -> list[Job]:
+        """Return the unfinished jobs that compute, or will where nothing is stored."""
+        return [job for job in self.unfinished() if not job.only_stored]
 
     def _watched(self, job: Job) -> bool:
         return any(self._clock() - seen < WATCHING for seen in job.watchers.values())

@@ -11,6 +11,7 @@ outlives what.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
@@ -171,8 +172,8 @@ def is_stored(request: Request, *, refused: bool = False) -> bool:
     """Whether a study's results are all stored, so that it can be shown before its button is
     pressed.
 
-    Nothing is computed. If the look takes longer than `LOOK` seconds, the page says so and ends
-    here; it is drawn again when the look has ended.
+    Nothing is computed. If the look takes longer than `LOOK` seconds, or too many wait for theirs,
+    the page says so and ends here; it is drawn again when the look has ended, or can begin.
 
     Args:
         request: The study.
@@ -185,8 +186,13 @@ def is_stored(request: Request, *, refused: bool = False) -> bool:
     try:
         again = key not in looked and not refused
         job = _ask(key, request, again=again, only_stored=True)
+        if job.state is State.CANCELLED:  # nobody seemed to wait for the look, on a busy server
+            job = _ask(key, request, again=True, only_stored=True)
     except QueueFullError:
-        return False
+        if refused:
+            return False
+        _watch_queue(time.monotonic())
+        st.stop()
     looked.add(key)
     if job.only_stored or job.looking:
         job.ended.wait(LOOK)
@@ -328,6 +334,14 @@ def _still_watched(job: Job) -> None:
 def _watch_look(job: Job) -> None:
     _still_watched(job)
     if job.over or not job.looking:
+        st.rerun()
+    st.progress(0.0, text=LOOKING)
+
+
+@st.fragment(run_every=LOOK)
+def _watch_queue(begun: float) -> None:
+    """Say that others look first, and draw the page again a moment later."""
+    if time.monotonic() - begun > LOOK / 2:
         st.rerun()
     st.progress(0.0, text=LOOKING)
 

@@ -410,6 +410,36 @@ def test_one_session_does_not_fill_the_queue() -> None:
     finish(more)
 
 
+def test_a_look_does_not_wait_for_room_among_what_is_computed() -> None:
+    jobs, gate = Jobs(), Gate()
+    for n in range(4):
+        jobs.ask(str(n), "", gate, watcher="busy", most=16)
+    stored = jobs.ask("a", "", lambda progress, signal: "stored", only_stored=True, watcher="busy",
+                      most=16)  # fmt: skip
+    assert finish(stored).result == "stored"
+    gate.opened.set()
+
+
+def test_looks_are_bounded_and_those_of_earlier_pages_go_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs_module, "LOOKS", 6)
+    jobs, gate = Jobs(), Gate()
+
+    def look(name: str, watcher: str) -> Job:
+        return jobs.ask(name, "", gate, only_stored=True, watcher=watcher, most=16)
+
+    look("running", "first")
+    assert gate.begun.wait(LONG)
+    mine = [look(f"page {n}", "restless") for n in range(5)]
+    assert [job.state for job in mine] == [State.CANCELLED, *[State.WAITING] * 4]
+    others = [look(f"other {n}", f"tab {n}") for n in range(2)]
+    with pytest.raises(QueueFullError, match="6 pages are waiting"):
+        look("one more", "late")
+    gate.opened.set()
+    assert [finish(job).state for job in (*mine[1:], *others)] == [State.DONE] * 6
+
+
 def test_closed_tabs_do_not_block_the_queue_for_others() -> None:
     clock = Clock()
     jobs, gate = Jobs(clock=clock), Gate()

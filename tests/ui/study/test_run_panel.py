@@ -280,6 +280,44 @@ def test_a_page_does_not_wait_for_a_look_that_takes_long(
 
 
 @pytest.mark.slow
+def test_a_look_that_was_dropped_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy server the page of a session that waits may seem to be left."""
+    gate, looks = threading.Event(), []
+
+    def look(study: Study, progress, signal: Signal) -> Outcome:
+        looks.append(signal)
+        while not gate.wait(0.01):
+            if signal.is_set():
+                raise CancelledError("The run was cancelled.")
+        return Outcome()
+
+    monkeypatch.setattr(Study, "__call__", look)
+    monkeypatch.setattr("ui.study.run_panel.LOOK", 0.05)
+    app = AppTest.from_function(slowly_looking_page, default_timeout=30).run()
+    (job,) = [job for job in jobs()._jobs.values() if job.title == "RSA"]
+    jobs().leave(job, next(iter(job.watchers)))
+    assert job.ended.wait(LONG)
+    gate.set()
+    for _ in range(100):
+        if "stored: True" in texts(app.run()):
+            break
+    assert "stored: True" in texts(app)
+    assert len(looks) == 2
+
+
+@pytest.mark.slow
+def test_a_page_waits_for_its_turn_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Study, "__call__", lambda study, progress, signal: Outcome())
+    monkeypatch.setattr("ui.study.run_panel.LOOK", 0.05)
+    monkeypatch.setattr("ui.study.jobs.LOOKS", 0)
+    app = AppTest.from_function(slowly_looking_page, default_timeout=30).run()
+    assert [bar.proto.text for bar in app.get("progress")] == [LOOKING]
+    assert "stored: " not in texts(app)
+    monkeypatch.setattr("ui.study.jobs.LOOKS", 1)
+    assert "stored: True" in texts(app.run())
+
+
+@pytest.mark.slow
 def test_cancel_says_so_and_run_again_starts_anew() -> None:
     app = press(open_page(), "Cancel")
     app.run()
