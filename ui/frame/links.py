@@ -104,7 +104,10 @@ class Address:
         if entered or given != state.get(self._own("address")):
             asked, state[self._own("refused")] = self._read(given)
             values = (self._defaults() if entered else self._now()) | asked
-            state[self._own("proposed")] = {}
+            proposed = {} if entered else state[self._own("proposed")]
+            state[self._own("proposed")] = {
+                name: value for name, value in proposed.items() if name not in asked
+            }
         else:
             values = self._now()
         for name, value in values.items():

@@ -99,6 +99,9 @@ def page() -> None:
     spec = STUDIES[room].Spec
     form = Form(room, spec, display=[view], experiments=ROOMS[room])
     st.segmented_control("View", list(views), key=form.address.key("view"))
+    proposed = st.session_state.get("proposed")
+    if proposed and form.experiment is None and form.address["layers"] in ([], proposed):
+        form.address.propose("layers", proposed)
     if form.experiment is not None:
         for option in form.experiment.own:
             form.control(form.experiment.key(option.name))
@@ -216,6 +219,20 @@ def test_the_page_and_its_experiments_keep_values_of_one_name_apart() -> None:
     app.run()
     assert address(app) == {"models": models, "layers": ["2"]}
     assert asked(app, "Stitching")["align stitch/draws"] == 30
+
+
+def test_what_a_page_proposes_is_no_choice_after_a_link_to_an_experiment_either() -> None:
+    app = opened("align")
+    app.session_state["proposed"] = [4]
+    app.run()
+    assert address(app) == {}
+    app.query_params.update(study="align stitch")
+    app.run()
+    assert address(app) == {"study": ["align stitch"]}
+    app.session_state["align/view"] = "main"
+    app.run()
+    assert app.session_state["align/layers"] == [4]
+    assert address(app) == {}
 
 
 def test_a_study_that_a_page_does_not_show_is_said() -> None:
