@@ -83,8 +83,8 @@ def _expected(
     for ref in refs:
         with suppress(ModelError):
             name = sizes[ref].architecture
-            kind = "sentence" if kind_of(name) == "sentence" else "words"
-            heads[ref] = Head(kind if name else "arcs", ())
+            labelled_words = Head("words" if name else "arcs", ())
+            heads[ref] = Head("sentence", ()) if kind_of(name) == "sentence" else labelled_words
     return Examples(heads, texts, {}, {}, read)
 
 
