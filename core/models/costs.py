@@ -49,11 +49,16 @@ READING = 2e-9  # processor seconds to store a number of a sentence's vectors an
 
 def sentences_of(spec: Any) -> float:
     """Count the sentences that a study reads, at most those of the demo."""
-    ref, _, genres = str(spec.corpus).partition(":")
+    return count_sentences(str(spec.corpus), spec.genres, spec.sentences)
+
+
+def count_sentences(corpus: str, genres: Sequence[str], limit: float) -> float:
+    """Count the sentences of these genres up to a limit; all of them if none is named."""
+    ref, _, named = corpus.partition(":")
     if ref != "demo":
-        return float(spec.sentences)
-    kept = len(genres.split(",")) if genres else len(spec.genres)
-    return min(float(spec.sentences), DEMO * kept / GENRES if kept else DEMO)
+        return float(limit)
+    kept = len(named.split(",")) if named else len(genres)
+    return min(float(limit), DEMO * kept / GENRES if kept else DEMO)
 
 
 def counted(number: int, what: str) -> str:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.models.costs import count_sentences
 from core.text.corpora import HUB_SENTENCES, Corpus
-
-DEMO, GENRES = 1_450, 10  # sentences of the demo, and its genres of equal size
-WORDS = 14.3  # per sentence of the demo
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,8 @@ class UnreadCorpus(Corpus):
     @classmethod
     def of(cls, ref: str, genres: Sequence[str], limit: int | None) -> UnreadCorpus:
         """Count the sentences that a study reads, at most those of the demo."""
-        source, _, named = ref.partition(":")
-        count = HUB_SENTENCES if limit is None else limit
-        if source == "demo":
-            kept = len(named.split(",")) if named else len(genres)
-            count = min(count, DEMO * kept // GENRES if kept else DEMO)
-        return cls(",".join([ref, *genres]), (), (), count)
+        count = count_sentences(ref, genres, HUB_SENTENCES if limit is None else limit)
+        return cls(",".join([ref, *genres]), (), (), int(count))
 
     @property
     def words(self) -> Any:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from core.models.loading.layers import Batch
     from core.models.loading.tokenizers import Tokenizer
 
+
 BATCH = 32  # sentences; in larger batches more of the work is padding
 IGNORED = -100
 Pairs = tuple[tuple[Any, Any], ...]
@@ -83,8 +84,8 @@ def _expected(
     for ref in refs:
         with suppress(ModelError):
             name = sizes[ref].architecture
-            of_sentences = kind_of(name) == "sentence"
-            heads[ref] = Head("arcs" if not name else "sentence" if of_sentences else "words", ())
+            labelled_words = Head("words" if name else "arcs", ())
+            heads[ref] = Head("sentence", ()) if kind_of(name) == "sentence" else labelled_words
     return Examples(heads, texts, {}, {}, read)
 
 
