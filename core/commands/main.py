@@ -46,10 +46,10 @@ class Terminated(KeyboardInterrupt):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status; errors for users go to stderr."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    parser, run = _read_command(argv)
-    arguments = parser.parse_args(argv)
-    assert run is not None  # argparse exits with a message if the first word is no command
     try:
+        parser, run = _read_command(argv)
+        arguments = parser.parse_args(argv)
+        assert run is not None  # argparse exits with a message if the first word is no command
         if getattr(arguments, "out", None) is not None:
             try_folder(arguments.out)
         status = run(arguments)

@@ -12,6 +12,7 @@ from typing import Literal
 import pytest
 
 from core.catalogue import STUDIES
+from core.commands.main import main
 from core.commands.pair import PARTS
 from core.commands.pair_page import WORDS
 from core.errors import PalimpsestError
@@ -146,3 +147,16 @@ def test_every_section_of_the_page_of_a_pair_has_its_words() -> None:
     assert {name: set(words) for name, words in WORDS.items()} == {
         name: {"title", "caveat"} for name in PARTS
     }
+
+
+def test_a_slip_is_one_sentence_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / FILE).write_text('title = "T"', encoding="utf8")
+    monkeypatch.setattr(STUDIES, "_studies", {})
+    monkeypatch.setattr(
+        "core.catalogue.words_beside", lambda module: words_beside(str(tmp_path / "study.py"))
+    )
+    assert main(["--help"]) == 2
+    said = capsys.readouterr().err
+    assert said == f"palimpsest: {tmp_path / FILE} has no 'purpose': add it.\n"
