@@ -18,7 +18,7 @@ from core.results.words import words_beside
 from core.studies.alignment import seeds, stitching
 from core.studies.probes import behaviour, edges, trees
 from core.studies.probes import training as probe_training
-from core.studies.rsa import audit, divergence, layers, swap, tokens, training
+from core.studies.rsa import audit, divergence, layers, spaces, swap, tokens, training
 from core.studies.weights import clusters, intruders, lineage
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ STUDIES = Catalogue(
         "divergence": divergence,
         "training": training,
         "audit": audit,
+        "spaces": spaces,
         "probe": trees,
         "probe edges": edges,
         "probe training": probe_training,

@@ -118,6 +118,7 @@ def _experiments() -> list[tuple[str, Spec]]:
     """List the experiments as their pages offer them: on the page's text and models."""
     rsa, probe, align = RsaSpec(), ProbeSpec(), STUDIES["align"].Spec()
     asked: dict[str, dict[str, Any]] = {
+        "spaces": {"sentences": rsa.sentences, "words": rsa.words},
         "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
         "divergence": {"sentences": rsa.sentences, "words": rsa.words, "base": rsa.base},

@@ -164,7 +164,7 @@ def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
 
     Args:
         arguments: Of a task; `x_identity` says what the model `x` is known by, `identity` what
-            `model` is.
+            `model` is, `identities` what `models` are.
 
     Raises:
         ModelError: If a model has changed since the study asked.
@@ -172,20 +172,24 @@ def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
     from core.models.hub.client import pinned
 
     with pinned():
-        for name in arguments:
-            if name.endswith(IDENTITY):
-                ref = arguments[name.removesuffix(IDENTITY).rstrip("_") or "model"]
-                content, asked = content_of(ref), arguments[name]
-                if content != asked and _files(content) == _files(asked):
-                    raise ModelError(
-                        f"{ref} is computed in another precision on this machine than where the "
-                        f"study began: set {VARIABLE}={SINGLE} on both."
-                    )
-                if content != asked:
-                    raise ModelError(
-                        f"{ref} has changed since this study began: run the study again."
-                    )
+        for ref, asked in _asked_for(arguments):
+            content = content_of(ref)
+            if content != asked and _files(content) == _files(asked):
+                raise ModelError(
+                    f"{ref} is computed in another precision on this machine than where the "
+                    f"study began: set {VARIABLE}={SINGLE} on both."
+                )
+            if content != asked:
+                raise ModelError(f"{ref} has changed since this study began: run the study again.")
         yield
+
+
+def _asked_for(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each model of a task's arguments, with what it is known by."""
+    for name in arguments:
+        if name.endswith(IDENTITY):
+            yield arguments[name.removesuffix(IDENTITY).rstrip("_") or "model"], arguments[name]
+    yield from zip(arguments.get("models", ()), arguments.get("identities", ()), strict=False)
 
 
 def _files(content: str) -> list[str]:

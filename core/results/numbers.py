@@ -24,14 +24,21 @@ Kind = Literal[
     "p",
     "probability",
     "seconds",
+    "degrees",
 ]
 MINUS = "\u2212"
 UNKNOWN = "n/a"
 BARE = re.compile(rf"^([{MINUS}+]?)0\.")
 NO_ZERO = ("share", "change", "probability")  # written without a zero before the point
 SIGNED = ("change", "gain")
-TENTHS = ("points", "gain", "per cent", "seconds")  # written with at most one decimal
-UNITS: dict[str, str] = {"per cent": " %", "points": " %", "gain": " points", "seconds": " s"}
+TENTHS = ("points", "gain", "per cent", "seconds", "degrees")  # written with at most one decimal
+UNITS: dict[str, str] = {
+    "per cent": " %",
+    "points": " %",
+    "gain": " points",
+    "seconds": " s",
+    "degrees": "°",
+}
 LEAST_P = 0.001
 LONG = 99.5  # seconds from which minutes are written
 
@@ -44,8 +51,8 @@ def text_of(value: float, kind: Kind = "share") -> str:
         kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: percentage points), "gain"
             (+5.2), "per cent" (25 %), "setting" (99.5 %: a share of 1 that a user chose, with all
             its digits), "amount" (two significant digits: 8.7, 0.0012, 1,234), "measure" (three:
-            8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012, p < .001), "probability" (.0012)
-            or "seconds" (12 s, 2 min).
+            8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012, p < .001), "probability" (.0012),
+            "seconds" (12 s, 2 min) or "degrees" (41°).
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -56,7 +63,7 @@ def text_of(value: float, kind: Kind = "share") -> str:
     if kind == "seconds" and value >= LONG:
         return f"{value / 60:.0f} min"
     sign = "+" if kind in SIGNED and value > 0 else ""
-    unit = UNITS[kind] if kind in ("per cent", "seconds") else ""
+    unit = UNITS[kind] if kind in ("per cent", "seconds", "degrees") else ""
     return sign + _number(value, kind, _decimals(value, kind)) + unit
 
 
@@ -135,6 +142,8 @@ def label_expr(kind: Kind) -> str | None:
         return f"datum.value == 0 ? '0' : {bare}"
     if kind == "change":
         return f"datum.value == 0 ? '0' : (datum.value > 0 ? '+' : '') + {bare}"
+    if kind == "degrees":
+        return "datum.label + '°'"
     if kind == "gain":
         return "(datum.value > 0 ? '+' : '') + datum.label"
     return None

@@ -1,5 +1,5 @@
-"""Experiments of the RSA page: layer swap, benchmark with known answers, checkpoints of a training
-run."""
+"""Experiments of the RSA page: map of models, layer swap, benchmark with known answers,
+checkpoints of a training run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from core.studies.rsa.audit.study import STUDY as AUDIT_STUDY
 from core.studies.rsa.divergence.charts import coloured_chart
 from core.studies.rsa.divergence.study import STUDY as DIVERGENCE_STUDY
 from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.spaces.study import STUDY as SPACES_STUDY
 from core.studies.rsa.swap.study import STUDY as SWAP_STUDY
 from core.studies.rsa.training.study import STUDY as TRAINING_STUDY
 from extras.rsa.truth.study import STUDY as TRUTH_STUDY
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
 DIVERGENCE, AUDIT = DIVERGENCE_STUDY.title, AUDIT_STUDY.title
+SPACES = SPACES_STUDY.title
+ALL = "all"  # layers of the map
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 
@@ -39,6 +42,16 @@ def choose_swaps(address: Address, result: Result) -> tuple[bool]:
             "baseline.",
         ),
     )
+
+
+def choose_layer(address: Address, result: Result) -> tuple[int | None]:
+    """Ask which layer of every model is drawn."""
+    layers = [ALL, *(str(layer) for layer in sorted(set(result.table["layer"])))]
+    chosen = st.segmented_control(
+        "Layer", layers, default=ALL, required=True, key=address.key("spaces layer"),
+        help="Draws one layer of every model instead of the lines of all layers.",
+    )  # fmt: skip
+    return (None if chosen in (None, ALL) else int(chosen),)
 
 
 def coloured_words(result: Result) -> tuple[Drawing, str]:
@@ -64,6 +77,13 @@ EXPERIMENTS = with_added(
     "rsa",
     RsaSpec,
     {
+        SPACES: Experiment(
+            SPACES_STUDY,
+            shared=("words", "sinks", *TEXT),
+            fixed=("draws",),
+            choose=choose_layer,
+            models=lambda asked: asked.refs,
+        ),
         TRAINING: Experiment(
             TRAINING_STUDY,
             shared=("measure", "words", "sinks", *TEXT),

@@ -96,3 +96,22 @@ def between(x: Space, y: Space) -> tuple[float, FloatArray]:
 
 def _degrees(cosine: FloatArray) -> FloatArray:
     return np.degrees(np.arccos(np.clip(cosine, 0.0, 1.0)))
+
+
+def aligned(points: ArrayLike, onto: ArrayLike) -> FloatArray:
+    """Rotate, reflect and shift points so that they lie as near to others as they can.
+
+    Args:
+        points: Shape (point, axis).
+        onto: The same points elsewhere.
+
+    Reference: Schönemann 1966.
+
+    Example:
+        >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
+        >>> bool(np.allclose(aligned(square[:, ::-1] + 3, square), square))
+        True
+    """
+    one, other = np.asarray(points, dtype=np.float64), np.asarray(onto, dtype=np.float64)
+    left, _, right = np.linalg.svd((one - one.mean(0)).T @ (other - other.mean(0)))
+    return np.asarray((one - one.mean(0)) @ (left @ right) + other.mean(0))

@@ -1,0 +1,1 @@
+"""The map of models: every layer of every model as a point, by a distance that is a metric."""

@@ -1,0 +1,190 @@
+"""Figures of the map of models: the map, the embeddings alone, and angles by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.models.steps import origin_of, run_of
+from core.results.columns import told
+from core.results.drawing.context import PAGE, Context
+from core.results.drawing.curves import Look, Rule, layer_chart
+from core.results.drawing.description import points_in_words
+from core.results.drawing.maps import Ends, name_layer, placed, zoomed
+from core.results.drawing.style import (
+    BLUE,
+    BROWN,
+    DASHES,
+    GREY,
+    ORANGE,
+    colours_of,
+    columns_for,
+    heading,
+    legend,
+    task_of,
+)
+from core.results.drawing.vega import Chart, channel, layered
+from core.results.names import short_names
+from core.results.numbers import label_expr, text_of
+from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+MAP, LINES = 330, 220
+BASES, STEP = "bases", "steps of training"
+LOOKS = {SEEDS: Look(BLUE), TUNED: Look(ORANGE, "square")}
+
+
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
+    """Draw the map, the embeddings alone, and mean angles by layer."""
+    if result.table.empty:
+        return {}
+    return {
+        "spaces": map_chart(result, context=context),
+        "spaces-embeddings": embeddings_chart(result, context=context),
+        "spaces-related": related_chart(result, context=context),
+    }
+
+
+def draw_spaces(
+    result: Result, layer: int | None = None, *, context: Context = PAGE
+) -> list[Chart]:
+    """Draw the map, of all layers or of one, then the others.
+
+    Args:
+        result: Of this study.
+        layer: Whose points are drawn; None for the lines of all layers.
+    """
+    return [
+        map_chart(result, layer, context=context),
+        embeddings_chart(result, context=context),
+        related_chart(result, context=context),
+    ]
+
+
+def groups_of(refs: Sequence[str]) -> dict[str, str]:
+    """Name what a model is drawn as: a base, a step, or its task; a fine-tune without one as
+    itself."""
+    names, groups = short_names(refs), {}
+    for ref in refs:
+        if run_of(ref) != ref:
+            groups[ref] = STEP
+        elif origin_of(ref) == ref:
+            groups[ref] = BASES
+        else:
+            groups[ref] = task_of(ref) or names[ref]
+    return groups
+
+
+def map_chart(result: Result, layer: int | None = None, *, context: Context = PAGE) -> Chart:
+    """Draw every layer as a point and every model as a line, with resamples of last layers."""
+    table, cloud = result.tables["spaces"], result.tables["cloud"]
+    last = table["layer"] == table.groupby("model")["layer"].transform("max")
+    shown = last if layer is None else table["layer"] == layer
+    of_layer = cloud["layer"] == (cloud.groupby("model")["layer"].transform("max")
+                                  if layer is None else layer)  # fmt: skip
+    what = "Every layer of every model" if layer is None else f"Layer {layer} of every model"
+    stress = text_of(float(result.arrays["stress"]))
+    below = f"classical scaling of angles, stress {stress}; faint points: resampled sentences"
+    return _map(
+        table, table[shown], cloud[of_layer], what, below, lines=layer is None, context=context
+    )
+
+
+def embeddings_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the embeddings alone, which no layer has changed."""
+    table = result.tables["embeddings"]
+    what, below = "The embeddings alone", "what the map shows without any layer"
+    return _map(table, table, table.iloc[:0], what, below, lines=False, context=context)
+
+
+def _map(
+    table: pd.DataFrame,
+    named: pd.DataFrame,
+    cloud: pd.DataFrame,
+    what: str,
+    below: str,
+    *,
+    lines: bool,
+    context: Context,
+) -> Chart:
+    """Draw points with the names of some of them.
+
+    Args:
+        table: Points, which set the ends of the axes.
+        named: Those that are drawn large and named.
+        cloud: Resamples.
+        what, below: The title, and the line below it.
+        lines: Whether points of a model are joined.
+    """
+    refs = list(dict.fromkeys(table["model"]))
+    names, groups = short_names(refs), groups_of(refs)
+    table, named, cloud = (
+        part.assign(name=part["model"].map(names), group=part["model"].map(groups))
+        for part in (table, named, cloud)
+    )
+    ends, height = _ends(table), context.height(MAP)
+    kinds = list(dict.fromkeys(table["group"]))
+    colours = {groups[ref]: colour for ref, colour in colours_of(refs).items()}
+    colours |= {BASES: BROWN, STEP: GREY}
+    scale = {"domain": kinds, "range": [colours[kind] for kind in kinds]}
+    axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("degrees"))}
+    sides = {
+        side: channel(f"{side}:Q", title=None, scale={"domain": end, "nice": False}, axis=axis)
+        for side, end in zip("xy", ends, strict=True)
+    }
+    colour = channel(
+        "group:N", title=None, scale=scale, legend=legend(columns_for(kinds, context=context))
+    )
+    rows, tooltip = told(table.assign(who=table["name"]), ("name", "layer", "tokens"))
+    base = Chart(rows).encode(**sides, color=colour)
+    layers = []
+    if len(cloud):
+        dots = Chart(cloud).encode(**sides, color=colour)
+        layers.append(dots.mark_point(filled=True, size=12, opacity=0.18))
+    if lines:
+        layers.append(
+            base.mark_line(strokeWidth=1.2, opacity=0.55).encode(detail="model:N", order="layer:Q")
+        )
+        layers.append(base.mark_point(filled=True, size=28, opacity=0.7).encode(tooltip=tooltip))
+    rows, tooltip = told(named.assign(who=named["name"]), ("name", "layer", "tokens"))
+    rows = placed(
+        rows, rows["name"].tolist(), ends, height, 7.0, bold=[False] * len(rows), context=context
+    )
+    points = Chart(rows).encode(**sides, color=colour)
+    layers.append(points.mark_point(filled=True, size=90, opacity=0.9).encode(tooltip=tooltip))
+    layers.append(
+        name_layer(points, ends, faded=False, fontSize=context.small, context=context).encode(
+            text="name:N"
+        )
+    )
+    words = points_in_words(named, what, name="name", group="group", point="model")
+    return layered(*zoomed(layers, context=context)).properties(
+        width="container", height=height, title=heading(what, below), description=words
+    )
+
+
+def _ends(table: pd.DataFrame) -> Ends:
+    """The ends of both axes."""
+    low, high = table[["x", "y"]].min().to_numpy(), table[["x", "y"]].max().to_numpy()
+    margin = 0.08 * np.maximum(high - low, 1e-9)
+    return [low[0] - margin[0], high[0] + margin[0]], [low[1] - margin[1], high[1] + margin[1]]
+
+
+def related_chart(result: Result, *, context: Context = PAGE) -> Chart:
+    """Draw the mean angle of related models by layer, and that of shuffled words."""
+    table = result.tables["related"]
+    chance = [each for each in result.statements if each.subject == CHANCE]
+    rules = [Rule(CHANCE, each.number.value, DASHES[0]) for each in chance]
+    related = dict.fromkeys(table["relation"])
+    looks = {name: LOOKS.get(name, Look(GREY, "diamond")) for name in related}
+    return layer_chart(
+        table.assign(name=table["relation"]), "angle", looks, "Angles by layer",
+        "0°: equal but for a rotation; bands: 95 % intervals over sentences", zero=True,
+        kind="degrees", rules=rules, line="Pairs", height=LINES, context=context,
+    )  # fmt: skip

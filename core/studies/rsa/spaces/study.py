@@ -1,0 +1,133 @@
+"""The map of models: every layer of every model as a point, by the angle between spaces.
+
+Reference: Williams et al. 2021, NeurIPS, Generalized Shape Metrics on Neural Representations.
+Deviations: in degrees; the map is classical scaling of the angles, whose stress is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.findings import Findings
+from core.models.identity import contents, identity_tasks
+from core.results.estimates import Estimate
+from core.results.notices import sentence_notices
+from core.results.words import words_beside
+from core.runs.runner import Outputs, Task
+from core.studies.rsa import LAYERS
+from core.studies.rsa.spaces.charts import draw_spaces, figures
+from core.studies.rsa.spaces.spec import SpacesSpec
+from core.studies.rsa.spaces.tables import (
+    Angles,
+    embedding_table,
+    layer_table,
+    pair_table,
+    place_table,
+    relations,
+)
+from core.studies.rsa.spaces.tasks import PARTS, measure_angles
+from core.studies.rsa.spaces.text import NOTHING, make_headline, make_methods, statements_of
+from core.study import Study, View
+from core.text.reading import text_task
+from core.vectors.pairs import choose_items
+from core.vectors.sinks import sink_argument
+
+if TYPE_CHECKING:
+    from core.text.reading import Text
+
+CITATIONS = ("williams2021", "schonemann1966", "torgerson1952", "ding2021")
+
+
+def prepare(spec: SpacesSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """Make the tasks of the first stage: read the text, identify the models."""
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks(spec.refs),
+    ]
+
+
+def plan(spec: SpacesSpec, ready: Outputs) -> list[Task]:
+    """Make the tasks that share the rows of the matrix of angles.
+
+    Raises:
+        CorpusError: If the text could not be read.
+    """
+    content = contents(ready)
+    refs = tuple(ref for ref in spec.refs if ref in content)
+    if len(refs) < 2:
+        return []
+    items = choose_items(ready.need("text").words, spec.words, spec.seed)
+    return [
+        Task.of(
+            f"angles of {len(refs)} models, part {part + 1} of {PARTS}",
+            measure_angles,
+            role=part,
+            models=refs,
+            identities=tuple(content[ref] for ref in refs),
+            items=items,
+            part=part,
+            draws=spec.draws,
+            seed=spec.seed,
+            **sink_argument(spec.sinks, ready, *refs),
+        )
+        for part in range(PARTS)
+    ]
+
+
+def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
+    """Make tables, statements, headline and methods.
+
+    Returns:
+        Findings with the tables `spaces` (PLACES), `cloud` (CLOUD), `embeddings` (PLACES of layer
+        0), `related` (BY_LAYER) and `angles` (PAIRS); without any where a space is constant.
+    """
+    import pandas as pd
+
+    refs = tuple(ref for ref in spec.refs if ref in contents(ready))
+    parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
+    corpus = ready.values["text"]
+    if len(parts) < PARTS or not (angles := Angles.of(refs, parts)).finite:
+        return Findings({"spaces": pd.DataFrame()}, NOTHING, notices=corpus.notices, corpus=corpus)
+    places, cloud, stress = place_table(angles)
+    related = layer_table(angles, relations(refs))
+    chance = angles.chance
+    statements = statements_of(
+        related, Estimate(float(chance.mean()) if len(chance) else np.nan, kind="degrees")
+    )
+    made: dict[str, Any] = {
+        "spaces": places,
+        "related": related,
+        "embeddings": embedding_table(angles),
+        "angles": pair_table(angles),
+        "cloud": cloud,
+    }
+    return Findings(
+        made,
+        make_headline(statements),
+        statements=statements,
+        notices=[
+            *corpus.notices,
+            *sentence_notices(len(corpus.sentences)),
+            *(notice for part in parts for notice in part["notices"]),
+        ],
+        arrays={"stress": np.array(stress)},
+        methods=make_methods(spec, int(parts[0]["items"]), stress),
+        models=refs,
+        corpus=corpus,
+        cites=CITATIONS,
+    )
+
+
+STUDY = Study(
+    name="spaces",
+    words=words_beside(__file__),
+    Spec=SpacesSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    views=(View(draw=draw_spaces, group=LAYERS),),
+)

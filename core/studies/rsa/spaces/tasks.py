@@ -1,0 +1,159 @@
+"""The pure task of the map of models: angles between all layers of all models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.errors import ShapeError
+from core.maths.arrays import Value
+from core.maths.progress import span, tick
+from core.maths.similarity.angles import Space, between
+from core.maths.statistics import sentence_counts, sentence_labels
+from core.models import costs
+from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
+from core.runs.tasks import pure
+from core.vectors.activations import Activations, extract
+from core.vectors.pairs import LEAST_ITEMS, Items
+from core.vectors.sinks import TABLE, words_without_sinks
+
+MOST_LAYERS = 8  # with the embeddings; of deeper models, as many that are evenly spaced
+PARTS = 2  # tasks, which run side by side
+CUBED, SQUARED = 1.7e-9, 1e-10  # processor seconds per cubed width; per item and squared width
+
+
+def layers_shown(states: int) -> tuple[int, ...]:
+    """List the layers of a model that are on the map, the first and the last among them.
+
+    Example:
+        >>> layers_shown(7), layers_shown(13)
+        ((0, 1, 2, 3, 4, 5, 6), (0, 2, 3, 5, 7, 9, 10, 12))
+    """
+    if states <= MOST_LAYERS:
+        return tuple(range(states))
+    return tuple(int(layer) for layer in np.linspace(0, states - 1, MOST_LAYERS).round())
+
+
+def _cost(
+    sizes: Mapping[str, Size], models: tuple[str, ...], items: Items, part: int, **_: Any
+) -> Cost:
+    states = [len(layers_shown(sizes[ref].layers + 1)) for ref in models]
+    width = max(sizes[ref].d_model for ref in models)
+    points, numbers = sum(states), items.count * width
+    pairs = points * (points + 1) / 2 / PARTS
+    return Cost(
+        pairs * width**2 * (CUBED * width + SQUARED * items.count),
+        (points + 4) * numbers * costs.DOUBLE,
+        shared=costs.reading(sizes, models, items.sentences),
+    )
+
+
+@pure("spaces.angles", guard=as_identified, cost=_cost)
+def measure_angles(
+    models: tuple[str, ...],
+    identities: tuple[str, ...],
+    items: Items,
+    part: int,
+    draws: int,
+    seed: int,
+    sinks: str = "",
+) -> Value:
+    """Compute the angles between the layers of models, on the words that all of them read.
+
+    Args:
+        models: References.
+        identities: What they are known by, for the key.
+        items: Whose vectors are compared.
+        part: Which of `PARTS` tasks: those rows of the matrix whose number leaves this remainder.
+        draws: Resamples of sentences.
+        seed: Of the resamples and of the order that gives the chance level.
+        sinks: Which models' attention sinks are left out, see `extract_pair`; "" for none.
+
+    Returns:
+        `model` and `layer` (point,) of each space; `rows` (row,), the points of this part;
+        `angles` (row, point) and `drawn` (draw, row, point) in degrees, NaN left of the diagonal,
+        which the other triangle has; `chance` (row,): the angle to the next model's last layer
+        with its words in another order, NaN but in last layers; `items`; `notices` and, where
+        sinks were looked for, `sinks`.
+
+    Raises:
+        ModelError: If a model cannot be loaded.
+        ShapeError: If the models read fewer than 10 words in common.
+    """
+    keep: Sequence[Sequence[int]] = items.kept
+    left_out: Value | None = None
+    if sinks:
+        readings: list[tuple[str, dict[str, Any]]] = [(ref, {}) for ref in models]
+        with span(0.0, 0.3):
+            keep, left_out = words_without_sinks(items.sentences, keep, sinks, *readings)
+    read = []
+    for place, ref in enumerate(models):
+        with span(0.3 + 0.2 * place / len(models), 0.3 + 0.2 * (place + 1) / len(models)):
+            read.append(extract(ref, items.sentences, keep=keep))
+    shared = _shared(read)
+    group, sentences = sentence_labels(np.array([sentence for sentence, _ in shared]))
+    rng = np.random.default_rng(seed)
+    counts, order = sentence_counts(sentences, draws, rng), rng.permutation(len(shared))
+    owner, layer, spaces, last = [], [], [], []
+    for place, activations in enumerate(read):
+        vectors = activations.vectors[:, _places(activations, shared)]
+        for number in layers_shown(len(vectors)):
+            spaces.append(Space.of(vectors[number], group, counts))
+            owner.append(place)
+            layer.append(number)
+        last.append(len(spaces) - 1)
+    rows = range(part, len(spaces), PARTS)
+    angles = np.full((len(rows), len(spaces)), np.nan)
+    drawn = np.full((draws, *angles.shape), np.nan, dtype=np.float32)
+    chance = np.full(len(rows), np.nan)
+    for number, row in enumerate(rows):
+        tick(0.5 + 0.5 * number / len(rows), f"space {row + 1} of {len(spaces)}")
+        for column in range(row, len(spaces)):
+            angles[number, column], drawn[:, number, column] = between(spaces[row], spaces[column])
+        if row in last:
+            other = spaces[last[(last.index(row) + 1) % len(last)]]
+            once = np.arange(len(shared)), np.ones((1, len(shared)), dtype=np.int64)
+            mixed = Space.of(other.rows[order], *once)
+            chance[number] = between(Space.of(spaces[row].rows, *once), mixed)[0]
+    notices = dict.fromkeys(notice for activations in read for notice in activations.notices)
+    value: Value = {
+        "model": np.array(owner),
+        "layer": np.array(layer),
+        "rows": np.array(rows),
+        "angles": angles,
+        "drawn": drawn,
+        "chance": chance,
+        "items": len(shared),
+        "notices": list(notices),
+    }
+    return value | ({TABLE: left_out} if left_out else {})
+
+
+def _words(activations: Activations) -> list[tuple[int, int]]:
+    """The sentence and the position of each word that a model read."""
+    return list(zip(activations.sentence.tolist(), activations.word.tolist(), strict=True))
+
+
+def _shared(read: Sequence[Activations]) -> list[tuple[int, int]]:
+    """The words that all models read, in the order of the text.
+
+    Raises:
+        ShapeError: If there are fewer than 10.
+    """
+    shared = sorted(set.intersection(*(set(_words(activations)) for activations in read)))
+    if len(shared) < LEAST_ITEMS:
+        raise ShapeError(
+            f"The models read {len(shared)} words in common, and {LEAST_ITEMS} are needed: use "
+            "shorter sentences or more of them."
+        )
+    return shared
+
+
+def _places(activations: Activations, shared: Sequence[tuple[int, int]]) -> list[int]:
+    """Where the shared words stand among those of a model."""
+    places = {word: place for place, word in enumerate(_words(activations))}
+    return [places[word] for word in shared]

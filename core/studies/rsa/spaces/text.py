@@ -1,0 +1,77 @@
+"""The map of models in sentences: statements, headline and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+from core.results.words import words_beside
+from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.studies.rsa.spaces.spec import SpacesSpec
+
+NOTHING = words_beside(__file__).sentence("nothing")
+ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
+SAID = {
+    SEEDS: "seeds are {} apart",
+    TUNED: "fine-tunes are {} from their base",
+    STEPS: "steps are {} from the end of their run",
+}
+
+
+def statements_of(by_layer: pd.DataFrame, chance: Estimate) -> tuple[Statement, ...]:
+    """State how far related models are from each other in their last layer, in the embeddings, and
+    with words in another order.
+
+    Args:
+        by_layer: BY_LAYER.
+        chance: Mean angle of last layers with shuffled words.
+    """
+    statements = []
+    for relation in dict.fromkeys(by_layer["relation"]):
+        rows = by_layer[by_layer["relation"] == relation]
+        for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0])):
+            layers = (int(row["layer"]),)
+            statements.append(Statement(relation, verdict, estimate_of(row, "angle"), layers))
+    if statements and chance.value == chance.value:
+        statements.append(Statement(CHANCE, ANGLE, chance))
+    return tuple(statements)
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Say how far seeds end apart and fine-tunes from their base, and how far they were without
+    any layer."""
+    ends = {each.subject: each.number for each in statements if each.verdict == ANGLE}
+    starts = {each.subject: each.number for each in statements if each.verdict == WITHOUT}
+    related = [relation for relation in (SEEDS, TUNED, STEPS) if relation in ends]
+    if not related:
+        return NOTHING
+    said = " and ".join(SAID[name].format(ends[name].text) for name in related[:2])
+    without = " and ".join(starts[name].value_text for name in related[:2])
+    parts = [f"In the last layer, {said}.", f"In the embeddings, without any layer: {without}."]
+    if CHANCE in ends:
+        parts.append(f"Words in another order give {ends[CHANCE].value_text}.")
+    if len(related) > 2:
+        parts.append(f"On average, {SAID[STEPS].format(ends[STEPS].text)}.")
+    return " ".join(parts)
+
+
+def make_methods(spec: SpacesSpec, items: int, stress: float) -> str:
+    """Write a methods paragraph, ready to paste."""
+    from core.results.numbers import text_of
+
+    return (
+        f"The distance of two layers is the angle between their centred spaces of {items:,} words: "
+        "the arccosine of the nuclear norm of X'Y over the product of Frobenius norms, a metric "
+        "(Williams et al. 2021). Of models deeper than seven layers, eight states are compared, "
+        "evenly spaced. Spaces were placed by classical scaling (stress of the map "
+        f"{text_of(stress)}). Sentences were resampled {spec.draws} times; a resample keeps the "
+        "rotations of all words, and is turned onto the map. Intervals are 95 % percentile "
+        "intervals over sentences. For chance level, the words of one space were put in another "
+        "order."
+    )

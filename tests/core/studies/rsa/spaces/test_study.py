@@ -1,0 +1,125 @@
+"""The map of models: every layer placed, related models, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import ShapeError
+from core.maths.similarity.angles import angle
+from core.models import zoo_models
+from core.studies.rsa.spaces.charts import draw_spaces, figures, groups_of
+from core.studies.rsa.spaces.spec import SpacesSpec
+from core.studies.rsa.spaces.study import STUDY
+from core.studies.rsa.spaces.tables import (
+    CLOUD,
+    DRAWN,
+    PLACES,
+    SEEDS,
+    STEPS,
+    TUNED,
+    Angles,
+    place_table,
+    relations,
+)
+from core.studies.rsa.spaces.tasks import layers_shown, measure_angles
+from core.vectors.activations import extract
+from core.vectors.pairs import Items
+
+REFS = ("zoo:seed-0", "zoo:seed-1", "zoo:seed-0@step-50", "zoo:nli-0")
+SPEC = SpacesSpec(REFS, sentences=30, words=120, draws=20)
+
+pytestmark = pytest.mark.skipif(not zoo_models(), reason="no models are included")
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory):
+    from core.runs.store import Store
+
+    return STUDY.run(SPEC, store=Store(tmp_path_factory.mktemp("store")))
+
+
+@pytest.mark.slow
+def test_the_angles_are_those_of_the_layers(result) -> None:
+    table = result.tables["angles"]
+    row = table[(table["model"] == REFS[0]) & (table["other"] == REFS[1]) & (table["layer"] == 3)
+                & (table["other_layer"] == 2)].iloc[0]  # fmt: skip
+    assert row["low"] <= row["angle"] <= row["high"]
+    assert len(table) == 28 * 27 / 2
+    assert tuple(result.tables["spaces"].columns) == PLACES
+    assert tuple(result.tables["cloud"].columns) == CLOUD
+    assert len(result.tables["cloud"]) == 28 * DRAWN
+    assert len(result.tables["embeddings"]) == len(REFS)
+
+
+@pytest.mark.slow
+def test_a_pair_s_angle_equals_that_of_its_vectors(tmp_path: Path) -> None:
+    from core.models.identity import content_of
+    from core.runs.store import Store, using
+
+    words = tuple(("the", "dog", "saw", "a", "cat", "in", "the", "park")[n:] for n in range(4))
+    items = Items(words, (), "words")
+    items = Items(words, tuple(tuple(range(len(sentence))) for sentence in words), "words")
+    with using(Store(tmp_path)):
+        refs = REFS[:2]
+        known = tuple(content_of(ref) for ref in refs)
+        parts = [measure_angles(refs, known, items, part, 5, 0) for part in (0, 1)]
+        x, y = (extract(ref, words).vectors for ref in refs)
+    angles = Angles.of(refs, parts)
+    assert angles.finite
+    assert angles.values[angles.at(refs[0], 2), angles.at(refs[1], 5)] == pytest.approx(
+        angle(x[2], y[5])
+    )
+    assert np.allclose(angles.values, angles.values.T)
+    assert (np.diag(angles.values) == 0).all()
+    assert len(angles.chance) == 2
+
+
+@pytest.mark.slow
+def test_a_copy_lies_on_its_original() -> None:
+    places, _, stress = place_table(
+        Angles(("a", "b"), np.array([0, 1, 1]), np.array([0, 0, 1]),
+               np.array([[0.0, 0.0, 9.0], [0.0, 0.0, 9.0], [9.0, 9.0, 0.0]]),
+               np.zeros((1, 3, 3)), np.zeros(0))
+    )  # fmt: skip
+    assert np.allclose(
+        places.loc[0, ["x", "y"]].astype(float), places.loc[1, ["x", "y"]].astype(float), atol=1e-6
+    )
+    assert stress == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_the_headline_names_its_numbers_and_every_figure_is_drawn(result) -> None:
+    assert {each.subject for each in result.statements} >= {SEEDS, TUNED, STEPS}
+    for statement in result.statements:
+        if statement.subject in (SEEDS, TUNED):
+            assert statement.named_in(result.headline)
+    assert set(figures(result)) == {"spaces", "spaces-embeddings", "spaces-related"}
+    assert len(draw_spaces(result, 2)) == 3
+    assert "Williams" in result.methods
+
+
+def test_models_are_related_by_their_runs_and_bases() -> None:
+    related = relations(REFS)
+    assert related[SEEDS] == [("zoo:seed-0", "zoo:seed-1")]
+    assert related[TUNED] == [("zoo:nli-0", "zoo:seed-0")]
+    assert related[STEPS] == [("zoo:seed-0@step-50", "zoo:seed-0")]
+    assert groups_of(REFS)["zoo:nli-0"] == "nli"
+
+
+def test_deep_models_have_eight_states_evenly_spaced() -> None:
+    assert layers_shown(7) == tuple(range(7))
+    assert layers_shown(25)[0] == 0
+    assert layers_shown(25)[-1] == 24
+    assert len(layers_shown(25)) == 8
+
+
+@pytest.mark.slow
+def test_too_few_words_in_common_are_refused(tmp_path: Path) -> None:
+    from core.runs.store import Store, using
+
+    items = Items((("the", "dog"),), ((0, 1),), "words")
+    with using(Store(tmp_path)), pytest.raises(ShapeError, match="2 words in common"):
+        measure_angles(REFS[:1], ("x",), items, 0, 5, 0)
