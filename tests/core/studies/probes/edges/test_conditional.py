@@ -195,6 +195,10 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
         assert each.estimate == estimate_of(most, "margin")
         assert each.estimate.level == 1 - 0.05 / 2  # of two layers the best
         assert each.named_in(result.headline)
+    for layer in (1, 2):
+        raised = added.assign(margin=added["margin"].where(added["layer"] != layer, 99.0))
+        stated = statements_of({**result.tables, "added": raised}, [model])
+        assert {each.layers for each in stated if each.verdict == ADDED} == {(layer,)}
     assert {f"{target}-{GAIN}" for target in asked.targets} <= set(figures(result))
     assert set(tables.rows_of(result, GAIN)["added"]["metric"]) == {ACCURACY}
     assert "Hewitt et al. 2021" in result.methods
