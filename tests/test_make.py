@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.server import ENTRY
+from tests.conftest import BESIDE, LONGEST
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
@@ -61,6 +62,12 @@ def test_a_test_is_of_make_test_or_of_make_exhaustive_and_ci_runs_both(tmp_path:
     assert commands(tmp_path, target="test")[-1].rstrip() == f'{whole} -m "not exhaustive"'
     assert commands(tmp_path, target="exhaustive")[-1].rstrip() == f"{whole} -m exhaustive"
     assert " everything " in (ROOT / ".ci/run").read_text(encoding="utf8").splitlines()[-1]
+
+
+def test_folders_and_files_that_workers_share_out_are_there() -> None:
+    assert [name for name in LONGEST if not (ROOT / "tests" / name).is_dir()] == []
+    browser = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/browser/test_*.py")}
+    assert browser > {*BESIDE}
 
 
 def test_real_models_are_fetched_by_their_command_alone(tmp_path: Path) -> None:

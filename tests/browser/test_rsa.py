@@ -42,6 +42,7 @@ def test_the_first_link_on_a_fresh_server_has_the_frame_and_a_figure(
     expect(page.get_by_role("heading", name="parse-0").first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_run_stays_under_the_pointer_when_the_list_of_models_loses_the_focus(
     page: Page, app_url: str
 ) -> None:

@@ -82,6 +82,7 @@ def test_an_instance_on_every_interface_is_shared(chromium: BrowserContext, tmp_
         page.close()
 
 
+@pytest.mark.exhaustive
 def test_an_instance_whose_store_is_replaced_shows_its_pages_and_begins_a_new_one(
     chromium: BrowserContext, tmp_path: Path
 ) -> None:

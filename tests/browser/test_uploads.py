@@ -60,6 +60,7 @@ def wait_for_one(page: Page, held: Sequence[object]) -> None:
         page.wait_for_timeout(50)
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_arrives_after_its_popover_was_closed_is_read(
     page: Page, app_url: str, sent: list[Route]
 ) -> None:

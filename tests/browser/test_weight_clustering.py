@@ -46,6 +46,7 @@ def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(
     assert "parse-0" in page.url
 
 
+@pytest.mark.exhaustive
 def test_the_slider_reads_ranks_at_another_threshold(page: Page, app_url: str) -> None:
     open_study(page, app_url, view="Rank+by+depth")
     charts = page.locator(CHARTS)

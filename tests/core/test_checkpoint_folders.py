@@ -72,14 +72,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """One store: what studies share, as vectors, is computed by the first that asks."""
     return Store(tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture(autouse=True)
-def store(kept: Store) -> Iterator[None]:
-    with using(kept):
+def store(shared_store: Store) -> Iterator[None]:
+    with using(shared_store):
         yield
 
 

@@ -49,15 +49,15 @@ MADE = {
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One store for all tutorials, of which several have the same study."""
     return tmp_path_factory.mktemp("store")
 
 
 @pytest.fixture
-def folder(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(shared_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the included models, as in a clone; no other computer is reached."""
-    monkeypatch.setenv("PALIMPSEST_STORE", str(kept))
+    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
     (tmp_path / "zoo").symlink_to(ROOT / "zoo")
     monkeypatch.chdir(tmp_path)
     connect = socket.socket.connect

@@ -272,6 +272,7 @@ def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everythin
     assert charts(open_page(PAGE, **link, frozen="false"))  # stored by now
 
 
+@pytest.mark.exhaustive
 def test_known_truth_has_a_header_and_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     # the page has no options for the models and the text of this study
     few = replace(FEW, planted=("zoo:parse-0", "zoo:pos-0"))

@@ -42,6 +42,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.exhaustive
 def test_settings_take_turns_and_nothing_is_done_twice(
     text: Path, tokenizer: Path, tmp_path: Path
 ) -> None:

@@ -90,6 +90,7 @@ def test_scores_are_of_text_tokens_alone(windows: np.ndarray) -> None:
     assert scores == evaluate(model, windows[:5], DECODER)
 
 
+@pytest.mark.exhaustive
 def test_a_decoder_resumes_as_if_it_had_not_been_stopped_and_learns(
     windows: np.ndarray, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def test_a_tiny_training_makes_a_pipeline_that_parses(tmp_path, monkeypatch):
     validate_heads(parse.heads)
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_training_resumes_where_it_stopped(tmp_path):
     def interrupt(line: str) -> None:
         raise KeyboardInterrupt

@@ -32,6 +32,7 @@ def windows() -> np.ndarray:
     return rows.astype(np.uint16)
 
 
+@pytest.mark.exhaustive
 def test_interrupted_and_resumed_equals_uninterrupted(windows: np.ndarray, tmp_path: Path) -> None:
     whole = pretrain(STEPS, windows, tmp_path / "whole")
 

@@ -22,14 +22,14 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell's redir
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("store")
 
 
 @pytest.fixture(autouse=True)
-def private_store(private_store: Path, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def private_store(private_store: Path, shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One store for all commands: the first computes, and all write their files."""
-    monkeypatch.setenv("PALIMPSEST_STORE", str(kept))
+    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
 
 
 def run(line: str) -> subprocess.CompletedProcess[str]:

@@ -108,7 +108,7 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
         ),
         ("rsa", {"kernel": "euclidean", "words": 6_000, "sentences": 1_000}, "memory", "words"),
         ("align", {"models": PAIR}, "memory", "(methods|sentences)"),
-        (
+        pytest.param(
             "weights intruders",
             {
                 "base": PAIR[0],
@@ -117,6 +117,7 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
             },
             "seconds",
             "models",
+            marks=pytest.mark.exhaustive,
         ),
     ],
 )

@@ -88,6 +88,7 @@ def test_ties_in_the_jackknife() -> None:
     assert fast == pytest.approx([slow_mutual_neighbours(x[kept], y[kept]) for kept in left])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_independent_codes_exceed_chance_as_often_as_they_should() -> None:
     """One-hot codes of ten kinds, drawn independently: all neighbours are ties."""

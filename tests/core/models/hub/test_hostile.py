@@ -209,7 +209,7 @@ VARIANTS: dict[str, Callable[[Files], Files]] = {
     "adapter": adapter,
 }
 """Repositories whose files are as large as can be without being refused, and far larger."""
-PARTS = (["tensors"], [*VARIANTS][:5], [*VARIANTS][5:])  # what a process opens, one after the other
+PARTS = (["long-name"], [name for name in VARIANTS if name != "long-name"])  # each of a process
 REFUSED = {
     "tensors-330000": ("weights", "states"),
     "long-name": ("weights", "states"),

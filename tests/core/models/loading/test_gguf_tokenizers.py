@@ -39,6 +39,7 @@ def test_it_cuts_words_as_the_converted_tokenizer_does(tmp_path: Path, llama: Pa
     assert tokens.index("the") in first.ids
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_files_beside_it_come_first(tmp_path: Path, llama: Path) -> None:
     quantised.gguf_llama(llama, tmp_path / "gguf", tokens=TOKENS)

@@ -369,6 +369,7 @@ def test_a_padding_token_without_a_vector_pads_nothing(folder: Path) -> None:
     assert open_tokenizer(*place, open_tokenizer(*place).pad).pad is None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_text_of_too_many_subwords_comes_back_cut_and_counted(folder: Path) -> None:
     ref = edited(folder, "tokenizer.json", lambda settings: settings.update(normalizer=grown(1)))

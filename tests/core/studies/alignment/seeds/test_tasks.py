@@ -24,6 +24,7 @@ from core.studies.alignment.seeds.tasks import (
     joined_parts,
 )
 from core.vectors.pairs import Paired
+from tests.cases import exhaustive
 
 LAYERS, WIDTH = 3, 4
 SENTENCES = tuple(tuple(f"w{number}-{place}" for place in range(5)) for number in range(80))
@@ -166,7 +167,7 @@ def test_other_widths_are_mapped_there_and_back_and_what_needs_one_width_says_so
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("width", [WIDTH, 6])
+@pytest.mark.parametrize("width", exhaustive([WIDTH, 6], 6))
 def test_layers_mapped_a_few_at_a_time_are_those_mapped_at_once(
     width: int, spaces: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -255,6 +255,7 @@ def test_bands_of_few_sentences_say_what_they_are() -> None:
     assert few_sentences(40) not in _run(sentences=40, references=False).notices
 
 
+@pytest.mark.exhaustive
 def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

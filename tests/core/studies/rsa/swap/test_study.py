@@ -346,6 +346,7 @@ def test_one_sentence_many_times_is_refused() -> None:
         )
 
 
+@pytest.mark.exhaustive
 def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:
     spec = SwapSpec(
         compare=("zoo:parse-frozen-4",), corpus="demo-gold", sentences=20, noises=2, draws=20

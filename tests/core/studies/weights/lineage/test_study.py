@@ -77,6 +77,7 @@ def test_parents_of_included_models_are_found_in_two_trees() -> None:
         assert all(meaning(name, column) for column in table.columns)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_norm_grows_along_all_included_lineages_and_kurtosis_does_not() -> None:
     result = STUDY.run(LineageSpec())
