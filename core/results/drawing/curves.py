@@ -154,8 +154,9 @@ def curves(
             size=55, filled=True, opacity=1
         )
         layers.append(points.encode(y=y, color=colour, shape=shape, tooltip=tooltip))
-    layers += breaks(table, plane, x, y, looks)
-    layers += [*drawn_names(text, plane, x, looks, shown), *(make(plane, x) for make in over)]
+    colours = {name: look.colour for name, look in looks.items()}
+    layers += breaks(table, plane, x, y, colours)
+    layers += [*drawn_names(text, plane, x, colours, shown), *(make(plane, x) for make in over)]
     return layered(*layers).scales(fill="independent", strokeWidth="independent")
 
 
