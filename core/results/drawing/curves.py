@@ -19,7 +19,7 @@ from core.results.drawing.description import lines_in_words
 from core.results.drawing.labels import breaks, coinciding, drawn_names, end_names, owners
 from core.results.drawing.style import GREY, LAYER_TITLE, colour_between, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.estimates import kind_of
+from core.results.estimates import kind_in
 from core.results.numbers import Kind
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def layer_chart(
         more: As `line_chart` takes it.
     """
     ends = ends or reach(rows, y, rules, zero=zero)
-    kind = kind or kind_of(y, rows.iloc[0] if len(rows) else {})
+    kind = kind or kind_in(rows, y)
     axes = {"x_title": x_title, "kind": kind, "height": height, "context": context}
     plane = layer_plane(rows, y, y_title or tip_of(y).title, ends, **axes)
     if null and rows["null_low"].notna().any():

@@ -11,7 +11,7 @@ from core.results.drawing.context import Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.style import gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
-from core.results.estimates import kind_of
+from core.results.estimates import kind_in
 from core.results.numbers import Kind, label_expr, text_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def heatmap(
         limit: Most pixels of a row's or a column's name.
         context: What it is drawn for.
     """
-    kind = kind_of(value, table.iloc[0])
+    kind = kind_in(table, value)
     value_title = value_title or tip_of(value).title
     tips = tips or [_axis_tip(y, y_title), _axis_tip(x, x_title)]
     rows, tooltip = told(table, (*tips, Tip(value, value_title, kind), *also))

@@ -124,3 +124,13 @@ def test_no_chart_says_again_what_a_record_says() -> None:
         if column in COLUMNS and title == tip_of(column).title
     ]
     assert again == []
+
+
+def test_nothing_to_draw_is_said() -> None:
+    empty = rows("value", model="m", tokens=0, steps=0, family="q").iloc[:0]
+    for chart in (
+        layer_chart(empty, "value", LOOKS, "All", context=PAGE),
+        step_chart(empty, "value", "Score", LOOKS, "All", context=PAGE),
+        heatmap(empty, "All", x="layer", y="family", value="value", context=PAGE),
+    ):
+        assert chart.to_dict()["description"] == "All: nothing could be drawn."
