@@ -124,6 +124,11 @@ def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:
     return COLUMNS.get(column, Column()).kind
 
 
+def kind_in(table: pd.DataFrame, column: str) -> Kind:
+    """Infer the format of a column's numbers in a table, by its first row."""
+    return kind_of(column, table.iloc[0] if len(table) else {})
+
+
 def _interval(column: str) -> str:
     return COLUMNS.get(column, Column()).interval
 

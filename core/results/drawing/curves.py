@@ -19,7 +19,7 @@ from core.results.drawing.description import lines_in_words
 from core.results.drawing.labels import breaks, coinciding, drawn_names, end_names, owners
 from core.results.drawing.style import GREY, LAYER_TITLE, colour_between, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
-from core.results.estimates import kind_of
+from core.results.estimates import kind_in
 from core.results.numbers import Kind
 
 if TYPE_CHECKING:
@@ -154,8 +154,9 @@ def curves(
             size=55, filled=True, opacity=1
         )
         layers.append(points.encode(y=y, color=colour, shape=shape, tooltip=tooltip))
-    layers += breaks(table, plane, x, y, looks)
-    layers += [*drawn_names(text, plane, x, looks, shown), *(make(plane, x) for make in over)]
+    colours = {name: look.colour for name, look in looks.items()}
+    layers += breaks(table, plane, x, y, colours)
+    layers += [*drawn_names(text, plane, x, colours, shown), *(make(plane, x) for make in over)]
     return layered(*layers).scales(fill="independent", strokeWidth="independent")
 
 
@@ -255,7 +256,7 @@ def layer_chart(
         more: As `line_chart` takes it.
     """
     ends = ends or reach(rows, y, rules, zero=zero)
-    kind = kind or kind_of(y, rows.iloc[0] if len(rows) else {})
+    kind = kind or kind_in(rows, y)
     axes = {"x_title": x_title, "kind": kind, "height": height, "context": context}
     plane = layer_plane(rows, y, y_title or tip_of(y).title, ends, **axes)
     if null and rows["null_low"].notna().any():

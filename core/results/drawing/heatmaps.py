@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.results.columns import Tip, tip_of, told
 from core.results.drawing.context import Context
-from core.results.drawing.style import gradient
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.style import gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
+from core.results.estimates import kind_in
 from core.results.numbers import Kind, label_expr, text_of
 
 if TYPE_CHECKING:
@@ -21,15 +23,19 @@ TURN = 0.6  # share of the scale from which letters on it are dark: viridis ends
 
 def heatmap(
     table: pd.DataFrame,
+    title: str,
+    below: str = "",
     *,
     x: str,
     y: str,
     value: str,
-    titles: tuple[str | None, str | None, str],
-    ends: tuple[float, float],
+    x_title: str | None = None,
+    y_title: str | None = None,
+    value_title: str = "",
+    ends: tuple[float, float] = (0.0, 1.0),
     tips: Sequence[Tip | str] = (),
     also: Sequence[Tip | str] = (),
-    kind: Kind = "share",
+    said: str = "",
     reverse: bool = False,
     order: tuple[Any, Any] = (None, "descending"),
     angle: int = 0,
@@ -37,16 +43,18 @@ def heatmap(
     limit: int = 130,
     context: Context,
 ) -> Chart:
-    """Draw a heatmap that stretches to its container.
+    """Draw a heatmap that stretches to its container, with title and description in words.
 
     Args:
         table: One row a cell.
+        title, below: The title, and the line below it.
         x, y, value: Columns.
-        titles: Of the x axis, the y axis and the colours.
+        x_title, y_title: Of the axes; without one, an axis has none.
+        value_title: Of the colours, where its record does not say it.
         ends: Of the colours; what lies beyond has the end's colour, and its number says what it is.
         tips: What a tooltip says before the value; of row and column without it.
         also: What it says after the value.
-        kind: How values are written.
+        said: What the words begin with, where that is not the title.
         reverse: Whether low values are bright.
         order: How columns and rows are sorted, as Vega-Lite takes it.
         angle: Of the names of columns.
@@ -54,35 +62,42 @@ def heatmap(
         limit: Most pixels of a row's or a column's name.
         context: What it is drawn for.
     """
-    low, high = ends
-    share = ((table[value] - low) / ((high - low) or 1.0)).clip(0, 1)
-    tips = tips or [
-        Tip(column, title, tip_of(column).kind) if title else column
-        for column, title in ((y, titles[1]), (x, titles[0]))
-    ]
-    rows, tooltip = told(table, (*tips, Tip(value, titles[2], kind), *also))
+    kind = kind_in(table, value)
+    value_title = value_title or tip_of(value).title
+    tips = tips or [_axis_tip(y, y_title), _axis_tip(x, x_title)]
+    rows, tooltip = told(table, (*tips, Tip(value, value_title, kind), *also))
+    share = ((table[value] - ends[0]) / ((ends[1] - ends[0]) or 1.0)).clip(0, 1)
     light = (1 - share if reverse else share) > TURN
     rows = rows.assign(written=[text_of(float(cell), kind) for cell in table[value]], light=light)
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": limit}
     # Streamlit's setting moves the first column's name to the right, into the next.
     every = {"labelOverlap": table[x].nunique() > MOST_NUMBERED, "labelFlush": False}
+    across = {"labelAngle": angle, **every, **axis}
     base = Chart(rows).encode(
-        x=channel(
-            f"{x}:O", title=titles[0], sort=order[0], axis={"labelAngle": angle, **every, **axis}
-        ),
-        y=channel(f"{y}:O", title=titles[1], sort=order[1], axis={**axis}),
+        x=channel(f"{x}:O", title=x_title, sort=order[0], axis=across),
+        y=channel(f"{y}:O", title=y_title, sort=order[1], axis=axis),
     )
-    written = label_expr(kind)
-    colour = channel(
-        f"{value}:Q",
-        title=titles[2],
-        scale={"scheme": "viridis", "domain": [low, high], "clamp": True, "reverse": reverse},
-        legend=gradient(titles[2], **({"labelExpr": written} if written else {}), context=context),
-    )
+    scale = {"scheme": "viridis", "domain": list(ends), "clamp": True, "reverse": reverse}
+    beside = gradient(value_title, **_labels(kind), context=context)
+    colour = channel(f"{value}:Q", title=value_title, scale=scale, legend=beside)
     layers: list[Any] = [base.mark_rect().encode(color=colour, tooltip=tooltip)]
     if max(table[x].nunique(), table[y].nunique()) <= MOST_NUMBERED:
         letters = base.mark_text(baseline="middle", fontSize=context.letter - 1)
         ink = either("datum.light", "black", "white")
         layers.append(letters.encode(text="written:N", color=ink))
-    chart = layered(*layers).properties(width="container", height=context.height(height))
-    return chart
+    of = f"{value_title} ({y_title}, {x_title})" if x_title and y_title else value_title
+    text = cells_in_words(
+        table, said or title, row=y, column=x, value=value, value_title=of, kind=kind
+    )
+    about = {"title": heading(title, below), "description": text}
+    return layered(*layers).properties(width="container", height=context.height(height), **about)
+
+
+def _axis_tip(column: str, title: str | None) -> Tip:
+    tip = tip_of(column)
+    return Tip(column, title or tip.title, tip.kind)
+
+
+def _labels(kind: Kind) -> dict[str, str]:
+    written = label_expr(kind)
+    return {"labelExpr": written} if written else {}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.drawing.axes import Plane
-    from core.results.drawing.curves import Look
 
 BREAK = (
     "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
@@ -226,7 +225,7 @@ def drawn_names(
     rows: Sequence[dict[str, Any]],
     plane: Plane,
     x: Any,
-    looks: Mapping[str, Look],
+    colours: Mapping[str, str],
     shown: Sequence[str],
 ) -> list[Any]:
     """Draw names at the right ends of their lines, in ink, each joined to its line by a stroke of
@@ -239,7 +238,7 @@ def drawn_names(
     at = plane.y_of("at")
     strokes = [
         chart.filtered(equals("name", name))
-        .mark_rule(color=looks[name].colour, strokeWidth=1.5, xOffset=4, x2Offset=13)
+        .mark_rule(color=colours[name], strokeWidth=1.5, xOffset=4, x2Offset=13)
         .encode(x={**x, "field": "x"}, x2="end:Q", y=plane.y_of("y"), y2="at:Q")
         for name in shown
         if any(row["name"] == name for row in rows)
@@ -257,13 +256,13 @@ def drawn_names(
 
 
 def breaks(
-    table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]
+    table: pd.DataFrame, plane: Plane, x: Any, y: Any, colours: Mapping[str, str]
 ) -> list[Any]:
     """Draw two strokes across a line where it leaves the plot at the top."""
     import pandas as pd
 
     marks = []
-    for name in looks:
+    for name in colours:
         line = table[table["name"] == name].sort_values(plane.x)
         values, places = line[plane.y].to_numpy(dtype=float), line[plane.x].to_numpy(dtype=float)
         at = list(crossings(places, values, plane.high))
@@ -285,7 +284,7 @@ def breaks(
             filled=False,
             strokeWidth=1.6,
             opacity=1,
-            color=looks[name].colour,
+            color=colours[name],
         )
         .encode(x=x, y=y)
         for name in dict.fromkeys(rows["name"])

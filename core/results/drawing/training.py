@@ -18,7 +18,7 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Mark, Rule, line_chart, reach
 from core.results.drawing.style import GREY
 from core.results.drawing.vega import Chart
-from core.results.estimates import kind_of
+from core.results.estimates import kind_in
 from core.results.names import short_names
 from core.results.numbers import Kind
 
@@ -159,7 +159,7 @@ def step_chart(
         rules: Lines across the plot.
     """
     names = short_names(dict.fromkeys(rows["model"]))
-    kind = kind or kind_of(y, rows.iloc[0])
+    kind = kind or kind_in(rows, y)
     placed, plane = along_training(
         rows.assign(step=rows["model"].map(names)), y, y_title, ends or reach(rows, y, rules),
         kind=kind, height=height, context=context,

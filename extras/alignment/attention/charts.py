@@ -89,28 +89,20 @@ def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
         column=table["target_layer"].astype(str) + "." + table["target_head"].astype(str),
     )
     rows, columns = (list(dict.fromkeys(cells[name])) for name in ("row", "column"))
-    chart = heatmap(
+    return heatmap(
         cells,
+        "Correlation of every head with every head",
+        f"{source} and {target}, held-out sentences; 3.0 is layer 3, head 0",
         x="column",
         y="row",
         value="correlation",
-        ends=(0.0, 1.0),
         order=(columns, rows[::-1]),
         height=2 * HEIGHT,
-        titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
+        x_title=f"Layer and head of {target}",
+        y_title=f"Layer and head of {source}",
         tips=(Tip("row", source), Tip("column", target)),
         context=context,
     )
-    what = "Correlation of every head with every head"
-    best = cells.loc[cells["correlation"].idxmax()]
-    words = (
-        f"{what} of {source} and {target}: {len(rows)} by {len(columns)} correlations. The highest "
-        f"is "
-        f"{text_of(float(best['correlation']))}, of {best['row']} with {best['column']} (layer and "
-        f"head)."
-    )
-    title = heading(what, f"{source} and {target}, held-out sentences; 3.0 is layer 3, head 0")
-    return chart.properties(title=title, description=words)
 
 
 def output_chart(result: Result, *, context: Context = PAGE) -> Chart:

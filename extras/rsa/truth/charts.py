@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.results.columns import Tip
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
-from core.results.drawing.style import heading
 from core.results.drawing.vega import Chart
 from extras.rsa.truth.text import READINGS, RIVALS, ROUNDINGS, finder_label
 
@@ -46,26 +44,23 @@ def truth_chart(
     )
     rivals = [finder_label(name) for name in RIVALS]
     order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
-    chart = heatmap(
+    size = ", weight changes matched in size" if matched else ""
+    return heatmap(
         rows,
+        TITLES[truth],
+        f"AUC{size}; columns: {COLUMNS[truth]}",
         x="what",
         y="name",
         value="auc",
-        titles=(None, None, "AUC"),
         ends=(0.5, 1.0),
         tips=[Tip("name", "Measure"), Tip("what", "Column")],
         also=["low", "same_depth", "truth.changed", "truth.unchanged"],
+        said=f"{TITLES[truth]}{size}",
         order=(list(dict.fromkeys(rows["what"])), order),
         height=ROW * len(order),
         limit=200,
         context=context,
     )
-    size = ", weight changes matched in size" if matched else ""
-    title = heading(TITLES[truth], f"AUC{size}; columns: {COLUMNS[truth]}")
-    words = cells_in_words(
-        rows, f"{TITLES[truth]}{size}", row="name", column="what", value="auc", value_title="AUC"
-    )
-    return chart.properties(title=title, description=words)
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

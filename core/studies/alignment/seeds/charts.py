@@ -17,7 +17,7 @@ from core.maths.maps.registry import METHODS
 from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT
-from core.results.drawing.description import bars_in_words, cells_in_words
+from core.results.drawing.description import bars_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import BREAK
 from core.results.drawing.style import BROWN, GREY, ORANGE, heading
@@ -133,29 +133,23 @@ def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
         )
     names = short_names(result.spec["models"])
     source, target = (names[ref] for ref in result.spec["models"][:2])
-    titles = (f"Layer of {target}", f"Layer of {source}", "Error")
-    chart = heatmap(
+    title = "Every layer into every layer"
+    below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held-out error"
+    return heatmap(
         table,
+        title,
+        below,
         x="target_layer",
         y="source_layer",
         value="nmse",
-        titles=titles,
-        ends=(0.0, 1.0),
+        x_title=f"Layer of {target}",
+        y_title=f"Layer of {source}",
+        value_title="Error",
+        said=f"{title}: {below}",
         reverse=True,
         height=GRID,
         context=context,
     )
-    what = "Every layer into every layer"
-    below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held-out error"
-    words = cells_in_words(
-        table,
-        f"{what}: {below}",
-        row="source_layer",
-        column="target_layer",
-        value="nmse",
-        value_title="error",
-    )
-    return chart.properties(title=heading(what, below), description=words)
 
 
 def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
@@ -177,24 +171,25 @@ def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
     order = [names[ref] for ref in _clustered(table)]
     table = table.assign(source=table["source"].map(names), target=table["target"].map(names))
-    chart = heatmap(
+    title = "Error of each pair"
+    below = f"{METHODS[method].label}, {WHICH[words]}, mean over layers"
+    return heatmap(
         table,
+        title,
+        below,
         x="target",
         y="source",
         value="nmse",
-        titles=("Target", "Source", "Error"),
-        ends=(0.0, 1.0),
+        x_title="Target",
+        y_title="Source",
+        value_title="Error",
+        said=f"{title}, {below}",
         reverse=True,
         order=(order, order),
         angle=-45 if len(order) > 4 else 0,
         height=max(160, min(HEIGHT + 120, 46 * len(order))),
         context=context,
     )
-    what, below = "Error of each pair", f"{METHODS[method].label}, {WHICH[words]}, mean over layers"
-    said = cells_in_words(
-        table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error"
-    )
-    return chart.properties(title=heading(what, below), description=said)
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

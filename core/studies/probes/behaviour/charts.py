@@ -8,7 +8,7 @@ from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, graded
-from core.results.drawing.description import cells_in_words, points_in_words
+from core.results.drawing.description import points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import free_labels
 from core.results.drawing.panels import Panels
@@ -37,22 +37,15 @@ def kinds_chart(result: Result, *, context: Context = PAGE) -> Chart:
     rows = table.assign(
         name=table["model"].map(names), what=table["kind"].map(NAMES.__getitem__)
     ).drop(columns=["steps", "tokens"])
-    tips = (Tip("name", "Model"), Tip("what", "Kind of pairs"))
     order = list(dict.fromkeys(rows["name"]))
-    chart = heatmap(
-        rows, x="what", y="name", value="value", titles=(None, None, ACCURACY), ends=(0.0, 100.0),
-        tips=tips, also=["low", "behaviour.pairs"], kind="points",
+    below = "share of pairs that are right; 50 % is chance"
+    return heatmap(
+        rows, "Minimal pairs by kind", below, x="what", y="name", value="value",
+        value_title=ACCURACY, ends=(0.0, 100.0), also=["low", "behaviour.pairs"],
+        tips=[Tip("name", "Model"), Tip("what", "Kind of pairs")],
         order=(list(dict.fromkeys(rows["what"])), order), height=ROW * len(order), limit=170,
         angle=-30, context=context,
     )  # fmt: skip
-    title = "Minimal pairs by kind"
-    words = cells_in_words(
-        rows, title, row="name", column="what", value="value", value_title=ACCURACY, kind="points"
-    )
-    return chart.properties(
-        title=heading(title, "share of pairs that are right; 50 % is chance"),
-        description=words,
-    )
 
 
 def steps_chart(result: Result, *, context: Context = PAGE) -> Chart:

@@ -18,13 +18,13 @@ from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, Look, Rule, layer_chart, line_chart, reach
 from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
+from core.results.estimates import OF_HUNDRED
 from core.results.names import short_names
 from core.studies.probes.trees.tables import (
     CHAIN,
     CONTROL,
     NAMES,
     PARSED,
-    PERCENT,
     POSITION,
     RANDOM,
     SELECTIVITY,
@@ -158,7 +158,7 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
         looks,
         f"Difference from {base}",
         "bands: 95 % intervals over the same sentences",
-        y_title=label + (" (points)" if metric in PERCENT else ""),
+        y_title=label + (" (points)" if metric in OF_HUNDRED else ""),
         zero=True,
         rules=[Rule(base, 0.0)],
         words={"names": list(looks)},

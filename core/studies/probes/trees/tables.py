@@ -18,6 +18,7 @@ from core.maths.statistics import bootstrap_interval
 from core.maths.structural.arcs import ADJACENT, ARCS, FAR, count_arcs
 from core.maths.structural.bands import Group, Sample, spread, summary
 from core.maths.structural.scores import Gold, SentenceScores, ratio, score
+from core.results.estimates import OF_HUNDRED
 from core.vectors.window import REACHES
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ WINDOW = "static window"
 BESIDE = "beside the static window"
 TAGS = {0: "parts of speech", 1: "parts of speech, three words"}  # by the words on either side
 SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
-PERCENT = ("uuas", "root", HEADS_METRIC)
 SCALE = {
     **dict.fromkeys(("uuas", "root"), (0.0, 100.0)),
     **dict.fromkeys(("dspr", "nspr"), (-1.0, 1.0)),
@@ -63,8 +63,8 @@ def metric_label(metric: str) -> str:
     bare = metric.removesuffix(SELECTIVITY)
     name = NAMES.get(bare, bare.upper())
     if bare != metric:
-        return f"Selectivity ({name}{', points' if bare in PERCENT else ''})"
-    return f"{name[0].upper()}{name[1:]}{' (%)' if metric in PERCENT else ''}"
+        return f"Selectivity ({name}{', points' if bare in OF_HUNDRED else ''})"
+    return f"{name[0].upper()}{name[1:]}{' (%)' if metric in OF_HUNDRED else ''}"
 
 
 def probe_groups(value: Value, sample: Sample, *, control: bool = False) -> dict[str, Group]:
@@ -132,7 +132,7 @@ def _groups(
     scores = as_scores(value, sample.lengths, prefix)
     groups = {}
     for metric in metrics_of(value, prefix):
-        scale = 100.0 if metric in PERCENT else 1.0
+        scale = 100.0 if metric in OF_HUNDRED else 1.0
         points = (score(scores, metric) * scale).reshape(len(layers), count)
         resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, len(layers), count)
         dev = np.asarray(value.get(f"dev_{metric}", points * np.nan)) * scale

@@ -12,10 +12,9 @@ from core.models.zoo import second_run
 from core.results.drawing.axes import span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import HEIGHT, Look, layer_chart
-from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
-from core.results.drawing.style import DASHES, GREY, colours_of, heading, shapes_of
+from core.results.drawing.style import DASHES, GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.export import check_chosen
 from core.results.names import short_names
@@ -208,29 +207,19 @@ def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
 
 
 def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context) -> Chart:
-    label = MEASURES[result.spec["measure"]].label
     names = short_names((result.spec["base"], model))
-    titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)
-    what = f"{names[model]}, layer against layer"
-    chart = heatmap(
+    return heatmap(
         rows,
+        f"{names[model]}, layer against layer",
         x="layer",
         y="base_layer",
         value="similarity",
-        titles=titles,
-        ends=(0.0, 1.0),
+        x_title=f"Layer of {names[model]}",
+        y_title=f"Layer of {names[result.spec['base']]}",
+        value_title=MEASURES[result.spec["measure"]].label,
         height=GRID,
         context=context,
     )
-    words = cells_in_words(
-        rows,
-        what,
-        row="base_layer",
-        column="layer",
-        value="similarity",
-        value_title=f"{label} ({titles[1]}, {titles[0]})",
-    )
-    return chart.properties(title=heading(what), description=words)
 
 
 def across_of(count: int) -> int:

@@ -10,7 +10,6 @@ import numpy as np
 from core.models.weights.families import family_label
 from core.results.columns import Tip, told
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import BLUE, GREY, ORANGE, columns_for, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
@@ -140,19 +139,14 @@ def _changes_chart(table: pd.DataFrame, context: Context) -> Chart:
     rows = table.assign(family=table["family"].map(family_label))
     families = list(dict.fromkeys(rows["family"]))
     most = float(rows["cosine"].abs().max())
-    chart = heatmap(
-        rows, x="layer", y="family", value="cosine", titles=("Layer", None, "Cosine"),
-        ends=(min(0.0, float(rows["cosine"].min())), most or 1.0),
+    below = f"cosine of the weights minus those of {base}; matrices that both changed"
+    return heatmap(
+        rows, f"Changes of {first} and {second}", below, x="layer", y="family", value="cosine",
+        x_title="Layer", ends=(min(0.0, float(rows["cosine"].min())), most or 1.0),
         tips=["family", "layer"], also=["permuted_cosine"],
         order=(sorted(set(rows["layer"])), families), height=ROW * len(families) + ROOM,
         context=context,
     )  # fmt: skip
-    what = f"Changes of {first} and {second}"
-    words = cells_in_words(
-        rows, what, row="family", column="layer", value="cosine", value_title="cosine"
-    )
-    below = f"cosine of the weights minus those of {base}; matrices that both changed"
-    return chart.properties(title=heading(what, below), description=words)
 
 
 def _elbows(rows: pd.DataFrame) -> pd.DataFrame:

@@ -119,8 +119,8 @@ def test_few_cells_carry_their_numbers_and_many_do_not() -> None:
             [{"i": i, "j": j, "v": i / 12} for i in range(size) for j in range(size)]
         )
         made = heatmap(
-            cells, x="i", y="j", value="v", titles=("i", "j", "v"), ends=(0, 1),
-            tips=[Tip("v", "v", "share")], context=PAGE,
+            cells, "Cells", x="i", y="j", value="v", x_title="i", y_title="j", value_title="v",
+            context=PAGE,
         )  # fmt: skip
         marks = [layer["mark"]["type"] for layer in made.to_dict()["layer"]]
         assert ("text" in marks) is numbered

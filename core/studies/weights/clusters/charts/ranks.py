@@ -12,7 +12,7 @@ from core.errors import SpecError
 from core.maths.spectra.nulls import null_spectrum
 from core.maths.spectra.trends import fit_trend
 from core.models.weights.families import family_label
-from core.results.columns import Tip, told
+from core.results.columns import Tip, tip_of, told
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, graded, layer_chart, line_chart
@@ -37,12 +37,7 @@ LOOKS = {
     NULL: Look(GREY, dash=(6, 4), point=False, width=2.0),
     TREND: Look(OTHER, dash=(2, 3), point=False, width=2.5),
 }
-MEASURES = {
-    "rank": ("Rank at the threshold", "null_rank"),
-    "stable_rank": ("Stable rank", "null_stable_rank"),
-    "entropy_rank": ("Entropy rank", "null_entropy_rank"),
-    "relative_norm": ("Relative size of the update", ""),
-}
+MEASURES = ("rank", "stable_rank", "entropy_rank", "relative_norm")
 LEVEL_FITS = "no trend by AICc"
 POINTS = 60  # per curve on a logarithmic axis
 SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
@@ -103,7 +98,8 @@ def depth_chart(
         )
     if measure != "relative_norm":
         ranks, table = ranks[ranks["rank"] > 0], table[table["rank"] > 0]
-    title, null = MEASURES[measure]
+    title = tip_of(measure).title
+    null = f"null_{measure}" if f"null_{measure}" in table.columns else ""
     title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
     lines, subtitle = _summary(table, measure, null)

@@ -314,7 +314,8 @@ def test_the_null_is_a_band_and_two_lines() -> None:
     layers = charts.similarity_chart(_run(references=False), "states").to_dict()["layer"]
     band = next(layer["layer"] for layer in layers if "layer" in layer)
     assert [layer["mark"]["type"] for layer in band] == ["area", "line", "line"]
-    assert [layer["encoding"]["y"]["field"] for layer in band] == ["low", "low", "high"]
+    fields = [layer["encoding"]["y"]["field"] for layer in band]
+    assert fields == ["null_low", "null_low", "null_high"]
     assert "line" not in band[0]["mark"]
     assert not any("fill" in layer["encoding"] for layer in band if layer["mark"]["type"] == "line")
 
