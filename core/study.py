@@ -64,6 +64,17 @@ def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:
     return ()
 
 
+def expected_outputs(tasks: Sequence[Task], sizes: Sizes) -> Outputs:
+    """Return what stands for the outputs of a first stage where only sizes are known."""
+    values, failures = {}, {}
+    for task in tasks:
+        try:
+            values[task.role] = task.expected(sizes)
+        except PalimpsestError as error:
+            failures[task.role] = Failure(task.name, str(error), error)
+    return Outputs(values, failures, 0, 0.0)
+
+
 def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
     """Plan a study from the sizes of its models and texts in place of their contents.
 
@@ -79,13 +90,7 @@ def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
     Raises:
         PalimpsestError: As `plan`.
     """
-    values, failures = {}, {}
-    for task in study.prepare(spec, None):
-        try:
-            values[task.role] = task.expected(sizes)
-        except PalimpsestError as error:
-            failures[task.role] = Failure(task.name, str(error), error)
-    return [*study.plan(spec, Outputs(values, failures, 0, 0.0))]
+    return [*study.plan(spec, expected_outputs(study.prepare(spec, None), sizes))]
 
 
 def price_by_tasks(study: Study, spec: Any) -> Price:

@@ -342,6 +342,9 @@ def _unfolded(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _frozen(value: Any) -> Any:
+    with contextlib.suppress(TypeError):
+        hash(value)  # holds no list; a text has thousands of words
+        return value
     if not isinstance(value, (list, tuple)):
         return value
     return tuple(_frozen(item) if isinstance(item, (list, tuple)) else item for item in value)

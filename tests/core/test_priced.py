@@ -21,7 +21,7 @@ BY_TASKS = [
     if isinstance(study.price, partial) and study.price.func is price_by_tasks
 ]
 # arguments that depend on what is in models and texts
-OF_CONTENTS = ("share", "words", "question")
+OF_CONTENTS = ("share", "words", "question", "trees", "sizes", "tags", "labels")
 
 
 def counted(value: Any) -> Any:

@@ -30,7 +30,6 @@ from core.runs.runner import Outputs, Task
 from core.studies.probes.edges.tables import CONTROL, REAL
 from core.studies.probes.polar import PURPOSE, tables
 from core.studies.probes.polar.charts import draw_polar, figures
-from core.studies.probes.polar.price import polar_price
 from core.studies.probes.polar.result import PolarResult, polar_probes
 from core.studies.probes.polar.rival_tasks import (
     score_chain,
@@ -278,7 +277,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=polar_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,

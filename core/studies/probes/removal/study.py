@@ -21,7 +21,6 @@ from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.studies.probes.removal import PURPOSE
 from core.studies.probes.removal.charts import draw_removal, figures
-from core.studies.probes.removal.price import removal_price
 from core.studies.probes.removal.spec import RemovalSpec
 from core.studies.probes.removal.statements import statements_of
 from core.studies.probes.removal.tables import rows_of, tables_of
@@ -144,7 +143,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=removal_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
     reason=REASON,
