@@ -143,7 +143,7 @@ def _expected(sizes: Any, spec: ProbeSpec, **_: Any) -> Treebank:
     parts = {"train": (tree,) * (count - 2 * held_out)} | dict.fromkeys(
         PARTS[1:], (tree,) * held_out
     )
-    return Treebank(parts, Corpus("", (SENTENCE,)), True, parts["test"], "parser", ())
+    return Treebank(parts, UnreadCorpus("", (SENTENCE,)), True, parts["test"], "parser", ())
 
 
 @pure("probes.treebank", expect=_expected)
