@@ -55,8 +55,8 @@ def no_files(result: Result) -> dict[str, bytes]:
 
 
 def not_priced(spec: Any) -> Price:
-    """Stand for a price that is the sum over a study's tasks."""
-    raise NotImplementedError
+    """Stand for a price that is the sum over a study's tasks, until the study is made."""
+    raise TypeError("a study is priced by its tasks")
 
 
 def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:

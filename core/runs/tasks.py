@@ -162,7 +162,7 @@ class Task:
     def _by_size(self, mark: str, sizes: Mapping[str, Any]) -> Any:
         declared = getattr(self.function, mark)
         if declared is None:
-            raise TypeError(f"{self.function.__qualname__} has no `{mark[14:-2]}=` in its @pure")
+            raise TypeError(f"{self.function.__qualname__} has no `{mark[13:-2]}=` in its @pure")
         return declared(sizes, **dict(self.arguments))
 
 
