@@ -11,7 +11,6 @@ from core.models.sizes import Size
 from core.vectors.stored import CHUNK
 from core.vectors.window import REACHES
 
-PARSING = 4e-3  # processor seconds per sentence
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 WINDOW_WORDS = tuple(2 * reach + 1 for reach in REACHES)  # each is tried, one is used

@@ -8,7 +8,7 @@ from core.models import costs
 from core.models.loading.reading import LOGITS
 from core.runs.price import Price
 from core.studies.probes.edges.coding import fitted
-from core.studies.probes.prices import DRAWN, PARSING, bytes_to_train, passes_per_pair
+from core.studies.probes.prices import DRAWN, bytes_to_train, passes_per_pair
 from core.studies.probes.trees.planning import of_layer
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     if spec.probes:
         words = costs.WORDS * costs.sentences_of(spec)
         memory = max(memory, bytes_to_train(sizes, (), words))
-        tasks.append(PARSING * costs.sentences_of(spec))
+        tasks.append(costs.PARSING * costs.sentences_of(spec))
         for ref, size in sizes.items():
             penalty = spec.as_edges(ref).penalty if spec.targets else 0.0
             tasks += [

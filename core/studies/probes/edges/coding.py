@@ -44,8 +44,8 @@ def fitted(
     wide = width * (2 if target == "label" else 1)
     seconds = FITTED * words * wide * CLASSES[target] * (sets + CHOOSING * (not penalty))
     # A portion has half of the next one's items, and few items are fitted in their span.
-    cubes = sum(min(wide, CODED * words / 2**portion) ** 3 for portion in range(BLOCKS))
-    return states * (seconds + BOUND * cubes)
+    cubes: float = sum(min(wide, CODED * words / 2**portion) ** 3 for portion in range(BLOCKS))
+    return float(states * (seconds + BOUND * cubes))
 
 
 class Frame:
