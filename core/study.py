@@ -58,13 +58,24 @@ def no_files(result: Result) -> dict[str, bytes]:
 
 
 def not_priced(spec: Any) -> Price:
-    """Stand for a price that is the sum over a study's tasks."""
-    raise NotImplementedError
+    """Stand for a price that is the sum over a study's tasks, until the study is made."""
+    raise TypeError("a study is priced by its tasks")
 
 
 def at_once(spec: Any, tasks: Sequence[Task], sizes: Sizes) -> Sequence[Cost]:
     """Collect in no time worth counting, as most studies do."""
     return ()
+
+
+def expected_outputs(tasks: Sequence[Task], sizes: Sizes) -> Outputs:
+    """Return what stands for the outputs of a first stage where only sizes are known."""
+    values, failures = {}, {}
+    for task in tasks:
+        try:
+            values[task.role] = task.expected(sizes)
+        except PalimpsestError as error:
+            failures[task.role] = Failure(task.name, str(error), error)
+    return Outputs(values, failures, 0, 0.0)
 
 
 def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
@@ -82,13 +93,7 @@ def expected_tasks(study: Study, spec: Any, sizes: Sizes) -> list[Task]:
     Raises:
         PalimpsestError: As `plan`.
     """
-    values, failures = {}, {}
-    for task in study.prepare(spec, None):
-        try:
-            values[task.role] = task.expected(sizes)
-        except PalimpsestError as error:
-            failures[task.role] = Failure(task.name, str(error), error)
-    return [*study.plan(spec, Outputs(values, failures, 0, 0.0))]
+    return [*study.plan(spec, expected_outputs(study.prepare(spec, None), sizes))]
 
 
 def price_by_tasks(study: Study, spec: Any) -> Price:

@@ -162,7 +162,7 @@ class Task:
     def _by_size(self, mark: str, sizes: Mapping[str, Any]) -> Any:
         declared = getattr(self.function, mark)
         if declared is None:
-            raise TypeError(f"{self.function.__qualname__} has no `{mark[14:-2]}=` in its @pure")
+            raise TypeError(f"{self.function.__qualname__} has no `{mark[13:-2]}=` in its @pure")
         return declared(sizes, **dict(self.arguments))
 
 
@@ -342,6 +342,9 @@ def _unfolded(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _frozen(value: Any) -> Any:
+    with contextlib.suppress(TypeError):
+        hash(value)  # holds no list; a text has thousands of words
+        return value
     if not isinstance(value, (list, tuple)):
         return value
     return tuple(_frozen(item) if isinstance(item, (list, tuple)) else item for item in value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.models.costs import Sizes, price_tasks
-from core.runs.tasks import IDENTITY, Task
+from core.runs.tasks import IDENTITY, Task, given_task
 from core.study import expected_tasks, price_by_tasks, read_first
 from core.text.unread import Unread
 from core.vectors.pairs import Items
@@ -21,7 +23,7 @@ BY_TASKS = [
     if isinstance(study.price, partial) and study.price.func is price_by_tasks
 ]
 # arguments that depend on what is in models and texts
-OF_CONTENTS = ("share", "words", "question")
+OF_CONTENTS = ("share", "words", "question", "trees", "sizes", "tags", "labels")
 
 
 def counted(value: Any) -> Any:
@@ -76,3 +78,24 @@ def test_planned_tasks_have_the_price_that_was_expected(name: str) -> None:
     for part in ("processor", "memory"):
         ratio = getattr(planned, part) / getattr(expected, part)
         assert 1 / 1.5 < ratio < 1.5, (part, ratio)
+
+
+def test_a_task_without_a_cost_is_named() -> None:
+    with pytest.raises(TypeError, match="_hand_on has no `cost=`"):
+        given_task("text", "words").cost({})
+
+
+@pytest.mark.slow
+def test_a_price_runs_no_model_and_takes_no_time() -> None:
+    """Torch would keep a page waiting for seconds; a page asks at each of its runs."""
+    run = (
+        "import sys, time; from core.catalogue import STUDIES\n"
+        "for name, study in STUDIES.items():\n"
+        "    spec, took = study.Spec(), []\n"
+        "    for _ in range(6):\n"
+        "        began = time.process_time(); study.price(spec)\n"
+        "        took.append(time.process_time() - began)\n"
+        "    assert min(took) < 0.02, (name, took)\n"
+        "assert not {'torch', 'transformers', 'spacy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", run], check=True)

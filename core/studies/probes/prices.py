@@ -1,4 +1,4 @@
-"""Prices of the studies in this folder: parsing, training banks of probes, fitting classifiers."""
+"""What probes of all studies in this folder take: the memory of vectors, and passes of pairs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,10 @@ from core.models.sizes import Size
 from core.vectors.stored import CHUNK
 from core.vectors.window import REACHES
 
-PARSING = 4e-3  # processor seconds per sentence
-EPOCHS = 18  # until most probes have converged
-PROJECTED = 2.3e-10  # processor seconds per word, rank and dimension, in double precision
-SINGLE = 0.4  # of the time in double precision, see `tasks.is_exact`; .35 with fast bfloat16
-MEASURED = 8.5e-9  # processor seconds per word and rank
 DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
-FITTED = 4.2e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
-BOUND = 6e-11  # processor seconds per cubed dimension in which a classifier is fitted
-CODED, BLOCKS = 0.63, 7  # of a text's words, items of training; portions coded one after the other
 WINDOW_WORDS = tuple(2 * reach + 1 for reach in REACHES)  # each is tried, one is used
 USED = WINDOW_WORDS[1]  # a guess
-CHOOSING = 2.7  # choice of a penalty, over coding and fitting one set of labels
 PAIR_TOKENS = 10.5  # of a sentence of a minimal pair, special tokens included
 SHORT = 1.4  # as long per token as a pass over the demo: short sentences, and the vocabulary
 COPIES_BESIDE = 4.0  # as many bytes for layers beside a window: twice as wide, in single precision

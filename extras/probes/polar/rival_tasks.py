@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from core.maths.angular.arcs import SCORED
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
-from core.maths.structural.positions import position_code
+from core.maths.structural.positions import SIZE, position_code
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.probes.edges.items import Tags, edge_items
+from core.studies.probes.prices import USED, WINDOW_WORDS
 from core.studies.probes.trees.data import Trees
-from core.studies.probes.trees.rival_tasks import read_with_embeddings
+from core.studies.probes.trees.rival_tasks import BASELINES, parser_cost, read_with_embeddings
 from core.studies.probes.trees.tasks import without_maps
 from core.vectors.window import of_best_reach
 from extras.probes.polar.labelled import TARGET, LabelledTrees, Sizes
-from extras.probes.polar.tasks import PolarRegime, train_and_score, with_positions
+from extras.probes.polar.tasks import PolarRegime, arcs, train_and_score, with_positions
 
 
-@pure("probes.polar_window", version=2, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size], /, model: str, trees: Trees, how: PolarRegime, exact: bool = True,
+    **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate a probe on the window of each reach, and all draws on one of them."""
+    wide = (*WINDOW_WORDS, *[USED] * how.draws)
+    widths = [words * sizes[model].d_model for words in wide]
+    seconds = sum(arcs(how, width, trees, draws=1, exact=exact) for width in widths)
+    return Cost(seconds)
+
+
+@pure("probes.polar_window", version=2, guard=as_identified, cost=_cost)
 def score_window(
     model: str,
     model_identity: str,
@@ -66,7 +82,7 @@ def score_window(
     return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
 
 
-@pure("probes.polar_positions")
+@pure("probes.polar_positions", cost=lambda sizes, /, trees, how, **_: Cost(arcs(how, SIZE, trees)))
 def score_positions(trees: Trees, labels: Tags, sizes: Sizes, how: PolarRegime) -> Value:
     """Train polar probes on position codes alone: the score that word order reaches.
 
@@ -80,7 +96,7 @@ def score_positions(trees: Trees, labels: Tags, sizes: Sizes, how: PolarRegime) 
     return without_maps(train_and_score(vectors, (0,), labelled, how))
 
 
-@pure("probes.polar_chain")
+@pure("probes.polar_chain", cost=lambda sizes, /, **_: Cost(BASELINES))
 def score_chain(trees: Trees, labels: Tags, sizes: Sizes) -> Value:
     """Score the linear chain with the most frequent head and label of edges between neighbours.
 
@@ -128,7 +144,7 @@ def score_chain(trees: Trees, labels: Tags, sizes: Sizes) -> Value:
     return {"layers": np.zeros(1, int), "draws": np.zeros(1, int), "edges": edges, **scores}
 
 
-@pure("probes.polar_parser")
+@pure("probes.polar_parser", cost=parser_cost)
 def score_parser(trees: Trees, labels: Tags, pipeline: str, pipeline_identity: str) -> Value:
     """Score a parser's labelled trees against gold ones.
 

@@ -59,7 +59,6 @@ from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 from extras.probes.polar import tables
 from extras.probes.polar.charts import draw_polar, figures
-from extras.probes.polar.price import polar_price
 from extras.probes.polar.result import PolarResult, polar_probes
 from extras.probes.polar.rival_tasks import score_chain, score_parser, score_positions, score_window
 from extras.probes.polar.spec import PolarSpec
@@ -268,7 +267,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=polar_price,
     views=(
         View(
             draw=draw_polar,

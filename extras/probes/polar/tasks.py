@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from core.maths.angular.arcs import SCORED, ArcScores, score_arcs
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
+from core.maths.structural.costs import EPOCHS, training
 from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_distances, project_sentences
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.probes.edges.items import Tags
 from core.studies.probes.trees.data import Trees, gold_of
-from core.studies.probes.trees.tasks import read_vectors, taking_turns, training_device
+from core.studies.probes.trees.tasks import probing, read_vectors, taking_turns, training_device
 from extras.probes.polar.labelled import LabelledTrees, Sizes
+
+POLAR = 2.5  # training of a polar probe but for its angles, over that of a distance probe
+ANGLES = 2.5e-8  # processor seconds per word and rank to turn the edges
+DIRECTED = 6e-5  # processor seconds per sentence of the text to direct and label predicted edges
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,25 @@ class PolarRegime:
     control: bool = False
 
 
-@pure("probes.polar", guard=as_identified)
+def arcs(
+    how: PolarRegime, width: int, trees: Trees, *, draws: int | None = None, exact: bool = True
+) -> float:
+    """Estimate the processor seconds of training polar probes and directing the test edges."""
+    words, rank = costs.WORDS * len(trees.words), min(how.rank, width)
+    bank = POLAR * training(("distance",), rank, width, words, how.epochs, exact)
+    angles = ANGLES * min(how.epochs, EPOCHS) * words * rank
+    return (draws or how.draws) * (bank + angles + DIRECTED * len(trees.words))
+
+
+def _cost(
+    sizes: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: PolarRegime,
+    exact: bool = True, **_: Any,
+) -> Cost:  # fmt: skip
+    seconds = len(layers) * arcs(how, sizes[model].d_model, trees, exact=exact)
+    return Cost(seconds, shared=probing(sizes, model, trees, len(layers)))
+
+
+@pure("probes.polar", guard=as_identified, cost=_cost)
 def train_polar(
     model: str,
     model_identity: str,

@@ -32,7 +32,6 @@ from core.studies.probes.trees.study import notes_of
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
 from extras.probes.removal.charts import draw_removal, figures
-from extras.probes.removal.price import removal_price
 from extras.probes.removal.spec import RemovalSpec
 from extras.probes.removal.statements import statements_of
 from extras.probes.removal.tables import rows_of, tables_of
@@ -137,7 +136,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=removal_price,
     views=(
         View(
             draw=draw_removal,

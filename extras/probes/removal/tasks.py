@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,14 +12,19 @@ from core.errors import ModelError
 from core.maths.arrays import Value
 from core.maths.erasure import Eraser, fit_eraser, measure_states, random_readout
 from core.maths.progress import span, tick
+from core.maths.structural.costs import training
+from core.models import costs
 from core.models.identity import as_identified
-from core.models.loading.language_models import Kind, head_of
+from core.models.loading.language_models import Kind, head_of, predicts
 from core.models.loading.model import load_with_head
-from core.models.loading.task_models import describe_head, load_task
+from core.models.loading.task_models import describe_head, kind_of, load_task
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.probes.minimal_pairs.templates import make_pairs, region_scores
+from core.studies.probes.prices import bytes_to_train, passes_per_pair
 from core.studies.probes.trees.data import Tree, Trees
-from core.studies.probes.trees.tasks import Regime, read_vectors, train_probes
+from core.studies.probes.trees.tasks import Regime, probing, read_vectors, train_probes
 
 NONE, PROBE, RANDOM, MATCHED = "nothing", "probe", "random", "random, equal change"
 ARCS = "arcs"  # the head of the included parser
@@ -48,7 +53,32 @@ class RemovalRegime:
     epochs: int
 
 
-@pure("probes.removal_head")
+def _expected_head(sizes: Mapping[str, Size], ref: str) -> str:
+    name = sizes[ref].architecture
+    return predicts(name) or ("" if kind_of(name) else "masked" if not name else ARCS)
+
+
+def _cost(
+    sizes: Mapping[str, Size], /, model: str, head: str, trees: Trees, how: RemovalRegime,
+    exact: bool = True, **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate a probe on one layer, and passes under each condition."""
+    size, count = sizes[model], len(trees.words)
+    words, conditions = costs.WORDS * count, 2 + 2 * how.randoms
+    scored = costs.passing(size, how.scored)
+    if head != ARCS:
+        scored *= costs.SUBWORDS
+        scored += costs.passing(size, 2 * how.pairs * len(how.kinds), passes_per_pair(size))
+    bank = training(("distance",), how.rank, size.d_model, words, how.epochs, exact)
+    shared = probing(sizes, model, trees, 1)
+    shared["weights"] = Cost(0.0, costs.resident({model: size}, whole=True))
+    return Cost(
+        2 * shared.pop(model).seconds + bank + conditions * scored + 2 * costs.opening(size),
+        shared={**shared, "vectors": Cost(0.0, bytes_to_train({model: size}, (0,), words))},
+    )
+
+
+@pure("probes.removal_head", expect=_expected_head)
 def find_head(ref: str) -> str:
     """Tell which head a model kept: "masked", "causal" or ARCS; "" without one of these.
 
@@ -64,7 +94,7 @@ def find_head(ref: str) -> str:
         return ""
 
 
-@pure("probes.removal", version=2, guard=as_identified)
+@pure("probes.removal", version=2, guard=as_identified, cost=_cost)
 def erase_subspace(
     model: str,
     model_identity: str,

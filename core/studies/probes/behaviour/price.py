@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from core.models import costs
 from core.models.loading.reading import LOGITS
 from core.runs.price import Price
-from core.studies.probes.edges.price import classifiers
-from core.studies.probes.prices import DRAWN, PARSING, bytes_to_train, passes_per_pair
+from core.studies.probes.edges.coding import fitted
+from core.studies.probes.prices import DRAWN, bytes_to_train, passes_per_pair
 from core.studies.probes.trees.planning import of_layer
 
 if TYPE_CHECKING:
@@ -33,9 +33,13 @@ def behaviour_price(spec: BehaviourSpec) -> Price:
     if spec.probes:
         words = costs.WORDS * costs.sentences_of(spec)
         memory = max(memory, bytes_to_train(sizes, (), words))
-        tasks.append(PARSING * costs.sentences_of(spec))
+        tasks.append(costs.PARSING * costs.sentences_of(spec))
         for ref, size in sizes.items():
-            tasks += classifiers(spec.as_edges(ref), size, 1, words) if spec.targets else []
+            penalty = spec.as_edges(ref).penalty if spec.targets else 0.0
+            tasks += [
+                fitted(target, size.d_model, size.layers + 1, words, penalty)
+                for target in spec.targets
+            ]
             probes = spec.as_probes(ref)
             bank = of_layer(probes, "distance", probes.rank, size, words)
             drawn = DRAWN * 0.1 * costs.sentences_of(spec) * spec.draws

@@ -14,6 +14,7 @@ from core.maths.codelength import block_ends, online_code
 from core.maths.progress import span, tick
 from core.studies.probes.edges.items import Items, Words, numbered, unseen
 from core.studies.probes.edges.rivals import Contexts, Counts
+from core.studies.probes.prices import CLASSES
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +22,30 @@ if TYPE_CHECKING:
 Sizes = tuple[int, int, int]
 PENALTIES = (3_000.0, 1_000.0, 300.0, 100.0, 30.0, 10.0, 3.0)  # of which development items choose
 ROUGHLY = 1e-4  # nats per item that a step gains, of the fits that are made to choose
+FITTED = 4.2e-9  # processor seconds per item, dimension and class of a classifier, to convergence
+BOUND = 6e-11  # processor seconds per cubed dimension in which a classifier is fitted
+CODED, BLOCKS = 0.63, 7  # of a text's words, items of training; portions coded one after the other
+CHOOSING = 2.7  # choice of a penalty, over coding and fitting one set of labels
+
+
+def fitted(
+    target: str, width: int, states: int, words: float, penalty: float, sets: int = 1
+) -> float:
+    """Estimate the processor seconds of fitting classifiers of a target to vectors of this width.
+
+    Args:
+        target: Of `TARGETS`.
+        width: Of a word's vector.
+        states: Layers.
+        words: Of the text.
+        penalty: 0 where it is chosen.
+        sets: Of labels.
+    """
+    wide = width * (2 if target == "label" else 1)
+    seconds = FITTED * words * wide * CLASSES[target] * (sets + CHOOSING * (not penalty))
+    # A portion has half of the next one's items, and few items are fitted in their span.
+    cubes: float = sum(min(wide, CODED * words / 2**portion) ** 3 for portion in range(BLOCKS))
+    return float(states * (seconds + BOUND * cubes))
 
 
 class Frame:

@@ -28,7 +28,6 @@ from core.runs.runner import Outputs, Task
 from core.studies.probes.edges import tables
 from core.studies.probes.edges.charts import draw_targets, figures
 from core.studies.probes.edges.items import TARGETS, edge_items, tags_of
-from core.studies.probes.edges.price import edges_price
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import doubts_of, statements_of
 from core.studies.probes.edges.tables import CONTROL, REAL, Groups
@@ -59,6 +58,7 @@ from core.studies.probes.trees.planning import prepare as prepare_probes
 from core.studies.probes.trees.tables import BESIDE, TAGS, WINDOW, as_table, reaches_in_words
 from core.study import EXPERIMENTS, Study, View
 from core.text.reading import Text
+from core.text.unread import UnreadCorpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,7 +281,7 @@ def sentences_of(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, A
     order = np.random.default_rng(spec.seed).permutation(len(treebank.parts["train"]))
     trees: dict[str, list[Tree]] = {part: list(treebank.parts[part]) for part in PARTS}
     trees["train"] = [trees["train"][place] for place in order]
-    for part, rows in trees.items():
+    for part, rows in ({} if isinstance(treebank.corpus, UnreadCorpus) else trees).items():
         asked = edge_items(
             target, [tree.heads for tree in rows], [tree.keep for tree in rows],
             [tags[tree.words, tree.heads] for tree in rows],
@@ -307,7 +307,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=edges_price,
     views=(
         View(
             draw=draw_targets,

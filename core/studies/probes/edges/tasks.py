@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
-from core.models import describe, load_tokenizer
+from core.models import costs, describe, load_tokenizer
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.studies.probes.edges.coding import (
+    CODED,
     Frame,
     Sizes,
     choose_penalties,
+    fitted,
     item_rows,
     item_vectors,
     joined_layers,
@@ -23,23 +29,61 @@ from core.studies.probes.edges.coding import (
 )
 from core.studies.probes.edges.items import Items, Tags, control_labels, edge_items
 from core.studies.probes.edges.rivals import Contexts, place_features, word_contexts
+from core.studies.probes.prices import CLASSES, USED, WINDOW_WORDS, bytes_held
 from core.studies.probes.trees.data import Trees
-from core.studies.probes.trees.rival_tasks import (
-    read_with_embeddings,
-    tag_windows,
-)
+from core.studies.probes.trees.rival_tasks import BASELINES, read_with_embeddings, tag_windows
 from core.studies.probes.trees.tables import TAGS
-from core.studies.probes.trees.tasks import read_vectors
+from core.studies.probes.trees.tasks import probing, read_vectors
 from core.vectors.window import of_best_reach
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+
 LARGEST = 2**25  # bytes of features in memory at once; further layers are processed after
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 
-@pure("probes.edges", version=4, guard=as_identified)
+def _cost(
+    sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, layers: Sequence[int],
+    penalty: float, controls: int, **_: Any,
+) -> Cost:  # fmt: skip
+    size, words = sizes[model], costs.WORDS * len(trees.words)
+    seconds = fitted(target, size.d_model, len(layers), words, penalty, 1 + controls)
+    held = bytes_held({model: size}, range(len(layers)), words)
+    shared = probing(sizes, model, trees, len(layers))
+    return Cost(seconds, shared={**shared, model: replace(shared[model], memory=held)})
+
+
+def _window_cost(
+    sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, penalty: float, **_: Any
+) -> Cost:
+    """Estimate classifiers on the window of each reach, whose features and factor are held."""
+    size, words = sizes[model], costs.WORDS * len(trees.words)
+    seconds = sum(fitted(target, wide * size.d_model, 1, words, penalty) for wide in WINDOW_WORDS)
+    wide = max(WINDOW_WORDS) * size.d_model * (2 if target == "label" else 1)
+    factor = (costs.DOUBLE + costs.SINGLE) * min(wide, CODED * words) ** 2
+    held = bytes_held({model: size}, (), words) + costs.SINGLE * words * wide + factor
+    return Cost(seconds, shared={("window", model, target): Cost(0.0, held)})
+
+
+def _beside_cost(
+    sizes: Mapping[str, Size], /, model: str, target: str, trees: Trees, layers: Sequence[int],
+    penalty: float, **_: Any,
+) -> Cost:  # fmt: skip
+    window = _window_cost(sizes, model, target, trees, penalty)
+    width, words = (USED + 1) * sizes[model].d_model, costs.WORDS * len(trees.words)
+    more = fitted(target, width, len(layers) + 1, words, penalty)
+    return replace(window, seconds=window.seconds + more)
+
+
+def _tags_cost(sizes: Any, /, target: str, trees: Trees, penalty: float, **_: Any) -> Cost:
+    widths = [(2 * reach + 1) * CLASSES["pos"] for reach in TAGS]
+    words = costs.WORDS * len(trees.words)
+    return Cost(sum(fitted(target, width, 1, words, penalty) for width in widths))
+
+
+@pure("probes.edges", version=4, guard=as_identified, cost=_cost)
 def probe_edges(
     model: str,
     model_identity: str,
@@ -109,7 +153,7 @@ def probe_edges(
     return joined_layers(parts) | frame.counted() | {"layers": np.array(layers), "notices": notices}
 
 
-@pure("probes.edge_window", version=4, guard=as_identified)
+@pure("probes.edge_window", version=4, guard=as_identified, cost=_window_cost)
 def probe_window(
     model: str,
     model_identity: str,
@@ -143,7 +187,7 @@ def probe_window(
     return scored | frame.counted() | named
 
 
-@pure("probes.edge_conditional", version=3, guard=as_identified)
+@pure("probes.edge_conditional", version=3, guard=as_identified, cost=_beside_cost)
 def probe_beside_window(
     model: str,
     model_identity: str,
@@ -218,7 +262,7 @@ def _chosen_window(
     return window, reach, penalties[window.shape[1]]
 
 
-@pure("probes.edge_tags", version=3)
+@pure("probes.edge_tags", version=3, cost=_tags_cost)
 def score_tags(
     target: str, trees: Trees, tags: Tags, sizes: Sizes, classes: Tags, penalty: float
 ) -> Value:
@@ -238,7 +282,7 @@ def score_tags(
     return joined_layers(parts) | frame.counted() | {"layers": np.arange(len(TAGS)), "notices": []}
 
 
-@pure("probes.edge_rivals", version=4)
+@pure("probes.edge_rivals", version=4, cost=lambda sizes, /, **_: Cost(BASELINES))
 def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes, penalty: float) -> Value:
     """Code and score the majority, word-lookup and position-only baselines like a model.
 

@@ -33,7 +33,6 @@ from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.training.charts import draw_training, figures
 from core.studies.probes.training.peaks import find_peaks
-from core.studies.probes.training.price import training_price
 from core.studies.probes.training.spec import ProbeTrainingSpec
 from core.studies.probes.training.text import (
     CITATIONS,
@@ -162,7 +161,6 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=training_price,
     views=(
         View(
             draw=draw_training,

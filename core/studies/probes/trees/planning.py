@@ -12,27 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import SpecError
 from core.maths.arrays import Value
-from core.maths.structural.positions import SIZE
-from core.models import costs
+from core.maths.structural.costs import training
 from core.models.changes import change_tasks
 from core.models.identity import Identity, identities, identity_tasks
 from core.models.sizes import Size
 from core.results.names import first_of, listed, short_names
-from core.runs.price import Price
 from core.runs.runner import Outputs, Task
-from core.studies.probes.prices import (
-    CLASSES,
-    COPIES_BESIDE,
-    DRAWN,
-    EPOCHS,
-    MEASURED,
-    PARSING,
-    PROJECTED,
-    SINGLE,
-    USED,
-    WINDOW_WORDS,
-    bytes_to_train,
-)
 from core.studies.probes.trees.data import Tree, Treebank, Trees, read_treebank
 from core.studies.probes.trees.rival_tasks import (
     score_baselines,
@@ -51,6 +36,7 @@ from core.text.reading import Text
 if TYPE_CHECKING:
     from core.findings import Findings
     from core.results.export import Result
+
 
 R = TypeVar("R", bound="Findings | Result")
 TREEBANK = "treebank"  # role of the first stage's task
@@ -248,103 +234,7 @@ def with_limits(result: R, ready: Outputs, models: Iterable[str]) -> R:
     return replace(result, headline=headline, notices=(*few, *result.notices))
 
 
-def probe_price(spec: ProbeSpec) -> Price:
-    """The price of the main study: a bank of probes for each model, on its trees and on control
-    trees."""
-    return price_of_banks(
-        spec, spec.probed, controlled=spec.models, sweep=spec.sweep, windows=spec.models
-    )
-
-
-def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
-    """The price of the rank sweep: probes of every rank on one layer of each model."""
-    sizes = costs.sizes_of(models)
-    words = costs.WORDS * costs.sentences_of(spec)
-    tasks = [costs.STARTING, PARSING * costs.sentences_of(spec)]
-    tasks += [costs.opening(size) + _swept(spec, size, words) for size in sizes.values()]
-    return costs.price_of(
-        sizes,
-        tasks,
-        bytes_to_train(sizes, spec.layers, words),
-        work=costs.counted(len(sizes), "model"),
-    )
-
-
-def price_of_banks(
-    spec: ProbeSpec,
-    refs: Sequence[str],
-    *,
-    controlled: Sequence[str],
-    sweep: bool = False,
-    windows: Sequence[str] = (),
-    longer: float = 1.0,
-) -> Price:
-    """The price of banks of probes on every layer of these models, on control trees of some of
-    them, and on the static windows of some; training takes `longer` times as long."""
-    sizes, sentences = costs.sizes_of(refs), costs.sentences_of(spec)
-    words = costs.WORDS * sentences
-    tasks = [costs.STARTING, PARSING * sentences]
-    for ref, size in sizes.items():
-        states = len(spec.layers) or size.layers + 1
-        tasks.append(costs.vectors(size, sentences))
-        for draws in (spec.seeds, spec.controls if ref in controlled else 0):
-            once = longer * sum(
-                of_layer(spec, kind, spec.rank, size, words) for kind in spec.probes
-            )
-            tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
-        if ref in windows:
-            once = _windows(spec, size, words)
-            tasks.append(once + spec.seeds * DRAWN * 0.1 * sentences * spec.draws)
-            tasks += [_windows(spec, size, words, states + 1, beside=1)] * spec.conditional
-        if sweep:
-            tasks.append(_swept(spec, size, words))
-    tasks += [_tagged(spec, words)] if windows else []
-    memory = bytes_to_train(sizes, spec.layers, words) * (COPIES_BESIDE if spec.conditional else 1)
-    kept = sum(costs.stored(size, sentences) for size in sizes.values())
-    return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
-
-
-def _windows(spec: ProbeSpec, size: Size, words: float, states: int = 1, beside: int = 0) -> float:
-    """Processor seconds to choose a static window's reach and to train probes on it, or on each of
-    these states beside it."""
-    tried = [*WINDOW_WORDS, *[USED] * spec.seeds * states]
-    return in_precision(size) * sum(
-        training_of_bank(spec, kind, min(spec.rank, wide), wide, words)
-        for wide in (size.d_model * (n + beside) for n in tried)
-        for kind in spec.probes
-    )
-
-
-def _tagged(spec: ProbeSpec, words: float) -> float:
-    """Processor seconds to train probes on parts of speech, alone and with their neighbours'."""
-    widths = [(2 * reach + 1) * CLASSES["pos"] + SIZE for reach in TAGS]
-    banks = [
-        training_of_bank(spec, kind, min(spec.rank, width), width, words)
-        for width in widths
-        for kind in spec.probes
-    ]
-    return spec.seeds * sum(banks)
-
-
-def in_precision(size: Size) -> float:
-    """Time to train a probe on a model's vectors, over that in double precision."""
-    return 1.0 if is_exact(size.parameters) else SINGLE
-
-
 def of_layer(spec: ProbeSpec, kind: str, rank: int, size: Size, words: float) -> float:
     """Processor seconds to train one probe on a layer of a model."""
-    wide = size.d_model
-    return in_precision(size) * training_of_bank(spec, kind, min(rank, wide), wide, words)
-
-
-def training_of_bank(spec: ProbeSpec, kind: str, rank: int, width: int, words: float) -> float:
-    """Processor seconds to train one probe in double precision."""
-    epochs = min(spec.epochs, EPOCHS)
-    once = PROJECTED * rank * width + (MEASURED * rank if kind == "distance" else 0.0)
-    return epochs * words * once
-
-
-def _swept(spec: ProbeSpec, size: Size, words: float) -> float:
-    """Processor seconds to train probes of every rank; the whole bank is as wide as the widest."""
-    ranks = size.d_model.bit_length() + 1
-    return spec.seeds * ranks * of_layer(spec, "distance", size.d_model, size, words)
+    exact = is_exact(size.parameters)
+    return training((kind,), rank, size.d_model, words, spec.epochs, exact)

@@ -3,8 +3,9 @@ chain, random trees, the parser; and of layers beside the static window."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -12,14 +13,20 @@ from jaxtyping import Float
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
 from core.maths.structural.baselines import attachment, linear_chain, parsed_trees, random_trees
+from core.maths.structural.costs import training
 from core.maths.structural.positions import SIZE, beside_positions, measure_vectors, position_code
 from core.maths.structural.schedule import AT_HAND
+from core.models import costs
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
+from core.studies.probes.prices import CLASSES, COPIES_BESIDE, USED, WINDOW_WORDS
 from core.studies.probes.trees.data import Trees, gold_of
 from core.studies.probes.trees.tasks import (
     Regime,
     columns,
+    probing,
     read_vectors,
     taking_turns,
     train_and_score,
@@ -27,8 +34,54 @@ from core.studies.probes.trees.tasks import (
 )
 from core.vectors.window import of_best_reach, windows_of_sentences
 
+TAGS = CLASSES["pos"]  # numbers of a word's part of speech
+BASELINES = 0.1  # processor seconds of the chain and random trees
 
-@pure("probes.positions", version=2)
+
+def parser_cost(sizes: Mapping[str, Any], /, trees: Trees, **_: Any) -> Cost:
+    """Estimate parsing these sentences."""
+    return Cost(costs.PARSING * len(trees.words))
+
+
+def _cost(
+    sizes: Mapping[str, Any], /, trees: Trees, probes: tuple[str, ...], rank: int, draws: int,
+    epochs: int, reach: int | None = None, **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate probes on position codes, with the parts of speech of the words around."""
+    width = SIZE + (0 if reach is None else (2 * reach + 1) * TAGS)
+    return Cost(draws * training(probes, rank, width, costs.WORDS * len(trees.words), epochs))
+
+
+def _window_cost(
+    sizes: Mapping[str, Size], /, model: str, trees: Trees, probes: tuple[str, ...], rank: int,
+    draws: int, epochs: int, exact: bool = True, **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate a probe on the window of each reach, and all draws on one of them."""
+    width, words = sizes[model].d_model, costs.WORDS * len(trees.words)
+    seconds = sum(
+        training(probes, rank, wide * width, words, epochs, exact)
+        for wide in (*WINDOW_WORDS, *[USED] * draws)
+    )
+    return Cost(seconds)
+
+
+def _beside_cost(
+    sizes: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: Regime,
+    exact: bool = True, **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate the choice of a window beside zeros, and probes on each layer beside it, with
+    further copies of the vectors."""
+    words, tried = costs.WORDS * len(trees.words), how.draws * (len(layers) + 1)
+    seconds = sum(
+        training(how.probes, max(how.ranks), width * sizes[model].d_model, words, how.epochs, exact)
+        for width in (1 + wide for wide in (*WINDOW_WORDS, *[USED] * tried))
+    )
+    shared = probing(sizes, model, trees, len(layers))
+    held = COPIES_BESIDE * shared[model].memory
+    return Cost(seconds, shared={**shared, "beside": Cost(0.0, held)})
+
+
+@pure("probes.positions", version=2, cost=_cost)
 def score_positions(
     trees: Trees,
     sizes: tuple[int, int, int],
@@ -50,7 +103,7 @@ def score_positions(
     return train_and_score(position_code(gold.lengths)[:, None], (0,), [gold], sizes, regime)
 
 
-@pure("probes.window", version=3, guard=as_identified)
+@pure("probes.window", version=3, guard=as_identified, cost=_window_cost)
 def score_window(
     model: str,
     model_identity: str,
@@ -95,7 +148,7 @@ def score_window(
     return without_maps(scored) | {"notices": notices, "reach": np.array([reach])}
 
 
-@pure("probes.tags", version=2)
+@pure("probes.tags", version=2, cost=_cost)
 def score_tags(
     trees: Trees,
     tags: tuple[tuple[str, ...], ...],
@@ -122,7 +175,7 @@ def score_tags(
     return without_maps(train_and_score(vectors, (0,), [gold], sizes, regime))
 
 
-@pure("probes.conditional", version=4, guard=as_identified)
+@pure("probes.conditional", version=4, guard=as_identified, cost=_beside_cost)
 def score_beside_window(
     model: str,
     model_identity: str,
@@ -241,7 +294,7 @@ def _scaled(vectors: np.ndarray, training: int) -> np.ndarray:
     return scaled
 
 
-@pure("probes.baselines")
+@pure("probes.baselines", cost=lambda sizes, /, **_: Cost(BASELINES))
 def score_baselines(trees: Trees, seed: int) -> Value:
     """Score the linear chain and random trees on the test sentences.
 
@@ -255,7 +308,7 @@ def score_baselines(trees: Trees, seed: int) -> Value:
     return {"edges": chain.edges, **columns("chain_", chain), **columns("random_", random)}
 
 
-@pure("probes.parser")
+@pure("probes.parser", cost=parser_cost)
 def score_parser(trees: Trees, pipeline: str, pipeline_identity: str) -> Value:
     """Score a parser's trees against gold heads.
 

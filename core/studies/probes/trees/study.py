@@ -12,7 +12,7 @@ differences are added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,12 @@ import numpy as np
 from core.findings import Findings
 from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
 from core.models.changes import changes_of
+from core.models.costs import Sizes
 from core.models.identity import identities
 from core.results.differences import ComparedTable
 from core.results.notices import start_notices
 from core.results.words import words_beside
+from core.runs.price import Cost
 from core.runs.runner import Outputs, Task, run
 from core.studies.probes.trees.comparisons import (
     added_rows,
@@ -40,7 +42,6 @@ from core.studies.probes.trees.planning import (
     beside_task,
     model_tasks,
     prepare,
-    probe_price,
     rival_tasks,
     tag_tasks,
     training_arguments,
@@ -50,7 +51,7 @@ from core.studies.probes.trees.planning import (
 from core.studies.probes.trees.result import ProbeResult, extra_files, model_probes
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.probes.trees.statements import doubts_of, statements_of
-from core.studies.probes.trees.sweep import collect_sweep, plan_sweep
+from core.studies.probes.trees.sweep import collect_sweep, expected_sweep, plan_sweep
 from core.studies.probes.trees.tables import (
     CHAIN,
     COLUMNS,
@@ -251,6 +252,12 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
     )
 
 
+def collecting(spec: ProbeSpec, tasks: Sequence[Task], sizes: Sizes) -> list[Cost]:
+    """Estimate the rank sweep, where it is asked for."""
+    swept = expected_sweep(spec, sizes, spec.probed) if spec.sweep else []
+    return [replace(task.cost(sizes), shared={}) for task in swept]
+
+
 STUDY = Study(
     name="probe",
     words=words_beside(__file__).filled(coverage=COVERAGE),
@@ -259,7 +266,7 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    price=probe_price,
+    collecting=collecting,
     finish=finish,
     files=extra_files,
     views=VIEWS,

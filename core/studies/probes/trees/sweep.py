@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.maths.structural.bands import draw_sample, summary
+from core.models.costs import Sizes, price_tasks
 from core.models.identity import identities
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
@@ -22,6 +23,7 @@ from core.results.export import Result, provenance
 from core.results.names import short_name, short_names
 from core.results.papers.citing import cite
 from core.results.statements import Statement
+from core.runs.price import Price
 from core.runs.runner import Outputs, Task, run
 from core.studies.probes.trees.charts import looks_of
 from core.studies.probes.trees.data import Treebank
@@ -41,7 +43,7 @@ from core.studies.probes.trees.tables import (
 )
 from core.studies.probes.trees.tasks import Regime, train_probes
 from core.studies.probes.trees.text import CITATIONS, make_methods
-from core.study import read_first
+from core.study import expected_outputs, read_first
 from core.text.reading import Text
 from core.vectors.model_files import with_model_files
 from core.vectors.sinks import with_sinks
@@ -93,6 +95,23 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
             )
         )
     return tasks
+
+
+def expected_sweep(spec: ProbeSpec, sizes: Sizes, models: Sequence[str]) -> list[Task]:
+    """Plan the sweep of a layer of each model, from sizes in place of contents.
+
+    Args:
+        spec: The study to which the sweep belongs.
+        sizes: Of models; those that the first stage asks for are added.
+        models: References.
+    """
+    return plan_sweep(spec, dict.fromkeys(models, 0), expected_outputs(prepare(spec), sizes))
+
+
+def sweep_price(spec: ProbeSpec, models: Sequence[str]) -> Price:
+    """Price the rank sweep: probes of every rank on one layer of each model."""
+    sizes = Sizes()
+    return price_tasks(expected_sweep(spec, sizes, models), sizes)
 
 
 def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataFrame:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,15 +22,20 @@ from core.maths.devices import choose_device
 from core.maths.progress import span, tick
 from core.maths.structural.baselines import linear_chain
 from core.maths.structural.control import control_heads
+from core.maths.structural.costs import training
 from core.maths.structural.positions import beside_positions, measure_vectors
 from core.maths.structural.predict import predict_depths, predict_distances, predicted_trees
 from core.maths.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
-from core.models import describe, load_tokenizer
+from core.models import costs, describe, load_tokenizer
 from core.models.identity import as_identified
+from core.models.sizes import Size
+from core.runs.price import Cost
 from core.runs.tasks import pure
+from core.studies.probes.prices import bytes_to_train
 from core.studies.probes.trees.data import Tree, Trees, gold_of
 
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
+EARLY = 1.5  # of probes on the steps of a run, over those on trained models
 LARGEST_HALF = 65_504.0
 LARGE = 2**29  # bytes of vectors from which on tasks take turns
 EXACT = 50_000_000  # parameters up to which a model reads, and its probes are trained, in double
@@ -59,7 +64,34 @@ class Regime:
     control: bool = False
 
 
-@pure("probes.train", version=3, guard=as_identified)
+def probing(
+    sizes: Mapping[str, Size], model: str, trees: Trees, layers: int
+) -> dict[Hashable, Cost]:
+    """Estimate what tasks on a model's vectors share: parsing and reading the text."""
+    size, count = {model: sizes[model]}, len(trees.words)
+    words = costs.WORDS * count
+    held = bytes_to_train(size, range(layers), words)
+    read = Cost(costs.vectors(sizes[model], count), held, costs.stored(sizes[model], count))
+    return {"parser": Cost(costs.PARSING * count), model: read}
+
+
+def train_cost(
+    sizes: Mapping[str, Size], /, model: str, trees: Trees, layers: Sequence[int], how: Regime,
+    exact: bool = True, **_: Any,
+) -> Cost:  # fmt: skip
+    """Estimate the training of a bank, which is as wide as its widest probe."""
+    width, words = sizes[model].d_model, costs.WORDS * len(trees.words)
+    once = training(how.probes, max(how.ranks), width, words, how.epochs, exact)
+    banks = len(layers) * how.draws * len(how.ranks)
+    return Cost(banks * once, shared=probing(sizes, model, trees, len(layers)))
+
+
+def _early_cost(sizes: Mapping[str, Size], /, **arguments: Any) -> Cost:
+    cost = train_cost(sizes, **arguments)
+    return replace(cost, seconds=EARLY * cost.seconds)
+
+
+@pure("probes.train", version=3, guard=as_identified, cost=train_cost)
 def train_probes(
     model: str,
     model_identity: str,
@@ -119,7 +151,7 @@ def train_probes(
     return value
 
 
-@pure("probes.scored", version=2, guard=as_identified)
+@pure("probes.scored", version=2, guard=as_identified, cost=_early_cost)
 def score_probes(**arguments: Any) -> Value:
     """Train probes and return what `train_probes` does without the maps, for studies that apply
     them to no sentence."""

@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 
     from core.models.loading.layers import Batch
 
-SCORED, MASKED_PASSES = 300, 420  # sentences of a scored task, and those with masked subwords
-COPIES = 4  # of a model whose directions are scaled: with its head, the base's, originals, merged
+SCORED, MASKED_PASSES, COPIES = 300, 420, 4  # sentences, with masked subwords; of the model
 EVERY = 7  # subwords between two that are masked at once
 BATCH = 32  # sentences
 Changed = Sequence[tuple[Slot, Directions | Shrunk]]

@@ -160,7 +160,7 @@ def test_an_exchange_that_goes_wrong_is_not_shown(pair, monkeypatch: pytest.Monk
         hidden, layers = right(way, layer, *given)
         return hidden, layers[::-1]
 
-    monkeypatch.setattr(swapping, "built", wrong)
+    monkeypatch.setattr(exchanging, "built", wrong)
     with pytest.raises(ModelError, match="self-test"):
         swap_layers(*pair, "", "", LABELLED, False)
     with pytest.raises(ModelError, match="self-test"):
@@ -394,14 +394,14 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
 def test_a_fine_tune_whose_random_changes_fail_is_left_out_and_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    drawn = swapping.noise_donor
+    drawn = layer_changes.noise_donor
 
     def failing(own: Any, *rest: Any) -> Any:
         if own.task.ref == "zoo:pos-0":
             raise ModelError("No random change could be drawn.")
         return drawn(own, *rest)
 
-    monkeypatch.setattr(swapping, "noise_donor", failing)
+    monkeypatch.setattr(layer_changes, "noise_donor", failing)
     scored = ("zoo:parse-frozen-4", "zoo:pos-0")
     result = STUDY.run(
         SwapSpec(compare=scored, corpus="demo-gold", sentences=20, noises=2, draws=20)
