@@ -3,7 +3,7 @@
     python -m benchmarks.findings > benchmarks/findings.md
 
 The documentation fills its numbers in from these tables, see `docs.make.numbers`. Results are read
-from the store where it has them, and computed where it does not: about ten processor minutes.
+from the store where it has them, and computed where it does not: about eight processor minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from docs.make.numbers import asked_by
 
 TASKS = ("parse", "sentiment", "nli", "pos", "question", "subjectivity")
 RUNS = " ".join(["rsa --compare", *(f"zoo:{task}-[0-9]" for task in TASKS)])
-ALL = "family == 'all'"
 SCALED = ("model", "metric", "way", "scale", "value", "change", "beyond", "excess")
 
 
@@ -45,8 +44,9 @@ class Asked:
 def asked() -> list[Asked]:
     """Every table, in the order in which the documentation numbers them."""
     decoders = "divergence --base zoo:decoder-0 --compare zoo:review-0 zoo:decoder-1"
+    adapters = "weights intruders --models zoo:parse-0-lora-* zoo:parse-0 --scaling"
     layered = ("model", "layer", "similarity")
-    tables = [
+    return [
         Asked(
             decoders,
             "divergence",
@@ -68,15 +68,15 @@ def asked() -> list[Asked]:
         ),
         Asked(RUNS, "similarity", "layer == 6", layered),
         Asked(f"{RUNS} --matched-size", "similarity", "layer == 6", layered),
+        Asked(
+            adapters,
+            "families",
+            "family == 'all'",
+            ("model", "looked", "intruders", "null_mean", "turned_mean", "corrected_p"),
+        ),
+        Asked(adapters, "scaling", "scale == scale", SCALED),
+        Asked(adapters, "intruders", "layer == layer", ("model", "relative_norm"), mean_by="model"),
     ]
-    for task in ("parse", "sentiment"):
-        command = f"weights intruders --models zoo:{task}-0-lora-* zoo:{task}-0 --scaling"
-        counted = ("model", "looked", "intruders", "null_mean", "turned_mean", "corrected_p")
-        tables.append(Asked(command, "families", ALL, counted))
-        tables.append(Asked(command, "scaling", "scale == scale", SCALED))
-        moved = ("model", "relative_norm")
-        tables.append(Asked(command, "intruders", "layer == layer", moved, mean_by="model"))
-    return tables
 
 
 def main() -> None:
