@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from core import options
-from core.findings import Findings
+from core.results.findings import Findings
 from core.results.words import Words
 from core.runs.price import Price
 from core.runs.runner import Outputs

@@ -23,12 +23,12 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.findings import Findings
     from core.results.differences import ComparedTable
     from core.results.drawing.panels import Drawn
     from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
     from core.results.export import Result
+    from core.results.findings import Findings
     from core.runs.price import Cost, Price
 
 

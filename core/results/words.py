@@ -6,10 +6,11 @@ within a text are spaces.
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -216,3 +217,46 @@ def checked(hint: Any, value: Any, place: str) -> Any:
         return value
     wanted = WANTED.get(get_origin(hint) or hint, "a number")
     raise PalimpsestError(f"{place} is {value!r}: write {wanted}.")
+
+
+GLOSSARY = Path(__file__).with_name("glossary.toml")
+MEANINGS: dict[str, str] = checked(Mapping[str, str], read_toml(GLOSSARY), str(GLOSSARY))
+
+
+@lru_cache(maxsize=1)
+def _pattern() -> re.Pattern[str]:
+    """Match every term, longer ones first, but never inside a name such as nli-0.
+
+    Raises:
+        PalimpsestError: If a term is no pattern.
+    """
+    for term in MEANINGS:
+        try:
+            re.compile(term)
+        except re.error as error:
+            raise PalimpsestError(
+                f"{GLOSSARY}: the term {term!r} is no pattern: {error}."
+            ) from None
+    longest = sorted(MEANINGS, key=len, reverse=True)
+    alone = [
+        f"(?P<t{number}>(?<![\\w-])(?:{term})(?![\\w-]))" for number, term in enumerate(longest)
+    ]
+    return re.compile("|".join(alone))
+
+
+def explained(text: str) -> Iterator[tuple[str, str]]:
+    """Split the text into pieces, each with its meaning: "" for plain text and for a term explained
+    before."""
+    longest = sorted(MEANINGS, key=len, reverse=True)
+    seen, at = set(), 0
+    for match in _pattern().finditer(text):
+        number = int(str(match.lastgroup)[1:])
+        if number in seen:
+            continue
+        seen.add(number)
+        if match.start() > at:
+            yield text[at : match.start()], ""
+        yield match[0], MEANINGS[longest[number]]
+        at = match.end()
+    if at < len(text):
+        yield text[at:], ""

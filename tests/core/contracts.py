@@ -26,7 +26,7 @@ FLOORS = (  # from top to bottom; what stands on no floor (core.__main__) is bou
         "extras",
         "zoo",
     ),
-    ("core.study", "core.findings"),
+    ("core.study",),
     ("core.text", "core.vectors", "core.results", "core.options"),
     ("core.models",),
     ("core.runs",),

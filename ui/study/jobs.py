@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 # Finished jobs: kept in any case, at most, and while their results hold so many bytes
 KEPT, MOST, HELD = 16, 256, 2**26
-LOOKED = 512  # looks that found a study not stored; they hold no result
-LOOKS, OWN_LOOKS = 256, 4  # looks that wait at once: of all sessions, of one
+LOOKED, LOOKS = 512, 256  # looks: kept that found a study not stored; waiting at once
 OVERDUE, SOONEST = 10, 600.0  # times its price, and seconds, after which an unwatched study ends
 WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
@@ -149,8 +148,7 @@ class Jobs:
             again: Run once more if the job of this key or a task of it failed, or was cancelled.
             look: Check first whether everything is stored (`signal.look_only`), without queueing.
             only_stored: Check, and compute nothing; a later call without this computes the study.
-            most: Limit on jobs that wait or run; one watcher may have a quarter of them. What only
-                looks takes milliseconds and has a limit of its own.
+            most: Limit on jobs that wait or run, but for looks; one watcher may have a quarter.
             expected: Seconds that the study should take, by its price.
 
         Raises:
@@ -166,14 +164,13 @@ class Jobs:
                 job.watchers[watcher] = self._clock()
                 self._jobs.move_to_end(key)
                 return job
-            if only_stored:
-                self._make_room_to_look(watcher)
-            elif most is not None:
+            if only_stored and len(self._looks) >= LOOKS:
+                raise QueueFullError("Too many pages wait for results: try again later.")
+            if most is not None and not only_stored:
                 self._make_room(watcher, most)
-            looking = look or only_stored
-            job = Job(key, title, work, expected=expected, owner=watcher, looking=looking)
-            job.only_stored = only_stored
-            job.watchers[watcher] = self._clock()
+            looking, seen = look or only_stored, {watcher: self._clock()}
+            job = Job(key, title, work, expected=expected, owner=watcher, watchers=seen)
+            job.looking, job.only_stored = looking, only_stored
             self._jobs[key] = job
             self._jobs.move_to_end(key)
             (self._looks if looking else self._queue).append(job)
@@ -197,8 +194,7 @@ class Jobs:
     def wait_seconds(self, job: Job) -> float | None:
         """Estimate the seconds until this job runs; None if nothing is known."""
         with self._change:
-            running = self._running()
-            if job not in self._queue or running is None:
+            if job not in self._queue or (running := self._running()) is None:
                 return None
             left = running.progress.remaining if running.progress else None
             before = self._in_order().index(job)
@@ -225,10 +221,10 @@ class Jobs:
     def _make_room(self, watcher: str, most: int) -> None:
         """Refuse a new job if there are too many; waiting ones that nobody watches are dropped
         first: this watcher's, and if the queue is full anybody's, the oldest first."""
-        theirs, each = [job for job in self._asked() if job.owner == watcher], max(2, most // 4)
-        for job in theirs:
-            if len(theirs) >= each and self._abandoned(job):
-                self._stop(job)
+        theirs = [job for job in self.unfinished(asked=True) if job.owner == watcher]
+        each = max(2, most // 4)
+        for job in filter(self._abandoned, theirs if len(theirs) >= each else ()):
+            self._stop(job)
         theirs = [job for job in theirs if not job.over]
         if watcher and len(theirs) >= each:
             raise QueueFullError(
@@ -236,42 +232,26 @@ class Jobs:
                 "Cancel one, or wait until one has ended."
             )
         waiting = [job for job in (*self._looks, *self._queue) if self._abandoned(job)]
-        for job in waiting[: max(0, len(self._asked()) + 1 - most)]:
+        for job in waiting[: max(0, len(self.unfinished(asked=True)) + 1 - most)]:
             self._stop(job)
-        if (count := len(self._asked())) >= most:
+        if (count := len(self.unfinished(asked=True))) >= most:
             raise QueueFullError(
                 f"{count} studies are waiting or running, which is the limit of this instance. "
                 "Try again in a minute, or run the app on your own computer."
             )
-
-    def _make_room_to_look(self, watcher: str) -> None:
-        """Drop the looks that this watcher's earlier pages wait for, and refuse one too many."""
-        theirs = [job for job in self._looks if job.only_stored and job.owner == watcher]
-        for job in theirs[: max(0, len(theirs) + 1 - OWN_LOOKS)]:
-            job.watchers.pop(watcher, None)
-            if not self._watched(job):
-                self._stop(job)
-        if len(self._looks) >= LOOKS:
-            raise QueueFullError(
-                f"{len(self._looks)} pages are waiting for stored results, which is the limit of "
-                "this instance. Try again in a minute, or run the app on your own computer."
-            )
-
-    def _asked(self) -> list[Job]:
-        """Return the unfinished jobs that compute, or will where nothing is stored."""
-        return [job for job in self.unfinished() if not job.only_stored]
 
     def _watched(self, job: Job) -> bool:
         return any(self._clock() - seen < WATCHING for seen in job.watchers.values())
 
     def _abandoned(self, job: Job) -> bool:
         """Whether the job waits and nobody watches it."""
-        return (job in self._queue or job in self._looks) and not self._watched(job)
+        return job in (*self._queue, *self._looks) and not self._watched(job)
 
-    def unfinished(self) -> list[Job]:
-        """Return the jobs that wait or run."""
+    def unfinished(self, asked: bool = False) -> list[Job]:
+        """Return the jobs that wait or run; with `asked`, without those that only look."""
         with self._change:
-            return [job for job in self._jobs.values() if not job.over]
+            jobs = [job for job in self._jobs.values() if not job.over]
+        return [job for job in jobs if not (asked and job.only_stored)]
 
     def _running(self) -> Job | None:
         computing = (job for job in self.unfinished() if not job.looking)
@@ -284,8 +264,7 @@ class Jobs:
         )
 
     def _start_worker(self, lane: str) -> None:
-        worker = self._workers.get(lane)
-        if worker is None or not worker.is_alive():
+        if (worker := self._workers.get(lane)) is None or not worker.is_alive():
             self._workers[lane] = threading.Thread(
                 target=self._serve, args=(lane,), name=f"studies-{lane}", daemon=True
             )

@@ -12,9 +12,9 @@ import streamlit as st
 
 from core.results.columns import meaning, title_of, title_of_table
 from core.results.drawing.paper import joined
-from core.results.glossary import explained
 from core.results.report import MISLEADING
 from core.results.statements import lead_of
+from core.results.words import explained
 from ui.frame.naming import named_cells, names_here
 from ui.frame.shared import made_once
 from ui.frame.text import plain
@@ -251,3 +251,24 @@ def show_method(result: Result, study: Study) -> None:
             points = (f"- **{point}** {text}" for point, text in study.caveats.items())
             st.markdown("\n".join([f"**{MISLEADING}**", "", *points]))
         st.markdown("\n".join(f"- {plain(reference.line)}" for reference in result.citations))
+
+
+def show_failures(result: Result) -> None:
+    """Say what was left out of a result, and why."""
+    for names, sentence in by_cause(result.failures).items():
+        were = "was" if len(names) == 1 else "were"
+        st.warning(
+            f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
+            icon=":material/warning:",
+        )
+
+
+def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
+    """Group failed tasks by their reason: names -> the reason in one sentence."""
+    causes: dict[str, list[str]] = {}
+    for name, sentence in failures.items():
+        causes.setdefault(sentence.replace(name, "it"), []).append(name)
+    return {
+        tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ")
+        for names in causes.values()
+    }

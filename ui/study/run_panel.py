@@ -30,6 +30,7 @@ from ui.frame.process import Work, until_server_ends
 from ui.frame.recent import note_study
 from ui.frame.text import plain
 from ui.study.jobs import Job, Jobs, QueueFullError, State
+from ui.study.results import show_failures
 from ui.study.studylog import logged
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def run_panel(
             note_study(request.spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
-        return _with_failures(job.result)
+        show_failures(job.result)
+        return cast("Result", job.result)
     elif job.state == State.CANCELLED:
         st.session_state[ENDED_WITHOUT] = True
         _offer_again(CANCELLED, key)
@@ -243,27 +245,6 @@ def _show_origin(job: Job, waited: bool) -> None:
                 on_click=st.session_state[AFRESH].add,
                 args=(job.key,),
             )
-
-
-def _with_failures(result: Result) -> Result:
-    for names, sentence in by_cause(result.failures).items():
-        were = "was" if len(names) == 1 else "were"
-        st.warning(
-            f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
-            icon=":material/warning:",
-        )
-    return result
-
-
-def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
-    """Group failed tasks by their reason: names -> the reason in one sentence."""
-    causes: dict[str, list[str]] = {}
-    for name, sentence in failures.items():
-        causes.setdefault(sentence.replace(name, "it"), []).append(name)
-    return {
-        tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ")
-        for names in causes.values()
-    }
 
 
 def _offer_again(message: str, key: str) -> None:

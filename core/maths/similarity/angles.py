@@ -112,6 +112,6 @@ def aligned(points: ArrayLike, onto: ArrayLike) -> FloatArray:
         >>> bool(np.allclose(aligned(square[:, ::-1] + 3, square), square))
         True
     """
-    one, other = np.asarray(points, dtype=np.float64), np.asarray(onto, dtype=np.float64)
-    left, _, right = np.linalg.svd((one - one.mean(0)).T @ (other - other.mean(0)))
-    return np.asarray((one - one.mean(0)) @ (left @ right) + other.mean(0))
+    moved, fixed = centred(points), centred(onto)
+    left, _, right = np.linalg.svd(moved.T @ fixed)
+    return np.asarray(moved @ (left @ right) + np.asarray(onto, dtype=np.float64).mean(0))

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.findings import Findings
 from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import PRODUCTS, fitting
 from core.maths.evaluation.judging import fit_each
@@ -43,6 +42,7 @@ from core.models.sizes import Size
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.price import Cost
 from core.runs.runner import Outputs, Task

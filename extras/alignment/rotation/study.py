@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-from core.findings import Findings
 from core.models.identity import contents, identity_tasks
 from core.models.weights.auditing import describe_seeds, look_tasks, usable_seeds
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.alignment import MAPS

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError
-from core.findings import Findings
 from core.maths.structural.bands import COVERAGE, draw_sample
 from core.models.changes import changes_of
 from core.models.identity import Identity, identities
+from core.results.findings import Findings
 from core.results.notices import start_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from core.errors import TaskError
-from core.findings import Findings
 from core.models.identity import identities
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.trees.data import Treebank

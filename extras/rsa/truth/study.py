@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.findings import Findings
 from core.maths.arrays import Value
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, identity_tasks
+from core.results.findings import Findings
 from core.results.notices import start_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task

@@ -16,11 +16,11 @@ from core.commands import study as command
 from core.commands.precomputed import requests
 from core.commands.pricing import check_price
 from core.errors import NotStoredError, SpecError
-from core.findings import Findings
 from core.limits import LOCAL, MODE, SHARED
 from core.models import costs, zoo_models
 from core.models.sizes import Size
 from core.options import Spec
+from core.results.findings import Findings
 from core.runs.price import LONG, Price, combined, wall_seconds
 from core.runs.process import memory
 from core.runs.runner import Outputs

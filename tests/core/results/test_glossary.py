@@ -8,7 +8,7 @@ import re
 import pytest
 
 from core.errors import PalimpsestError
-from core.results.glossary import MEANINGS, _pattern, explained
+from core.results.words import MEANINGS, _pattern, explained
 
 
 @pytest.mark.parametrize("term", MEANINGS)

@@ -420,24 +420,16 @@ def test_a_look_does_not_wait_for_room_among_what_is_computed() -> None:
     gate.opened.set()
 
 
-def test_looks_are_bounded_and_those_of_earlier_pages_go_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jobs_module, "LOOKS", 6)
+def test_looks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs_module, "LOOKS", 2)
     jobs, gate = Jobs(), Gate()
-
-    def look(name: str, watcher: str) -> Job:
-        return jobs.ask(name, "", gate, only_stored=True, watcher=watcher, most=16)
-
-    look("running", "first")
+    asked = [jobs.ask("running", "", gate, only_stored=True)]
     assert gate.begun.wait(LONG)
-    mine = [look(f"page {n}", "restless") for n in range(5)]
-    assert [job.state for job in mine] == [State.CANCELLED, *[State.WAITING] * 4]
-    others = [look(f"other {n}", f"tab {n}") for n in range(2)]
-    with pytest.raises(QueueFullError, match="6 pages are waiting"):
-        look("one more", "late")
+    asked += [jobs.ask(f"page {n}", "", gate, only_stored=True) for n in range(2)]
+    with pytest.raises(QueueFullError, match="Too many pages"):
+        jobs.ask("one more", "", gate, only_stored=True)
     gate.opened.set()
-    assert [finish(job).state for job in (*mine[1:], *others)] == [State.DONE] * 6
+    assert [finish(job).state for job in asked] == [State.DONE] * 3
 
 
 def test_closed_tabs_do_not_block_the_queue_for_others() -> None:

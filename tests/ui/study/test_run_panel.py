@@ -18,12 +18,12 @@ from core.runs.store import current_store
 from core.runs.tasks import Signal
 from ui.frame.errors import APOLOGY
 from ui.study.jobs import Job
+from ui.study.results import by_cause
 from ui.study.run_panel import (
     CANCELLED,
     LOOKING,
     PRECOMPUTED,
     STORED,
-    by_cause,
     describe_done,
     describe_progress,
     describe_queue,

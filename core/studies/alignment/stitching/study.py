@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.findings import Findings
 from core.maths.arrays import Value, Words
 from core.maths.evaluation.costs import fitting
 from core.maths.evaluation.judging import fit_each
@@ -38,6 +37,7 @@ from core.models.sizes import Size
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.price import Cost
 from core.runs.runner import Outputs, Task

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import TaskError
-from core.findings import Findings
 from core.maths.structural.bands import draw_sample
 from core.models.identity import identities, identity_tasks
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.behaviour import tables

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.findings import Findings
 from core.maths.structural.bands import COVERAGE, Group, draw_sample
 from core.models import parse_ref
 from core.models.identity import identities, identity_tasks
@@ -29,6 +28,7 @@ from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.probes.training.charts import draw_training, figures

@@ -34,8 +34,8 @@ from core.studies.probes.trees.text import MOST_NAMED
 from core.text.reading import Text
 
 if TYPE_CHECKING:
-    from core.findings import Findings
     from core.results.export import Result
+    from core.results.findings import Findings
 
 
 R = TypeVar("R", bound="Findings | Result")

@@ -7,6 +7,7 @@ Reference: https://universaldependencies.org/format.html. Deviations: predicted 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ class ModelProbes:
 
 
 @dataclass(frozen=True)
-class TrainedResult(Result):
+class TrainedResult(Result, ABC):
     """A result whose probes can be applied to sentences.
 
     Attributes:
@@ -66,11 +67,12 @@ class TrainedResult(Result):
     pipeline: str = "box"
     probes: Mapping[str, Any] = field(default_factory=dict)  # each with `layers` and `uuas`
 
+    @abstractmethod
     def best_layer(self, model: str, metric: str = "") -> int:
         """Return the layer at which a model scores highest on the development sentences; empty
         for the study's own metric."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
         """Apply the probes of one layer to one sentence.
 
@@ -83,7 +85,6 @@ class TrainedResult(Result):
         Raises:
             SpecError: If the study has no such probe for that model and layer.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

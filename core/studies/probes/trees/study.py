@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.findings import Findings
 from core.maths.structural.bands import COVERAGE, Group, Sample, draw_sample
 from core.models.changes import changes_of
 from core.models.costs import Sizes
 from core.models.identity import identities
 from core.results.differences import ComparedTable
+from core.results.findings import Findings
 from core.results.notices import start_notices
 from core.results.words import words_beside
 from core.runs.price import Cost

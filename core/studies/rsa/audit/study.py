@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.findings import Findings
 from core.models import costs
 from core.models.steps import notices_of_steps, progress_of
 from core.models.weights.audit import UNREADABLE, Audit, Verdict, audit_run, audit_seeds
@@ -27,6 +26,7 @@ from core.models.weights.samples import (
     sample_of,
     sample_weights,
 )
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.price import Price
 from core.runs.runner import Outputs, Task

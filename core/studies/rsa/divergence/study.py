@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.findings import Findings
 from core.maths.similarity.scoring import COVERAGE
 from core.models.identity import contents, identity_tasks
 from core.models.loading.language_models import prediction_kind
+from core.results.findings import Findings
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
-from core.findings import Findings
 from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import COVERAGE
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, describe_copies, find_copies, identities, identity_tasks
 from core.results.differences import ComparedTable
+from core.results.findings import Findings
 from core.results.names import corpus_name
 from core.results.notices import start_notices
 from core.results.words import words_beside

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.findings import Findings
 from core.models.identity import contents, identity_tasks
 from core.results.estimates import Estimate
+from core.results.findings import Findings
 from core.results.notices import sentence_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task

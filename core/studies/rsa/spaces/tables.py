@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,10 +72,6 @@ class Angles:
         mine = (self.model == self.refs.index(ref)) & (self.layer == layer)
         return int(np.flatnonzero(mine)[0])
 
-    def last_layer(self, ref: str) -> int:
-        """Return the number of a model's last layer."""
-        return int(self.layer[self.model == self.refs.index(ref)].max())
-
     @property
     def finite(self) -> bool:
         """Whether no space is constant, so that all can be placed."""
@@ -87,7 +84,7 @@ def relations(refs: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
     ends = [ref for ref in refs if run_of(ref) == ref]
     bases = [ref for ref in ends if origins[ref] == ref]
     return {
-        SEEDS: [(one, other) for i, one in enumerate(bases) for other in bases[i + 1 :]],
+        SEEDS: list(combinations(bases, 2)),
         TUNED: [(ref, origins[ref]) for ref in ends if ref != origins[ref] in refs],
         STEPS: [(ref, run_of(ref)) for ref in refs if ref not in ends and run_of(ref) in refs],
     }  # fmt: skip
@@ -145,11 +142,9 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
     for relation, related in pairs.items():
         for layer in sorted(set(angles.layer.tolist())):
             cells = [
-                (angles.at(one, layer), angles.at(other, layer))
-                for one, other in related
-                if layer <= min(angles.last_layer(one), angles.last_layer(other))
-                and _has(angles, one, layer)
-                and _has(angles, other, layer)
+                tuple(angles.at(ref, layer) for ref in pair)
+                for pair in related
+                if all(_has(angles, ref, layer) for ref in pair)
             ]
             if cells:
                 first, second = (np.array(side) for side in zip(*cells, strict=True))

@@ -94,10 +94,19 @@ def measure_angles(
     for place, ref in enumerate(models):
         with span(0.3 + 0.2 * place / len(models), 0.3 + 0.2 * (place + 1) / len(models)):
             read.append(extract(ref, items.sentences, keep=keep))
+    value = _measured(read, part, draws, seed)
+    notices = dict.fromkeys(notice for activations in read for notice in activations.notices)
+    value["notices"] = list(notices)
+    return value | ({TABLE: left_out} if left_out else {})
+
+
+def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> Value:
+    """Measure one part of the matrix: what `measure_angles` returns but notices and sinks."""
     shared = _shared(read)
     group, sentences = sentence_labels(np.array([sentence for sentence, _ in shared]))
     rng = np.random.default_rng(seed)
     counts, order = sentence_counts(sentences, draws, rng), rng.permutation(len(shared))
+    once = np.arange(len(shared)), np.ones((1, len(shared)), dtype=np.int64)
     owner, layer, spaces, last = [], [], [], []
     for place, activations in enumerate(read):
         vectors = activations.vectors[:, _places(activations, shared)]
@@ -115,12 +124,10 @@ def measure_angles(
         for column in range(row, len(spaces)):
             angles[number, column], drawn[:, number, column] = between(spaces[row], spaces[column])
         if row in last:
-            other = spaces[last[(last.index(row) + 1) % len(last)]]
-            once = np.arange(len(shared)), np.ones((1, len(shared)), dtype=np.int64)
-            mixed = Space.of(other.rows[order], *once)
-            chance[number] = between(Space.of(spaces[row].rows, *once), mixed)[0]
-    notices = dict.fromkeys(notice for activations in read for notice in activations.notices)
-    value: Value = {
+            following = spaces[last[(last.index(row) + 1) % len(last)]].rows[order]
+            shuffled = Space.of(following, *once)
+            chance[number] = between(Space.of(spaces[row].rows, *once), shuffled)[0]
+    return {
         "model": np.array(owner),
         "layer": np.array(layer),
         "rows": np.array(rows),
@@ -128,9 +135,7 @@ def measure_angles(
         "drawn": drawn,
         "chance": chance,
         "items": len(shared),
-        "notices": list(notices),
     }
-    return value | ({TABLE: left_out} if left_out else {})
 
 
 def _words(activations: Activations) -> list[tuple[int, int]]:

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorpusError, TaskError
-from core.findings import Findings
 from core.maths.arrays import Value
 from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
+from core.results.findings import Findings
 from core.results.notices import base_left_out, nothing_but_base, sentence_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ShapeError, SpecError
-from core.findings import Findings
 from core.maths.arrays import Value
 from core.maths.similarity.preparing import centred
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import as_identified, identities, identity_tasks
 from core.models.zoo import READING, read_adapters
+from core.results.findings import Findings
 from core.results.notices import start_notices
 from core.results.statements import Statement
 from core.results.words import words_beside

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.findings import Findings
 from core.maths.arrays import Value
 from core.maths.similarity.registry import MEASURES
 from core.maths.similarity.scoring import CALIBRATED, COVERAGE, SCORED, calibrate
@@ -26,6 +25,7 @@ from core.models.identity import contents, identity_tasks
 from core.models.steps import notices_of_steps
 from core.models.weights.auditing import describe_steps, find_unusable_steps, look_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
+from core.results.findings import Findings
 from core.results.notices import sentence_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task

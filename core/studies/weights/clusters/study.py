@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from core.errors import SpecError, TaskError
-from core.findings import Findings
 from core.limits import current_limits
 from core.maths.arrays import Value
 from core.maths.spectra import projections as maps
@@ -27,6 +26,7 @@ from core.maths.spectra.registry import Features, relative_size
 from core.models.costs import Sizes
 from core.results.differences import ComparedTable
 from core.results.export import Result
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.price import Cost
 from core.runs.runner import Outputs, Task, run

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import TaskError
-from core.findings import Findings
 from core.maths.arrays import Value
 from core.maths.statistics import corrected
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.weights.clusters.members import Member, named_members

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import SpecError
-from core.findings import Findings
 from core.limits import current_limits
 from core.models.weights.samples import identify_weights
+from core.results.findings import Findings
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
 from core.studies.weights.lineage.changes import build_changes, build_siblings
