@@ -26,7 +26,6 @@ BY_LAYER = ("relation", "layer", "angle", "low", "high", "pairs")
 PAIRS = ("model", "layer", "other", "other_layer", "angle", "low", "high")
 SEEDS, TUNED, STEPS = "other seeds", "fine-tunes and base", "steps and end"
 CHANCE = "words shuffled"
-DRAWN = 20  # resamples that are drawn as a cloud
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,9 @@ class Angles:
     Attributes:
         refs: The models.
         model, layer: Of each space, (space,).
-        values: (space, space), symmetric, 0 on the diagonal.
-        drawn: The same of each resample of sentences, (draw, space, space).
+        values, low, high: With their intervals, (space, space), symmetric, 0 on the diagonal.
+        cloud: Of each resample of sentences that is drawn, (draw, space, space).
+        pairs: Two spaces of one layer -> their angle in each resample, (draw,).
         chance: Angles of last layers with words in another order.
     """
 
@@ -45,27 +45,35 @@ class Angles:
     model: Int[np.ndarray, " space"]
     layer: Int[np.ndarray, " space"]
     values: Float[np.ndarray, "space space"]
-    drawn: Float[np.ndarray, "draw space space"]
+    low: Float[np.ndarray, "space space"]
+    high: Float[np.ndarray, "space space"]
+    cloud: Float[np.ndarray, "draw space space"]
+    pairs: Mapping[tuple[int, int], Float[np.ndarray, " draw"]]
     chance: Float[np.ndarray, " pair"]
 
     @classmethod
     def of(cls, refs: Sequence[str], parts: Sequence[Value]) -> Angles:
         """Put the rows of all tasks together."""
-        count = len(parts[0]["model"])
-        values = np.zeros((count, count))
-        drawn = np.zeros((len(parts[0]["drawn"]), count, count), dtype=np.float32)
-        for part in parts:
-            values[part["rows"]], drawn[:, part["rows"]] = part["angles"], part["drawn"]
-        lower = np.tril_indices(count, -1)
-        values[lower] = values.T[lower]
-        drawn[:, lower[0], lower[1]] = drawn[:, lower[1], lower[0]]
-        place = np.arange(count)
-        values[place, place], drawn[:, place, place] = 0.0, 0.0
         chance = np.concatenate([np.asarray(part["chance"]) for part in parts])
+        pairs = {
+            (int(first), int(second)): np.asarray(part["pair_draws"])[:, number]
+            for part in parts
+            for number, (first, second) in enumerate(np.asarray(part["pairs"]).tolist())
+        }
+        values, low, high, cloud = (
+            _whole(parts, name) for name in ("angles", "low", "high", "cloud")
+        )
         return cls(
-            tuple(refs), np.asarray(parts[0]["model"]), np.asarray(parts[0]["layer"]), values,
-            drawn, chance[np.isfinite(chance)],
-        )  # fmt: skip
+            tuple(refs),
+            np.asarray(parts[0]["model"]),
+            np.asarray(parts[0]["layer"]),
+            values=values,
+            low=low,
+            high=high,
+            cloud=cloud,
+            pairs=pairs,
+            chance=chance[np.isfinite(chance)],
+        )
 
     def at(self, ref: str, layer: int) -> int:
         """Return the number of a space."""
@@ -76,6 +84,18 @@ class Angles:
     def finite(self) -> bool:
         """Whether no space is constant, so that all can be placed."""
         return bool(np.isfinite(self.values).all())
+
+
+def _whole(parts: Sequence[Value], name: str) -> np.ndarray:
+    """Put the rows of all parts into one symmetric matrix, (..., space, space)."""
+    count = len(parts[0]["model"])
+    whole = np.zeros((*np.asarray(parts[0][name]).shape[:-2], count, count))
+    for part in parts:
+        whole[..., part["rows"], :] = part[name]
+    upper = np.triu(np.nan_to_num(whole), 1)
+    whole = np.where(np.triu(np.ones((count, count), dtype=bool)), whole, upper.swapaxes(-1, -2))
+    whole[..., np.arange(count), np.arange(count)] = 0.0
+    return whole
 
 
 def relations(refs: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
@@ -98,8 +118,8 @@ def place_table(angles: Angles) -> tuple[pd.DataFrame, pd.DataFrame, float]:
     """
     placed = draw_map(angles.values, "pca").points[:, :2]
     table, rows = _points(angles, placed), []
-    for number, drawn in enumerate(angles.drawn[:DRAWN]):
-        turned = aligned(draw_map(drawn.astype(np.float64), "pca").points[:, :2], placed)
+    for number, drawn in enumerate(angles.cloud):
+        turned = aligned(draw_map(drawn, "pca").points[:, :2], placed)
         rows.append(_points(angles, turned).assign(draw=number))
     import pandas as pd
 
@@ -142,14 +162,14 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
     for relation, related in pairs.items():
         for layer in sorted(set(angles.layer.tolist())):
             cells = [
-                tuple(angles.at(ref, layer) for ref in pair)
+                (angles.at(pair[0], layer), angles.at(pair[1], layer))
                 for pair in related
                 if all(_has(angles, ref, layer) for ref in pair)
             ]
             if cells:
-                first, second = (np.array(side) for side in zip(*cells, strict=True))
-                value = float(angles.values[first, second].mean())
-                low, high = bootstrap_interval(value, angles.drawn[:, first, second].mean(1))
+                value = float(np.mean([angles.values[cell] for cell in cells]))
+                drawn = np.mean([angles.pairs[min(cell), max(cell)] for cell in cells], axis=0)
+                low, high = bootstrap_interval(value, drawn)
                 ends = {"low": float(low), "high": float(high), "pairs": len(cells)}
                 rows.append({"relation": relation, "layer": layer, "angle": value, **ends})
     return pd.DataFrame(rows, columns=list(BY_LAYER))
@@ -164,8 +184,6 @@ def pair_table(angles: Angles) -> pd.DataFrame:
     import pandas as pd
 
     first, second = np.triu_indices(len(angles.values), 1)
-    values = angles.values[first, second]
-    low, high = bootstrap_interval(values, angles.drawn[:, first, second])
     refs = np.array(angles.refs, dtype=object)
     return pd.DataFrame(
         {
@@ -173,8 +191,8 @@ def pair_table(angles: Angles) -> pd.DataFrame:
             "layer": angles.layer[first],
             "other": refs[angles.model[second]],
             "other_layer": angles.layer[second],
-            "angle": values,
-            "low": low,
-            "high": high,
+            "angle": angles.values[first, second],
+            "low": angles.low[first, second],
+            "high": angles.high[first, second],
         }
     )

@@ -11,7 +11,7 @@ from core.errors import ShapeError
 from core.maths.arrays import Value
 from core.maths.progress import span, tick
 from core.maths.similarity.angles import Space, between
-from core.maths.statistics import sentence_counts, sentence_labels
+from core.maths.statistics import bootstrap_interval, sentence_counts, sentence_labels
 from core.models import costs
 from core.models.identity import as_identified
 from core.models.sizes import Size
@@ -23,6 +23,7 @@ from core.vectors.sinks import TABLE, words_without_sinks
 
 MOST_LAYERS = 8  # with the embeddings; of deeper models, as many that are evenly spaced
 PARTS = 2  # tasks, which run side by side
+CLOUDS = 20  # resamples of which all angles are kept
 CUBED, SQUARED = 1.7e-9, 1e-10  # processor seconds per cubed width; per item and squared width
 
 
@@ -52,7 +53,7 @@ def _cost(
     )
 
 
-@pure("spaces.angles", guard=as_identified, cost=_cost)
+@pure("spaces.angles", version=2, guard=as_identified, cost=_cost)
 def measure_angles(
     models: tuple[str, ...],
     identities: tuple[str, ...],
@@ -75,10 +76,12 @@ def measure_angles(
 
     Returns:
         `model` and `layer` (point,) of each space; `rows` (row,), the points of this part;
-        `angles` (row, point) and `drawn` (draw, row, point) in degrees, NaN left of the diagonal,
-        which the other triangle has; `chance` (row,): the angle to the next model's last layer
-        with its words in another order, NaN but in last layers; `items`; `notices` and, where
-        sinks were looked for, `sinks`.
+        `angles`, `low` and `high` (row, point) in degrees, NaN left of the diagonal, which the
+        other triangle has; `cloud` (draw, row, point), the same of the first `CLOUDS` resamples,
+        rounded to .03; `pairs` (pair, 2), spaces of one layer, with `pair_draws` (draw, pair) of
+        all resamples; `chance` (row,): the angle to the next model's last layer with its words in
+        another order, NaN but in last layers; `items`; `notices` and, where sinks were looked
+        for, `sinks`.
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -117,12 +120,18 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
         last.append(len(spaces) - 1)
     rows = range(part, len(spaces), PARTS)
     angles = np.full((len(rows), len(spaces)), np.nan)
-    drawn = np.full((draws, *angles.shape), np.nan, dtype=np.float32)
-    chance = np.full(len(rows), np.nan)
+    low, high = angles.astype(np.float32), angles.astype(np.float32)
+    cloud = np.full((min(CLOUDS, draws), *angles.shape), np.nan, dtype=np.float16)
+    pairs, pair_draws, chance = [], [], np.full(len(rows), np.nan)
     for number, row in enumerate(rows):
         tick(0.5 + 0.5 * number / len(rows), f"space {row + 1} of {len(spaces)}")
         for column in range(row, len(spaces)):
-            angles[number, column], drawn[:, number, column] = between(spaces[row], spaces[column])
+            value, drawn = between(spaces[row], spaces[column])
+            angles[number, column], cloud[:, number, column] = value, drawn[: len(cloud)]
+            low[number, column], high[number, column] = bootstrap_interval(value, drawn)
+            if column > row and layer[column] == layer[row]:
+                pairs.append((row, column))
+                pair_draws.append(drawn.astype(np.float32))
         if row in last:
             following = spaces[last[(last.index(row) + 1) % len(last)]].rows[order]
             shuffled = Space.of(following, *once)
@@ -132,7 +141,11 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
         "layer": np.array(layer),
         "rows": np.array(rows),
         "angles": angles,
-        "drawn": drawn,
+        "low": low,
+        "high": high,
+        "cloud": cloud,
+        "pairs": np.array(pairs).reshape(-1, 2),
+        "pair_draws": np.array(pair_draws).reshape(-1, draws).T,
         "chance": chance,
         "items": len(shared),
     }

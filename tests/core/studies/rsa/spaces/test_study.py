@@ -15,7 +15,6 @@ from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.study import STUDY
 from core.studies.rsa.spaces.tables import (
     CLOUD,
-    DRAWN,
     PLACES,
     SEEDS,
     STEPS,
@@ -24,7 +23,7 @@ from core.studies.rsa.spaces.tables import (
     place_table,
     relations,
 )
-from core.studies.rsa.spaces.tasks import layers_shown, measure_angles
+from core.studies.rsa.spaces.tasks import CLOUDS, layers_shown, measure_angles
 from core.vectors.activations import extract
 from core.vectors.pairs import Items
 
@@ -50,7 +49,7 @@ def test_the_angles_are_those_of_the_layers(result) -> None:
     assert len(table) == 28 * 27 / 2
     assert tuple(result.tables["spaces"].columns) == PLACES
     assert tuple(result.tables["cloud"].columns) == CLOUD
-    assert len(result.tables["cloud"]) == 28 * DRAWN
+    assert len(result.tables["cloud"]) == 28 * CLOUDS
     assert len(result.tables["embeddings"]) == len(REFS)
 
 
@@ -79,11 +78,10 @@ def test_a_pair_s_angle_equals_that_of_its_vectors(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_copy_lies_on_its_original() -> None:
-    places, _, stress = place_table(
-        Angles(("a", "b"), np.array([0, 1, 1]), np.array([0, 0, 1]),
-               np.array([[0.0, 0.0, 9.0], [0.0, 0.0, 9.0], [9.0, 9.0, 0.0]]),
-               np.zeros((1, 3, 3)), np.zeros(0))
-    )  # fmt: skip
+    known = np.array([[0.0, 0.0, 9.0], [0.0, 0.0, 9.0], [9.0, 9.0, 0.0]])
+    where = np.array([0, 1, 1]), np.array([0, 0, 1])
+    spaces = Angles(("a", "b"), *where, known, known, known, known[None], {}, np.zeros(0))
+    places, _, stress = place_table(spaces)
     points = places[["x", "y"]].to_numpy()
     assert np.allclose(points[0], points[1], atol=1e-6)
     assert stress == pytest.approx(0.0, abs=1e-6)
