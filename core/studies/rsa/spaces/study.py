@@ -21,6 +21,7 @@ from core.studies.rsa import LAYERS
 from core.studies.rsa.spaces.charts import draw_spaces, figures
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import (
+    TUNED,
     Angles,
     embedding_table,
     layer_table,
@@ -92,16 +93,15 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     if len(parts) < PARTS or not (angles := Angles.of(refs, parts)).finite:
         return Findings({"spaces": pd.DataFrame()}, NOTHING, notices=corpus.notices, corpus=corpus)
     places, cloud, stress = place_table(angles)
-    related = layer_table(angles, relations(refs))
-    chance = angles.chance
-    statements = statements_of(
-        related, Estimate(float(chance.mean()) if len(chance) else np.nan, kind="degrees")
-    )
+    pairs = relations(refs)
+    related, every_two = layer_table(angles, pairs), pair_table(angles)
+    chance = float(angles.chance.mean()) if len(angles.chance) else np.nan
+    statements = statements_of(related, every_two, pairs[TUNED], Estimate(chance, kind="degrees"))
     made: dict[str, Any] = {
         "spaces": places,
         "related": related,
         "embeddings": embedding_table(angles),
-        "angles": pair_table(angles),
+        "angles": every_two,
         "cloud": cloud,
     }
     return Findings(

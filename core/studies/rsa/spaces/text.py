@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.results.estimates import Estimate, estimate_of
+from core.results.names import listed, short_names
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 NOTHING = words_beside(__file__).sentence("nothing")
 ANGLE, WITHOUT = "mean angle in the last layer", "mean angle of the embeddings"
+BEYOND = "further from its base than seeds are from each other, last layer"
 SAID = {
     SEEDS: "seeds are {} apart",
     TUNED: "fine-tunes are {} from their base",
@@ -24,12 +26,17 @@ SAID = {
 }
 
 
-def statements_of(by_layer: pd.DataFrame, chance: Estimate) -> tuple[Statement, ...]:
+def statements_of(
+    by_layer: pd.DataFrame, pairs: pd.DataFrame, tuned: Sequence[tuple[str, str]], chance: Estimate
+) -> tuple[Statement, ...]:
     """State how far related models are from each other in their last layer, in the embeddings, and
-    with words in another order.
+    with words in another order; and which fine-tunes are further from their base than seeds are
+    from each other.
 
     Args:
         by_layer: BY_LAYER.
+        pairs: PAIRS.
+        tuned: Fine-tunes with their base.
         chance: Mean angle of last layers with shuffled words.
     """
     statements = []
@@ -38,6 +45,13 @@ def statements_of(by_layer: pd.DataFrame, chance: Estimate) -> tuple[Statement, 
         for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0])):
             layers = (int(row["layer"]),)
             statements.append(Statement(relation, verdict, estimate_of(row, "angle"), layers))
+    seeds = by_layer[by_layer["relation"] == SEEDS]
+    for ref, base in tuned if len(seeds) else ():
+        mine = pairs[pairs["model"].isin((ref, base)) & pairs["other"].isin((ref, base))]
+        top = mine[(mine["layer"] == mine["other_layer"]) & (mine["model"] != mine["other"])]
+        if len(top) and (row := top.iloc[-1])["low"] > seeds["high"].iloc[-1]:
+            layers = (int(row["layer"]),)
+            statements.append(Statement(ref, BEYOND, estimate_of(row, "angle"), layers, SEEDS))
     if statements and chance.value == chance.value:
         statements.append(Statement(CHANCE, ANGLE, chance))
     return tuple(statements)
@@ -54,6 +68,10 @@ def make_headline(statements: Sequence[Statement]) -> str:
     said = " and ".join(SAID[name].format(ends[name].text) for name in related[:2])
     without = " and ".join(starts[name].value_text for name in related[:2])
     parts = [f"In the last layer, {said}.", f"In the embeddings, without any layer: {without}."]
+    if beyond := [each for each in statements if each.verdict == BEYOND]:
+        names = short_names(each.subject for each in beyond)
+        moved = [f"{names[each.subject]} ({each.number.value_text})" for each in beyond]
+        parts.append(f"Further from it than another seed: {listed(moved)}.")
     if CHANCE in ends:
         parts.append(f"Words in another order give {ends[CHANCE].value_text}.")
     if len(related) > 2:
