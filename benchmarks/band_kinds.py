@@ -1,4 +1,4 @@
-"""Which benchmark simulates which band: every function of `core` that computes ends of a band.
+"""Which benchmark simulates which band: every function of `core` or `extras` that computes ends.
 
 A test walks the code of `core` and compares, so that no band is drawn whose coverage nobody knows.
 """
@@ -42,6 +42,8 @@ SIMULATED: Mapping[str, tuple[str, ...]] = {
     "core.maths.similarity.scoring.sentence_band": tuple(
         f"{measure}, {kind}" for kind in coverage.KINDS for measure in coverage.MEASURES
     ),
+    "core.studies.rsa.spaces.tasks._measured": ("angle of two spaces, coherent",),
+    "core.studies.rsa.spaces.tables.layer_table": ("angle of two spaces, unlike",),
     "core.studies.rsa.swap.scores.own_row": ("share of texts",),
     "core.studies.rsa.swap.scores.exchange_rows": (
         *("swap, score", "swap, loss", "swap, excess", "swap, score of random changes"),
@@ -111,6 +113,7 @@ LABELS = (
         for measure in ("rsa", "cka", "cka-debiased", "cosine", "procrustes")
         for kind in coverage.KINDS
     ),
+    Label("angle of two spaces", "angles of spaces, 10 to 30", ("spaces",), "from 60 sentences on"),
     Label("rsa, coherent, bootstrap (for comparison)", "such bands of RSA cover 80 %"),
     Label(
         "bootstrap over models (for comparison)", "A bootstrap of three models covers about 75 %"

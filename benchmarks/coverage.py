@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.maths.similarity.angles import Space, angle, between
 from core.maths.similarity.nulls import pair_sentences
 from core.maths.similarity.registry import compare, get_measure
 from core.maths.similarity.scoring import sentence_band
-from core.maths.statistics import interval, sentence_counts, t_interval
+from core.maths.statistics import bootstrap_interval, interval, sentence_counts, t_interval
 from core.studies.rsa.layers.runs import pooled_band
 from extras.rsa.truth.areas import area, area_band, area_replicates, lows_together
 
@@ -114,6 +115,24 @@ def sentence_bands(name: str) -> Iterator[tuple[str, str, float]]:
                 low, high = sentence_band(of, x, y, sentence, groups, estimate)
                 held += low <= truth <= high
             yield f"{measure}, {name}", f"{sentences} sentences", held / REPLICATES
+
+
+def angle_bands() -> Iterator[tuple[str, str, float]]:
+    """Coverage of the bootstrap of an angle that keeps the rotation of all words, of the mean angle
+    of samples of this size."""
+    for name in ("coherent", "unlike"):
+        for sentences in (*SENTENCES, MANY):
+            rng = np.random.default_rng(0)
+            fresh = (related(KINDS[name], sentences, rng)[:2] for _ in range(FRESH))
+            truth = np.mean([angle(x, y) for x, y in fresh])
+            held = 0
+            for _ in range(REPLICATES):
+                x, y, sentence = related(KINDS[name], sentences, rng)
+                how = sentence, sentence_counts(sentences, DRAWS, rng)
+                value, drawn = between(Space.of(x, *how), Space.of(y, *how))
+                low, high = bootstrap_interval(value, drawn)
+                held += bool(low <= truth <= high)
+            yield f"angle of two spaces, {name}", f"{sentences} sentences", held / REPLICATES
 
 
 def bootstrapped_bands() -> Iterator[tuple[str, str, float]]:
@@ -269,6 +288,7 @@ def main() -> None:
     print(f"{'95 % interval':<50}{'of':<16}{'covers':>7}")
     for name in KINDS:
         show(sentence_bands(name), mark=True)
+    show(angle_bands(), mark=True)
     show(bootstrapped_bands(), mark=True)
     show(model_bands(), mark=True)
     show(pooled_bands(), mark=True)

@@ -32,14 +32,15 @@ AROUND = {
 
 
 def functions_with_bands() -> dict[str, set[str]]:
-    """The functions of `core` that call one of MAKERS, and which."""
+    """The functions of `core` and `extras` that call one of MAKERS, and which."""
     return functions_calling(MAKERS)
 
 
 def functions_calling(makers: set[str]) -> dict[str, set[str]]:
-    """The functions of `core` that call one of these, and which."""
+    """The functions of `core` and `extras` that call one of these, and which."""
     callers: dict[str, set[str]] = {}
-    for file in sorted((ROOT / "core").rglob("*.py")):
+    files = [file for top in ("core", "extras") for file in (ROOT / top).rglob("*.py")]
+    for file in sorted(files):
         module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
         tree = ast.parse(file.read_text(encoding="utf8"))
         for function in ast.walk(tree):

@@ -77,7 +77,7 @@ def _cited_keys() -> dict[str, set[str]]:
                 cited = [node.value]
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "cite":
                 cited = list(node.args)
-            elif isinstance(node, ast.keyword) and node.arg == "references":
+            elif isinstance(node, ast.keyword) and node.arg in ("references", "cites"):
                 cited = [node.value]
             strings = {
                 leaf.value for part in cited for leaf in ast.walk(part)

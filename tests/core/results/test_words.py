@@ -20,7 +20,9 @@ from core.results.words import FILE, Words, as_record, read_toml, words_beside
 from core.study import View
 from tests import ROOT
 
-FOLDERS = sorted(path.parent for path in (ROOT / "core" / "studies").rglob(FILE))
+FOLDERS = sorted(
+    path.parent for top in ("core/studies", "extras") for path in (ROOT / top).rglob(FILE)
+)
 LEAST = 'title = "T"\npurpose = "p"\n'
 
 
