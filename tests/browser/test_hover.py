@@ -68,7 +68,7 @@ def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(
     page.goto(f"{app_url}/seed_alignment?view=Layer+into+layer")
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     page.locator(
-        f"{CHART} path[aria-label*='Source layer: 1'][aria-label*='Target layer: 4']"
+        f"{CHART} path[aria-label*='Layer of seed-0: 1;'][aria-label*='Layer of seed-1: 4;']"
     ).first.click(force=True)
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "4")
     assert "view=The+space" in page.url

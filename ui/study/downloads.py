@@ -207,7 +207,8 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
 def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:
     """Make the report, with the caveats and formulas of the study."""
     study = STUDIES.get(result.study)
-    words = {name: getattr(study, name) for name in ("title", "caveats", "formulas") if study}
+    names = ("title", "caveats", "formulas")
+    words = {name: getattr(study.words, name) for name in names} if study else {}
     return report_html(result, figures, link=link, command=command_of(result), **words, say=say)
 
 
