@@ -22,7 +22,6 @@ class SpacesSpec(options.Spec):
     models: tuple[str, ...] = options.models(
         "Models",
         INCLUDED,
-        least=2,
         most=60,
         patterns=True,
         help="Bases, fine-tunes, seeds and steps of a run: zoo:seed-0@step-* names the steps.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import SpecError
 from core.models.identity import contents, identity_tasks
 from core.results.estimates import Estimate
 from core.results.findings import Findings
@@ -43,7 +44,13 @@ CITATIONS = ("williams2021", "schonemann1966", "torgerson1952", "ding2021")
 
 
 def prepare(spec: SpacesSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """Make the tasks of the first stage: read the text, identify the models."""
+    """Make the tasks of the first stage: read the text, identify the models.
+
+    Raises:
+        SpecError: If there are fewer than two models.
+    """
+    if len(spec.refs) < 2:
+        raise SpecError("A map needs two models: name more, or a pattern such as zoo:seed-*.")
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
         *identity_tasks(spec.refs),

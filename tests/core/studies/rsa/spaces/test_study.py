@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import ShapeError
+from core.errors import ShapeError, SpecError
 from core.maths.similarity.angles import angle
 from core.models import zoo_models
 from core.studies.rsa.spaces.charts import draw_spaces, figures, groups_of
@@ -104,6 +104,11 @@ def test_models_are_related_by_their_runs_and_bases() -> None:
     assert related[TUNED] == [("zoo:nli-0", "zoo:seed-0")]
     assert related[STEPS] == [("zoo:seed-0@step-50", "zoo:seed-0")]
     assert groups_of(REFS)["zoo:nli-0"] == "nli"
+
+
+def test_one_model_makes_no_map() -> None:
+    with pytest.raises(SpecError, match="needs two models"):
+        STUDY.prepare(SpacesSpec(REFS[:1]), None)
 
 
 def test_deep_models_have_eight_states_evenly_spaced() -> None:
