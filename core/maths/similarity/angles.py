@@ -37,7 +37,7 @@ def angle(x: ArrayLike, y: ArrayLike) -> float:
         >>> round(angle(x, 3 * x[:, ::-1] + 1), 2)
         0.0
         >>> round(angle(x, x[[1, 0, 3, 2]]), 1)
-        26.7
+        27.2
     """
     first, second = check_pair(x, y)
     once = np.arange(len(first)), np.ones((1, len(first)), dtype=np.int64)
@@ -82,6 +82,13 @@ def between(x: Space, y: Space) -> tuple[float, FloatArray]:
 
     Returns:
         The angle, and shape (draw,).
+
+    Example:
+        >>> how = np.arange(3), np.array([[1, 1, 1], [2, 1, 0]])
+        >>> x = Space.of([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]], *how)
+        >>> value, drawn = between(x, x)
+        >>> round(value, 4), drawn.shape
+        (0.0, (2,))
     """
     cross = x.rows.T @ y.rows
     if not np.isfinite(cross).all():

@@ -29,8 +29,12 @@ def scoring(
     width: int,
     sentences: float,
 ) -> float:
-    """Estimate the processor seconds of one layer: the similarity, its band and its chance
-    level."""
+    """Estimate the processor seconds of one layer: the similarity, its band and its chance level.
+
+    Example:
+        >>> scoring("rsa", "cosine", "pearson", 1_000, 128, 200) > comparing("rsa", 1_000, 128)
+        True
+    """
     options = Options(kernel, comparison)
     null = null_draws(get_measure(measure, options), round(items), width, options)
     once = comparing(measure, items, width)
@@ -50,7 +54,12 @@ def scoring(
 
 
 def comparing(measure: str, items: float, width: int) -> float:
-    """Estimate the processor seconds of one similarity alone."""
+    """Estimate the processor seconds of one similarity alone.
+
+    Example:
+        >>> round(comparing("rsa", 2_000, 64) / comparing("rsa", 1_000, 64), 1)
+        2.0
+    """
     if measure in SLOWER:
         return SLOWER[measure] * FACTORED * (items * width**2 + 20.0 * min(items, width) ** 3)
     if measure == "knn":
@@ -59,7 +68,12 @@ def comparing(measure: str, items: float, width: int) -> float:
 
 
 def holding(measure: str, kernel: str, comparison: str, items: float, sentences: float) -> float:
-    """Estimate the peak memory of scoring one layer, without the vectors, in bytes."""
+    """Estimate the peak memory of scoring one layer, without the vectors, in bytes.
+
+    Example:
+        >>> holding("rsa", "cosine", "spearman", 1_000, 200) > 8 * 1_000**2
+        True
+    """
     held = STRIPS * 512 * items * DOUBLE
     if measure in TABLES:
         held += TABLES[measure] * items * min(JACKKNIFE_GROUPS, sentences) * DOUBLE

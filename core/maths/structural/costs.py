@@ -22,6 +22,11 @@ def training(
         words: Of the text.
         epochs: Most epochs.
         exact: Whether in double precision.
+
+    Example:
+        >>> kinds = ("distance", "depth")
+        >>> training(kinds, 16, 128, 2_000, 40) > training(("depth",), 16, 128, 2_000, 40)
+        True
     """
     rank = min(rank, width)
     once = sum(PROJECTED * rank * width + MEASURED * rank * (kind == "distance") for kind in probes)
