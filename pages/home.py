@@ -1,4 +1,4 @@
-"""Home: what Palimpsest shows, examples to start from, and the included models."""
+"""Home: one finding in a large figure, four questions, two models of one's own, and more."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import streamlit as st
 from core.models import zoo_models
 from core.models.zoo import read_adapters
 from ui.frame import shell
-from ui.home.examples import show_examples
+from ui.home.examples import show_examples, show_questions, show_story
 from ui.home.included import included_table
 from ui.home.pair_card import show_pair_card
 from ui.home.sweeps import show_sweeps
@@ -15,24 +15,21 @@ from ui.home.sweeps import show_sweeps
 shell.open_page(
     "What fine-tuning and random seeds do to a Transformer",
     "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over "
-    "pretraining, and the random seed decides what pretraining wrote. Palimpsest shows the effect "
-    "of both: four published experiments made interactive, each with the statistics that separate "
-    "an effect from noise.",
+    "pretraining, and the random seed decides what pretraining wrote.",
     brief=False,
 )
 
-asking = [entry for entry in shell.PAGES if entry.question]
-for place, entry in zip(st.columns(len(asking), gap="small"), asking, strict=True):
-    with place.container(gap="xxsmall"):
-        st.page_link(shell.file_of(entry.path), label=f"**{entry.title}**", icon=entry.icon)
-        st.caption(entry.question)
+if zoo_models():
+    show_story()
+
+st.header("Four questions, with an experiment for each", anchor=False)
+show_questions()
+
+st.header("Compare two models of your own", anchor=False)
+show_pair_card()
 
 if zoo_models():
-    st.header("Start from an example", anchor=False)
     show_examples()
-
-st.header("Compare a model with its base", anchor=False)
-show_pair_card()
 
 show_sweeps()
 

@@ -43,7 +43,7 @@ form = Form(
     "probe",
     ProbeSpec,
     display=(*options_of(Display), *OPTIONS),
-    title="Is syntax still in there?",
+    title="Is syntax still in the fine-tuned model?",
     lead="A structural probe is a linear map after which distances between word vectors "
     "approximate distances in the dependency tree. Its accuracy shows how well each layer encodes "
     "syntax, "

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
-from core.commands.examples.every import EXAMPLES, Example
+from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.errors import NotStoredError
 from core.options import Spec
 from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
@@ -238,7 +238,8 @@ def make_cards() -> Path:
 def cards_text(results: dict[str, Any], precomputed: Precomputed) -> str:
     """Write the examples' findings as JSON, with a hash of the keys that they depend on."""
     findings = {
-        example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES
+        example.name: example.find(results_of(example, results)).plain()
+        for example in (STORY, *EXAMPLES)
     }
     return (
         json.dumps({"answers": mark(precomputed), "cards": findings}, indent=1, ensure_ascii=False)

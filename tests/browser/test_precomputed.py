@@ -4,12 +4,12 @@ imports torch."""
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from core.commands.examples.every import EXAMPLES
 from core.models import zoo_folder
 from core.runs.precomputed import FILE
 from tests.browser.server import ENTRY, started
@@ -30,7 +30,7 @@ def test_every_page_shows_its_figure_at_once_without_torch(
     with started(ENTRY, tmp_path) as (server, address):
         page = chromium.new_page()
         page.goto(address)
-        expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(len(EXAMPLES))
+        expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(1)
         for name in ("RSA", "Probe trees", "Weight clustering", "Seed alignment"):
             before = _seconds(server.pid)
             page.get_by_test_id("stSidebarNav").get_by_text(name, exact=True).click()
@@ -38,11 +38,23 @@ def test_every_page_shows_its_figure_at_once_without_torch(
             expect(_first_chart(page)).to_be_visible()
             assert _seconds(server.pid) - before < SECONDS, name
             page.get_by_test_id("stSidebarNav").get_by_text("Home", exact=True).click()
-            expect(page.get_by_text("Start from an example")).to_be_visible()
+            expect(page.get_by_text("More examples")).to_be_visible()
         loaded = Path(f"/proc/{server.pid}/maps").read_text(encoding="utf8")
         assert "streamlit" in loaded or "numpy" in loaded  # what is looked for below would be seen
         assert "libtorch" not in loaded
         page.close()
+
+
+def test_a_card_is_a_link_wherever_it_is_clicked(page: Page, app_url: str) -> None:
+    page.goto(app_url)
+    page.locator("[class*=st-key-open_Seed]").click(position={"x": 150, "y": 5})
+    expect(page).to_have_url(f"{app_url}/seed_alignment")
+    page.goto(app_url)
+    page.get_by_text("More examples").click()
+    card = page.locator("[class*=st-key-open_frozen]")
+    expect(card.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    card.click()  # its middle: the figure
+    expect(page).to_have_url(re.compile("/rsa[?].*parse-frozen-2"))
 
 
 def test_the_link_of_what_is_shown_is_copied(page: Page, app_url: str) -> None:

@@ -100,7 +100,9 @@ def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(
 def test_a_hyphen_in_the_address_leads_to_the_page(chromium: BrowserContext, fresh: str) -> None:
     tab = chromium.new_page()
     tab.goto(f"{fresh}/probe-trees?rank=8")
-    expect(tab.get_by_role("heading", name="Is syntax still in there?")).to_be_visible()
+    expect(
+        tab.get_by_role("heading", name="Is syntax still in the fine-tuned model?")
+    ).to_be_visible()
     expect(tab).to_have_url(f"{fresh}/probe_trees?rank=8")
     tab.close()
 

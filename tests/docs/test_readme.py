@@ -16,6 +16,7 @@ from core.text.corpora import read_corpus
 from docs.make.studies import ROOMS
 from tests import ROOT
 from tests.docs.blocks import blocks_of
+from ui.frame.shell import PAGES
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -59,6 +60,15 @@ def test_the_tour_names_what_is_there() -> None:
     assert titles == ["page", *ROOMS.values()]
     modules = [f"{title.lower().replace(' ', '_')}.py" for title in ROOMS.values()]
     assert [name for name in modules if not (ROOT / "pages" / name).is_file()] == []
+
+
+@pytest.mark.parametrize("text", [README, page("index.md")], ids=["README", "index"])
+def test_a_page_asks_the_same_question_everywhere(text: str) -> None:
+    asked = {entry.title: entry for entry in PAGES if entry.question}
+    rows = re.findall(r"^\| \[?([\w ]+)[^|]* \| (.*\?) \| .* \|$", text, flags=re.M)
+    assert dict(rows) == {title: entry.question for title, entry in asked.items()}
+    for entry in asked.values():
+        assert f'title="{entry.question}"' in (ROOT / entry.path).read_text(encoding="utf8")
 
 
 def test_licences_that_limit_use_are_named() -> None:

@@ -52,13 +52,13 @@ PAGES = (
         "pages/probe_trees.py",
         "Probe trees",
         ":material/account_tree:",
-        "Is syntax still in there?",
+        "Is syntax still in the fine-tuned model?",
     ),
     PageEntry(
         "pages/weight_clustering.py",
         "Weight clustering",
         ":material/bubble_chart:",
-        "What was it fine-tuned on?",
+        "What was this model fine-tuned on?",
     ),
     PageEntry(
         "pages/seed_alignment.py",

@@ -1,5 +1,5 @@
-"""The home page's cards: examples, each with a small figure and its finding, from precomputed
-results.
+"""The home page's findings, from precomputed results: one large figure, and examples as cards,
+each with a small one.
 
 Nothing is computed for them and nothing heavy is imported: figure and sentence were stored when the
 precomputed results were made. A card without a stored finding is only a link.
@@ -8,12 +8,12 @@ precomputed results were made. A card without a stored finding is only a link.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.commands.examples.every import EXAMPLES, Example
+from core.commands.examples.every import EXAMPLES, STORY, Example
 from core.commands.precomputed import read_cards
 from core.results.drawing.style import GREY
 from core.results.numbers import label_expr
@@ -21,7 +21,11 @@ from ui.frame import shell
 from ui.frame.shared import made_once
 from ui.frame.text import plain
 from ui.frame.theme import page_theme
-from ui.study.figures import draw_spec, paired_colours, themed
+from ui.study.figures import draw_spec, paired_colours, show_spec, themed, with_arrow_data
+from ui.study.results import show_sentence
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 ACROSS = 4
 HEIGHT = 110  # pixels of a small figure
@@ -45,14 +49,54 @@ NAMES = {
 }
 
 
+def show_story() -> None:
+    """Draw the large figure below its finding, with a link to its page; nothing if it is not
+    stored."""
+    card = read_cards().get(STORY.name)
+    if card is None:
+        return
+    show_sentence(card["sentence"])
+    spec = _drawn(STORY, card, lambda: with_arrow_data(card["figure"]))
+    show_spec(spec, key=f"card_{STORY.name}")
+    st.caption(f"{_capitalised(card['axis'])}.")
+    st.page_link(
+        shell.file_of(STORY.page),
+        label=f"**Open the {STORY.title[:1].lower()}{STORY.title[1:]}**",
+        icon=":material/arrow_forward:",
+        query_params=STORY.query(),
+    )
+
+
 def show_examples() -> None:
-    """Draw all cards, four per row on a wide screen."""
+    """Draw a fold with all cards, four per row on a wide screen; nothing is drawn into it until it
+    is opened."""
+    with st.expander("More examples", key="more_examples", on_change="rerun") as fold:
+        if fold.open:
+            _show_cards()
+
+
+def show_questions() -> None:
+    """Draw a card of each page's question."""
+    asking = [entry for entry in shell.PAGES if entry.question]
+    for place, entry in zip(st.columns(len(asking), gap="small"), asking, strict=True):
+        with _card(place, entry.title):
+            st.page_link(shell.file_of(entry.path), label=f"**{entry.question}**", icon=entry.icon)
+            st.caption(entry.title)
+
+
+def _card(place: DeltaGenerator, name: str) -> DeltaGenerator:
+    """Make a card whose link is the whole card, see page.css."""
+    key = f"open_{name.replace(' ', '_')}"
+    return place.container(border=True, height="stretch", gap="small", key=key)
+
+
+def _show_cards() -> None:
     cards = read_cards()
     icons = {entry.path: entry.icon for entry in shell.PAGES}
     for start in range(0, len(EXAMPLES), ACROSS):
         places = st.columns(ACROSS, gap="small")
         for place, example in zip(places, EXAMPLES[start : start + ACROSS], strict=False):
-            with place.container(border=True, height="stretch", gap="small"):
+            with _card(place, example.name):
                 st.page_link(
                     shell.file_of(example.page),
                     label=f"**{plain(example.title)}**",
@@ -66,15 +110,26 @@ def show_examples() -> None:
 
 
 def _show_finding(example: Example, card: Mapping[str, Any]) -> None:
+    spec = _drawn(example, card, lambda: small_figure(card))
+    st.caption(_capitalised(card["axis"]))
+    draw_spec(spec, key=f"card_{example.name}", alt_text=f"{card['axis']}. {card['sentence']}")
+    st.markdown(f":small[{plain(str(card['sentence']))}]")
+
+
+def _drawn(
+    example: Example, card: Mapping[str, Any], figure: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """Give a figure the page's colours, once for all sessions."""
     theme = page_theme()
 
     def drawn() -> dict[str, Any]:
-        return themed(small_figure(card), theme, paired_colours() if theme == "dark" else {})
+        return themed(figure(), theme, paired_colours() if theme == "dark" else {})
 
-    spec = made_once().get(example, ("card", card["sentence"], theme), drawn)
-    st.caption(plain(str(card["axis"])[:1].upper() + str(card["axis"])[1:]))
-    draw_spec(spec, key=f"card_{example.name}", alt_text=f"{card['axis']}. {card['sentence']}")
-    st.markdown(f":small[{plain(str(card['sentence']))}]")
+    return made_once().get(example, ("card", card["sentence"], theme), drawn)
+
+
+def _capitalised(text: str) -> str:
+    return plain(text[:1].upper() + text[1:])
 
 
 def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:

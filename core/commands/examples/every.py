@@ -17,6 +17,7 @@ from core.studies.alignment.seeds.spec import AlignSpec
 from core.studies.probes.behaviour.spec import BehaviourSpec
 from core.studies.probes.trees.spec import ProbeSpec
 from core.studies.rsa.layers.spec import RsaSpec
+from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.tokens.spec import TokenMapSpec
 from core.studies.weights.clusters.members import EVERY
 from core.studies.weights.clusters.spec import WeightsSpec
@@ -76,6 +77,10 @@ SENTENCES, DRAWS = ProbeSpec().sentences, ProbeSpec().draws
 RSA, PROBE, WEIGHTS, ALIGN = (
     *("pages/rsa.py", "pages/probe_trees.py"),
     *("pages/weight_clustering.py", "pages/seed_alignment.py"),
+)
+STORY = Example(  # what the home page shows first
+    *("map", "Map of models", RSA, (("rsa", RsaSpec()), ("spaces", SpacesSpec()))),
+    *(rsa.spaces, "", 1),
 )
 EXAMPLES = (
     Example(

@@ -5,6 +5,7 @@ Where the numbers suggest a cause, the same sentence gives the rival explanation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,15 +34,17 @@ class Finding:
 
     Attributes:
         sentence: The finding, made from the numbers.
-        kind: "lines", "bars" or "arcs".
+        kind: "lines", "bars" or "arcs"; "chart" for a figure of the study.
         series: Lines or bars of the figure, in order.
         axis: Name of the values.
+        figure: Of the kind "chart", its Vega-Lite specification.
     """
 
     sentence: str
     kind: str
     series: tuple[Series, ...]
     axis: str
+    figure: Mapping[str, Any] | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return the finding as JSON values."""

@@ -3,19 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.commands.examples.finding import Finding, Series, lines, points, similarity_text
 from core.results.drawing.style import GREY, ORANGE
 from core.results.names import short_name
 from core.results.numbers import text_of
 from core.results.statements import lead_of
+from core.studies.rsa.spaces.charts import map_chart
+from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
+from core.studies.rsa.spaces.text import ANGLE, WITHOUT
 
 if TYPE_CHECKING:
     from core.results.export import Result
 
+PLACES = 2  # decimals of degrees in a stored map
 EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
 SEED = "zoo:seed-1"  # a reference of the page, beside `seed-0`
+
+
+def spaces(results: Sequence[Result]) -> Finding:
+    """Say how far seeds and fine-tunes begin and end from each other, beside the map of models."""
+    result = results[1]
+    angles = {(each.subject, each.verdict): each.number for each in result.statements}
+    start, end = ({who: angles[who, at] for who in (SEEDS, TUNED)} for at in (WITHOUT, ANGLE))
+    share = text_of(end[TUNED].value / end[SEEDS].value, "per cent")
+    shuffled = angles[CHANCE, ANGLE].value_text
+    return Finding(
+        f"Seeds start {start[SEEDS].value_text} apart and end {end[SEEDS].value_text} apart; "
+        f"fine-tunes end {end[TUNED].value_text} from their base, {share} as far as another seed.",
+        "chart",
+        (),
+        "each line is a model, from its embeddings (start) to its last layer (end). Points that "
+        "lie together may be apart in dimensions that are not drawn. Shuffled words: "
+        f"{shuffled} apart",
+        rounded(map_chart(result).to_dict()),
+    )
+
+
+def rounded(part: Any) -> Any:
+    """Round all numbers of a specification to PLACES decimals."""
+    if isinstance(part, dict):
+        return {name: rounded(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [rounded(value) for value in part]
+    return round(part, PLACES) if isinstance(part, float) else part
 
 
 def rewrites(results: Sequence[Result]) -> Finding:

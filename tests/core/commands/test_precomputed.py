@@ -17,13 +17,14 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.commands import precomputed
-from core.commands.examples.every import EXAMPLES
+from core.commands.examples.every import EXAMPLES, STORY
 from core.errors import NotStoredError
 from core.results.columns import COLUMNS, Column, describe
 from core.results.estimates import estimates_of
 from core.runs.precomputed import FILE, Precomputed, write_precomputed
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
+from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.weights.clusters.distances import condensed_keys, lighten
 from tests import ROOT
 from tests.core import shipped
@@ -142,7 +143,11 @@ def test_the_cards_are_what_the_precomputed_results_say(
     assert {name: card["sentence"] for name, card in kept["cards"].items()} == {
         name: card["sentence"] for name, card in told["cards"].items()
     }, MADE_BY
-    assert set(told["cards"]) == {example.name for example in EXAMPLES}
+    assert set(told["cards"]) == {example.name for example in (STORY, *EXAMPLES)}
+    figure = told["cards"][STORY.name]["figure"]
+    assert figure["width"] == "container"  # as on its page
+    models = {row.get("model") for rows in figure["datasets"].values() for row in rows}
+    assert set(SpacesSpec().refs) <= models
 
 
 def test_a_walk_sees_what_is_missing_and_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
