@@ -179,6 +179,7 @@ def _ends(table: pd.DataFrame) -> Ends:
 def related_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the mean angle of related models by layer, and that of shuffled words."""
     table = result.tables["related"]
+    table = table[table["relation"] != CHANCE]
     chance = [each for each in result.statements if each.subject == CHANCE]
     rules = [Rule(CHANCE, each.number.value, DASHES[0]) for each in chance]
     related = dict.fromkeys(table["relation"])

@@ -13,7 +13,6 @@ import numpy as np
 
 from core.errors import SpecError
 from core.models.identity import contents, identity_tasks
-from core.results.estimates import Estimate
 from core.results.findings import Findings
 from core.results.notices import sentence_notices
 from core.results.words import words_beside
@@ -102,8 +101,7 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
     places, cloud, stress = place_table(angles)
     pairs = relations(refs)
     related, every_two = layer_table(angles, pairs), pair_table(angles)
-    chance = float(angles.chance.mean()) if len(angles.chance) else np.nan
-    statements = statements_of(related, every_two, pairs[TUNED], Estimate(chance, kind="degrees"))
+    statements = statements_of(related, every_two, pairs[TUNED])
     made: dict[str, Any] = {
         "spaces": places,
         "related": related,

@@ -155,7 +155,8 @@ def _points(
 
 
 def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) -> pd.DataFrame:
-    """Average the angles of related models by layer, with intervals over sentences: BY_LAYER."""
+    """Average the angles of related models by layer, with intervals over sentences, and of last
+    layers with shuffled words: BY_LAYER."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
@@ -172,6 +173,10 @@ def layer_table(angles: Angles, pairs: Mapping[str, Sequence[tuple[str, str]]]) 
                 low, high = bootstrap_interval(value, drawn)
                 ends = {"low": float(low), "high": float(high), "pairs": len(cells)}
                 rows.append({"relation": relation, "layer": layer, "angle": value, **ends})
+    if rows and len(angles.chance):
+        shuffled = {"angle": float(angles.chance.mean()), "low": np.nan, "high": np.nan}
+        last = {"layer": int(angles.layer.max()), "pairs": len(angles.chance)}
+        rows.append({"relation": CHANCE, **shuffled, **last})
     return pd.DataFrame(rows, columns=list(BY_LAYER))
 
 

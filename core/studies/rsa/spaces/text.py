@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.results.estimates import Estimate, estimate_of
+from core.results.estimates import estimate_of
 from core.results.names import listed, short_names
 from core.results.statements import Statement
 from core.results.words import words_beside
@@ -27,7 +27,7 @@ SAID = {
 
 
 def statements_of(
-    by_layer: pd.DataFrame, pairs: pd.DataFrame, tuned: Sequence[tuple[str, str]], chance: Estimate
+    by_layer: pd.DataFrame, pairs: pd.DataFrame, tuned: Sequence[tuple[str, str]]
 ) -> tuple[Statement, ...]:
     """State how far related models are from each other in their last layer, in the embeddings, and
     with words in another order; and which fine-tunes are further from their base than seeds are
@@ -37,10 +37,9 @@ def statements_of(
         by_layer: BY_LAYER.
         pairs: PAIRS.
         tuned: Fine-tunes with their base.
-        chance: Mean angle of last layers with shuffled words.
     """
     statements = []
-    for relation in dict.fromkeys(by_layer["relation"]):
+    for relation in dict.fromkeys(by_layer.loc[by_layer["relation"] != CHANCE, "relation"]):
         rows = by_layer[by_layer["relation"] == relation]
         for verdict, row in ((ANGLE, rows.iloc[-1]), (WITHOUT, rows.iloc[0])):
             layers = (int(row["layer"]),)
@@ -52,8 +51,8 @@ def statements_of(
         if len(top) and (row := top.iloc[-1])["low"] > seeds["high"].iloc[-1]:
             layers = (int(row["layer"]),)
             statements.append(Statement(ref, BEYOND, estimate_of(row, "angle"), layers, SEEDS))
-    if statements and chance.value == chance.value:
-        statements.append(Statement(CHANCE, ANGLE, chance))
+    for _, row in by_layer[by_layer["relation"] == CHANCE].iterrows():
+        statements.append(Statement(CHANCE, ANGLE, estimate_of(row, "angle")))
     return tuple(statements)
 
 
