@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.studies.alignment.check.spec import CheckSpec
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.weights.clusters.spec import WeightsSpec
+from extras.alignment.check.spec import CheckSpec
 from ui.frame.recent import LONGEST, words_of
 
 
