@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Page, expect
 
 from tests.browser.conftest import FIRST_VISIT
 from tests.browser.test_layout import settle
-from tests.cases import exhaustive
 from ui.browser.guide import KEY, STEPS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+READ = ("h2.headline", ".st-key-views")  # the finding, and the views to choose from
 CHART = "[data-testid=stVegaLiteChart] svg"
 FORGET = f"""if (location.protocol.startsWith("http") && !sessionStorage.getItem("{FIRST_VISIT}")) {{
     localStorage.removeItem("{KEY}");
@@ -18,7 +18,15 @@ FORGET = f"""if (location.protocol.startsWith("http") && !sessionStorage.getItem
 }}"""
 
 
-@pytest.mark.parametrize("width", exhaustive([1280, 420], 1280))
+def _overlap(first: FloatRect, second: FloatRect) -> bool:
+    """Whether two boxes have an area in common."""
+    return all(
+        first[side] < second[side] + second[size] and second[side] < first[side] + first[size]
+        for side, size in (("x", "width"), ("y", "height"))
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 420])
 def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.add_init_script(FORGET)
@@ -32,6 +40,10 @@ def test_the_first_figure_is_explained_once(page: Page, app_url: str, width: int
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
         assert box["y"] + box["height"] <= 800
+        for name in READ:
+            read = page.locator(name).first.bounding_box()
+            assert read is not None
+            assert not _overlap(box, read), f"step {number} covers {name}"
         guide.get_by_role("button").last.click()
     expect(guide).to_have_count(0)
     page.reload()

@@ -153,6 +153,12 @@ def sentences(app: AppTest) -> str:
     return "\n".join([headline(app), *(str(element.value) for kind in kinds for element in kind)])
 
 
+def origins(app: AppTest) -> list[str]:
+    """Where what is shown comes from, as its row says."""
+    starts = (run_panel.PRECOMPUTED, run_panel.STORED, ":material/check: Computed in")
+    return [each.value for each in app.caption if str(each.value).startswith(starts)]
+
+
 def headline(app: AppTest) -> str:
     """The sentence above the figure, without its terms' meanings; "" where there is none yet."""
     bodies = [

@@ -10,7 +10,7 @@ import pytest
 from core.results.estimates import estimate_of
 from tests.core.studies.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
-from tests.pages.conftest import headline, open_page, sentences, settle
+from tests.pages.conftest import headline, open_page, origins, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study import controls
 from ui.study.experiments import START
@@ -70,11 +70,13 @@ def test_sentence_draws_arcs_with_heads_and_labels(link: dict[str, str | list[st
     assert not app.exception
     assert START in sentences(app)
     assert figures(app) == 0
+    assert not origins(app)
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())
     assert not app.exception
     assert not app.error
     assert figures(app) == 4
+    assert len(origins(app)) == 1, "of the arcs that are shown, not of the other probe's too"
     assert "head and label" in headline(app)
     assert {"parse_label", "predicted_label"} <= set(app.dataframe[0].value)
     app.segmented_control(key="probe/source").set_value("worst")

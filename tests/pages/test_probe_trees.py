@@ -12,7 +12,7 @@ from core.maths.structural.arcs import FAR
 from core.results.estimates import estimate_of
 from tests.core.studies.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
-from tests.pages.conftest import Everything, headline, open_page, sentences, settle
+from tests.pages.conftest import Everything, headline, open_page, origins, sentences, settle
 from ui.study import controls
 
 PAGE = "pages/probe_trees.py"
@@ -181,6 +181,7 @@ def test_ranks_are_swept_on_demand(
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
     app = open_page(PAGE, **link, view="Rank")
+    assert not origins(app), "nothing is shown yet that could come from somewhere"
     assert figures(app) == 0
     assert "layer " in sentences(app).partition("How many dimensions does a probe need?")[2]
     next(

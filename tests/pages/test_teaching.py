@@ -24,6 +24,8 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     settle(app.run())
     assert not app.exception
     assert len(app.get("vega_lite_chart")) == 2  # states and functions of layers
+    assert [each.value.startswith("Lesson: ") for each in app.header] == [True]
+    assert not app.subheader, "no level is skipped between the title and the headline"
     (judged,) = [
         line for line in sentences(app).splitlines() if ".00" in line and "too low" in line
     ]

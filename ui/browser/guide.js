@@ -8,6 +8,7 @@
   const KEY = __KEY__;
   const STEPS = __STEPS__; // [selector, sentence]
   const FIGURE = "[data-testid='stVegaLiteChart'] svg .role-mark", VIEWS = ".st-key-views";
+  const READ = "h2.headline, .st-key-views"; // what it leaves free: the finding, and the views to choose from
   const EDGE = 16, GAP = 8; // pixels
   const asked = () => new URLSearchParams(window.location.search);
 
@@ -34,10 +35,20 @@
       if (!target?.isConnected) target = document.querySelector(steps[step][0]);
       if (!target || !document.querySelector(VIEWS)) return end(); // the reader went to another page
       const at = target.getBoundingClientRect(), own = box.getBoundingClientRect();
-      const below = Math.min(at.bottom + GAP, window.innerHeight - own.height - EDGE);
-      const left = Math.min(at.left, window.innerWidth - own.width - EDGE);
-      box.style.top = `${Math.max(EDGE, below)}px`;
-      box.style.left = `${Math.max(EDGE, left)}px`;
+      const inside = (value, size, room) => Math.max(EDGE, Math.min(value, room - size - EDGE));
+      const free = [...document.querySelectorAll(READ), target].map((node) => node.getBoundingClientRect());
+      const lowest = Math.max(...free.slice(0, -1).map((each) => each.bottom));
+      const places = [ // below the target, above it, below all that is read, beside it, at the window's end
+        [at.left, at.bottom + GAP], [at.left, at.top - own.height - GAP], [at.left, lowest + GAP],
+        [at.right + GAP, at.top], [at.left - own.width - GAP, at.top], [at.left, window.innerHeight],
+      ].map(([x, y]) => [inside(x, own.width, window.innerWidth), inside(y, own.height, window.innerHeight)]);
+      // of a figure, which may be as large as a telephone's screen, a part may be covered rather than of the rest
+      const covered = ([x, y]) => free.reduce((sum, each, number) => sum + (number + 1 < free.length ? 100 : 1)
+        * Math.max(0, Math.min(x + own.width, each.right) - Math.max(x, each.left))
+        * Math.max(0, Math.min(y + own.height, each.bottom) - Math.max(y, each.top)), 0);
+      const [left, top] = places.reduce((best, each) => (covered(each) < covered(best) ? each : best));
+      box.style.left = `${left}px`;
+      box.style.top = `${top}px`;
     }
 
     function show() {

@@ -22,7 +22,7 @@ PLACE, OWN, HERE = "recent_place", "recent_studies", "page_at_hand"
 LONGEST = 200
 SHOWN = (  # parts of an address that say how a study is shown
     *("study", "view", "layer", "lesson", "present", "names", "metric", "selectivity", "source"),
-    *("sentence", "tree_of", "pair", "map", "colour"),
+    *("sentence", "tree_of", "drawn_by", "score", "pair", "map", "colour", "axes", "search"),
 )
 COPY = """
 export default function({ parentElement }) {

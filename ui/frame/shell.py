@@ -155,7 +155,7 @@ def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"
     ):
         st.title(title, anchor=False, help=lead if brief else None, width="content")
-        aside = st.container(width="content")
+        aside = st.container(width="content").empty()
     if not brief:
         with st.container(width=PROSE):
             st.markdown(lead)

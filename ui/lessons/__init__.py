@@ -49,7 +49,7 @@ def predict(address: Address) -> None:
     if lesson is None:
         return
     with st.container(border=True, key=address.key("lesson box")):
-        st.subheader(f"Lesson: {lesson.title}", anchor=False)
+        st.header(f"Lesson: {lesson.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
             left.markdown(
@@ -108,7 +108,7 @@ def conclude(address: Address, result: Result) -> None:
         for attempt in lesson.tries:
             st.page_link(
                 file_of(lesson.path),
-                label=f"**{attempt.label}.** {attempt.look_for}",
+                label=f"**{attempt.heading}** {attempt.look_for}",
                 query_params=cast(Any, attempt.options),
             )
         st.markdown("**5. Five questions**")

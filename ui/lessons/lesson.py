@@ -64,6 +64,11 @@ class Try:
     look_for: str
     options: Mapping[str, str | tuple[str, ...]]
 
+    @property
+    def heading(self) -> str:
+        """Return the name as a sentence, which a question is already."""
+        return self.label if self.label.endswith("?") else f"{self.label}."
+
 
 @dataclass(frozen=True)
 class Question:

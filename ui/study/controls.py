@@ -10,6 +10,7 @@ from core.limits import current_limits
 from core.models.hub.presets import ALL_MULTIBERTS
 from core.options import Option
 from ui.frame.links import Address
+from ui.frame.text import plain
 from ui.study.models import adapter_options, model_options
 
 TEXTS = ("demo", "demo-gold")
@@ -97,11 +98,11 @@ def _within(value: Any, low: Any, high: Any) -> Any:
 def help_of(option: Option) -> str:
     """Return the option's help, with the meanings of its choices."""
     meanings = [
-        f"*{name}*: {meaning}"
+        f"*{plain(name)}*: {plain(meaning)}"
         for name, meaning in option.meanings.items()
         if meaning and not option.has_titles
     ]
-    return "  \n".join([option.help, *meanings])
+    return "  \n".join([plain(option.help), *meanings])
 
 
 def _labels(option: Option) -> Any:

@@ -104,6 +104,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:
+        form.aside.empty()  # it may say where another study's result comes from
         st.info(f"{plain(reason_of(study))} {START}")
         if said is not None and said.asks:
             st.markdown(plain(said.sentence))

@@ -121,14 +121,15 @@ def run_panel(
         request: The study.
         again: Whether the user pressed the button: a failed study is tried again.
         quiet: Whether to omit the line that says where the result comes from.
-        told: Place of that line; None for this place.
+        told: Place of that line, emptied while there is no result; None for this place.
 
     Returns:
         The result, or None while there is none; the panel then shows why.
     """
     key = request.key
-    afresh = st.session_state.setdefault(AFRESH, set())
-    if key in afresh:
+    if told is not None:
+        told.empty()  # what it says of another study on this page is not said of this one
+    if anew := key in st.session_state.setdefault(AFRESH, set()):
         key = key_of(key, AFRESH)
         request = replace(request, run=without_precomputed(request.run))
     asked = st.session_state.setdefault(ASKED, set())
@@ -152,7 +153,7 @@ def run_panel(
     if not job.over:
         waited.add(key)
         st.session_state.setdefault(WATCHED, set()).add(key)
-        _watch(job)
+        _watch(job, request.key if anew else "")
     elif job.state == State.DONE:
         if not quiet and len(job.result.table):  # otherwise there is nothing to show
             note_study(request.spec)
@@ -277,7 +278,7 @@ def describe_progress(progress: Progress | None) -> str:
     done = "Preparing"
     if progress.total:
         step = min(progress.done + 1, progress.total)
-        done = progress.note or f"step {step:,} of {progress.total:,}"
+        done = progress.note.replace("zoo:", "") or f"step {step:,} of {progress.total:,}"
     if progress.remaining is None or progress.fraction <= 0:
         return done
     return f"{done}, about {_about(progress.remaining)} left"
@@ -328,7 +329,8 @@ def _watch_queue(begun: float) -> None:
 
 
 @st.fragment(run_every=EVERY)
-def _watch(job: Job) -> None:
+def _watch(job: Job, precomputed: str = "") -> None:
+    """Show a job's progress; once cancelled, the precomputed result of this key is back."""
     _still_watched(job)
     if job.over:
         st.rerun()
@@ -340,6 +342,9 @@ def _watch(job: Job) -> None:
             fraction = job.progress.fraction if job.progress else 0.0
             st.progress(min(max(fraction, 0.0), 1.0), text=plain(describe_progress(job.progress)))
         if st.button("Cancel", key=f"cancel_{job.key[:12]}", icon=":material/close:"):
-            st.session_state[LEFT].add(job.key)
+            st.session_state[AFRESH].discard(precomputed)
+            st.session_state[ASKED].discard(job.key)
+            if not precomputed:
+                st.session_state[LEFT].add(job.key)
             jobs().leave(job, _watcher())  # it goes on if another session waits for it
             st.rerun()

@@ -13,7 +13,7 @@ from ui.study.controls import KEPT
 SEARCH = "search"  # the display option of the search
 HOW_TO_MOVE = (
     "With a mouse, drag to move the map, turn the wheel while holding Ctrl or ⌘ to zoom, and "
-    "double-click to reset it."
+    "double-click to reset it. Names without room appear as you zoom in."
 )
 
 

@@ -72,6 +72,7 @@ def ranks_view(
     started: set[Hashable] = st.session_state.setdefault(form.address.key("rank sweeps"), set())
     key = (spec, asked_for)
     if key not in started and not is_stored(request):
+        form.aside.empty()  # it says where the study's result is from, and there is none here
         _offer(spec, layers, form.pressed, lambda: started.add(key))
         return
     sweep = run_panel(request, told=form.aside)

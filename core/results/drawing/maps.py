@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from core.results.drawing.context import Context
 from core.results.drawing.labels import free_labels
 from core.results.drawing.vega import Chart, either
+from core.results.numbers import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,27 @@ SEPARATOR = ","  # of searched names
 BOLD, PLAIN = 0.64, 0.48  # mean width of a letter, in font sizes
 OFFSET: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
 Ends = tuple[list[float], list[float]]
+MOST_STRESS = 0.1  # above it, distances on a map mislead
+
+
+def stress_in_words(stresses: Mapping[int, float], elsewhere: str) -> str:
+    """Say what a map loses of the distances and, where that is too much, where to read them.
+
+    Args:
+        stresses: Number of dimensions -> stress, that of the drawn map first.
+        elsewhere: What has the distances themselves.
+
+    Example:
+        >>> stress_in_words({2: 0.65, 3: 0.57}, "Distances")
+        'stress .65 in 2 dimensions, .57 in 3: distorted, read distances in Distances'
+        >>> stress_in_words({2: 0.04}, "the table")
+        'stress .04 in 2 dimensions'
+    """
+    (first, stress), *more = stresses.items()
+    said = [f"stress {text_of(stress)} in {first} dimensions"]
+    said += [f"{text_of(value)} in {count}" for count, value in more]
+    distorted = f": distorted, read distances in {elsewhere}" if stress > MOST_STRESS else ""
+    return ", ".join(said) + distorted
 
 
 def matches(texts: Mapping[str, Sequence[str]], wanted: str) -> NDArray[np.bool_]:

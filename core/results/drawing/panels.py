@@ -95,27 +95,32 @@ def beside(
 
 
 def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
-    """Draw a legend as a chart of its own: a stroke and a name for each look, in one row that
-    stretches, or in two where it is long."""
+    """Draw a legend as a chart of its own: a stroke with its marker and a name for each look, in
+    one row that stretches, or in two where it is long."""
     import pandas as pd
 
     letter = context.letter
     columns = max(1, len(looks) if sum(map(len, looks)) < 46 else math.ceil(len(looks) / 2))
     if context.across == 1:  # a figure of one column
         columns = min(columns, 2)
+    stroke = 0.14 * columns / max(columns, 3)
     rows = [
         {
             "name": name,
             "who": name,
             "from": place % columns,
-            "to": place % columns + 0.14 * columns / max(columns, 3),
+            "middle": place % columns + stroke / 2,
+            "to": place % columns + stroke,
             "row": place // columns,
             "number": place,
         }
         for place, name in enumerate(looks)
     ]
     lines = math.ceil(len(looks) / columns)
-    x = channel("from:Q", scale={"domain": [0, columns], "nice": False}, axis=None)
+    x, middle, to = (
+        channel(f"{end}:Q", scale={"domain": [0, columns], "nice": False}, axis=None)
+        for end in ("from", "middle", "to")
+    )
     y = channel("row:Q", scale={"domain": [lines - 0.5, -0.5], "nice": False}, axis=None)
     chart = Chart(pd.DataFrame(rows))
     strokes = [
@@ -124,12 +129,17 @@ def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
         .encode(x=x, x2="to:Q", y=y)
         for place, look in enumerate(looks.values())
     ]
+    markers = [
+        chart.filtered(f"datum.number === {place}")
+        .mark_point(shape=look.shape, color=look.colour, filled=True, size=50, opacity=1)
+        .encode(x=middle, y=y)
+        for place, look in enumerate(looks.values())
+        if look.point
+    ]
     words = chart.mark_text(align="left", baseline="middle", dx=5, fontSize=letter).encode(
-        x=channel("to:Q", scale={"domain": [0, columns], "nice": False}, axis=None),
-        y=y,
-        text="name:N",
+        x=to, y=y, text="name:N"
     )
-    strip = layered(*strokes, words).properties(
+    strip = layered(*strokes, *markers, words).properties(
         width="container",
         height=round(lines * 1.5 * letter),
         description=f"Legend: {', '.join(looks)}.",

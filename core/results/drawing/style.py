@@ -34,6 +34,7 @@ SHAPES = (
     *("triangle-right", "triangle-left"),
 )
 DASHES = ([6, 4], [2, 3], [10, 3, 2, 3])
+LONGEST_BESIDE = 14  # letters of a title that has room before its legend on a telephone
 LAYER_TITLE = "Layer (0 = embeddings)"
 
 
@@ -117,7 +118,11 @@ def legend(
 
 
 def gradient(title: str | None = None, *, context: Context, **more: Any) -> dict[str, Any]:
-    """Place a heatmap's legend in one line below it; `more` is as Vega-Lite names it."""
-    about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
+    """Place a heatmap's legend below it; `more` is as Vega-Lite names it.
+
+    A short title stands before it, a longer one above, where a telephone has room for it.
+    """
+    side = "left" if len(title or "") <= LONGEST_BESIDE else "top"
+    about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": side}
     length = 160 * context.letter / PAGE.letter
     return {"orient": "bottom", "gradientLength": length, "tickCount": 5, **{**about, **more}}

@@ -16,6 +16,11 @@ def test_every_meaning_is_two_sentences(term: str) -> None:
     assert len(re.findall(r"\.(?=\s|$)", MEANINGS[term])) == 2
 
 
+@pytest.mark.parametrize("term", MEANINGS)
+def test_no_meaning_has_markup_which_a_tooltip_shows_as_it_is(term: str) -> None:
+    assert not re.search(r"[*`_]", MEANINGS[term])
+
+
 def test_nothing_of_the_text_is_lost() -> None:
     text = "nli-0 (RSA .29 [.27, .31]); by kernel ridge, not by ridge; RSA again."
     assert "".join(piece for piece, _ in explained(text)) == text

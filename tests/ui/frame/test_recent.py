@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from core.studies.alignment.check.spec import CheckSpec
+from core.options import options_of
 from core.studies.rsa.layers.spec import RsaSpec
 from core.studies.weights.clusters.spec import WeightsSpec
+from extras.alignment.check.spec import CheckSpec
 from ui.frame.recent import LONGEST, words_of
+from ui.views import (
+    alignment,
+    alignment_experiments,
+    probe_experiments,
+    probes,
+    rsa_experiments,
+    weights_experiments,
+    weights_map,
+)
+
+EXPERIMENTS = [
+    module.EXPERIMENTS
+    for module in (alignment_experiments, probe_experiments, rsa_experiments, weights_experiments)
+]
 
 
 def test_a_study_is_named_by_what_its_link_says_of_it_and_not_of_how_it_is_looked_at() -> None:
@@ -23,6 +38,14 @@ def test_an_option_of_a_study_is_named_though_a_page_shows_something_by_the_same
     given = (("study", ("align check",)), ("layer", ("2",)))
     assert words_of(CheckSpec, given) == "Layer: 2"
     assert words_of(WeightsSpec, (("map", ("tsne",)),)) == ""
+
+
+def test_nothing_that_a_page_only_shows_sets_a_study_apart() -> None:
+    shown = (*probes.OPTIONS, *options_of(weights_map.MapDisplay), *alignment.SHOWN)
+    beside = [option for page in EXPERIMENTS for each in page.values() for option in each.display]
+    assert beside
+    for option in (*shown, *beside):
+        assert words_of(RsaSpec, ((option.name, ("x",)),)) == "", option.name
 
 
 def test_what_a_link_says_at_length_is_cut() -> None:

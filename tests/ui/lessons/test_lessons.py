@@ -48,6 +48,13 @@ def test_a_lesson_is_whole_and_opens_studies_that_there_are(lesson: Any) -> None
     assert link_of(lesson)["lesson"] == "true"
 
 
+@pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.page)
+def test_a_study_to_try_ends_in_one_mark(lesson: Any) -> None:
+    for attempt in lesson.tries:
+        assert attempt.heading.removesuffix("?").removesuffix(".")[-1].isalnum()
+        assert attempt.heading in handout(lesson).decode("utf8")
+
+
 def test_ninety_minutes_are_ninety() -> None:
     assert 5 + sum(lesson.minutes for lesson in LESSONS.values()) + 5 == 90
 

@@ -11,7 +11,10 @@ from streamlit.testing.v1 import AppTest
 from core.errors import ModelError
 from core.limits import MODE
 from core.models.hub.listing import Listed
+from core.options import options_of
+from core.studies.weights.clusters.spec import WeightsSpec
 from tests.ui.study.test_forms import small_box
+from ui.study.controls import help_of
 from ui.study.models import TOO_LARGE
 
 __all__ = ["small_box"]
@@ -136,3 +139,10 @@ def test_public_models_are_chosen_together_and_refused_where_they_are_too_large(
     multiberts, _ = (each for each in shared.button if each.label == "Choose")
     assert multiberts.disabled
     assert multiberts.help == TOO_LARGE
+
+
+def test_a_pattern_in_a_help_text_keeps_its_asterisks() -> None:
+    options = {option.name: option for option in options_of(WeightsSpec)}
+    said = help_of(options["models"])
+    assert r"zoo:\*\-\*" in said.replace(r"\:", ":")
+    assert r"/\*" in said

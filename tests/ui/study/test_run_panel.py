@@ -74,6 +74,8 @@ class Study:
 class Shipped(Study):
     """A study with precomputed results."""
 
+    waits: bool = False
+
     def __call__(self, progress, signal: Signal) -> Outcome:
         if current_store().precomputed is not None:
             progress(Progress(2, 2, 2, 1.0, "", 0.1, 0.0, shipped=2))
@@ -81,7 +83,10 @@ class Shipped(Study):
         if signal.look_only:
             raise NotStoredError("Not everything is stored.")
         self.runs += 1
-        progress(Progress(2, 2, 0, 1.0, "", 0.1, 0.0))
+        progress(Progress(0, 2, 0, 0.0, "", 0.1, 0.0))
+        while self.waits and not self.gate.wait(0.005):
+            if signal.is_set():
+                raise CancelledError("The run was cancelled.")
         return Outcome("Computed here.")
 
 
@@ -419,6 +424,25 @@ def test_a_precomputed_result_can_be_recomputed_here(
 
 
 @pytest.mark.slow
+def test_a_cancelled_recomputation_shows_the_precomputed_result_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write_precomputed(tmp_path / "answers.zip", {})
+    monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", str(tmp_path / "answers.zip"))
+    STUDIES["a"] = Shipped(waits=True)
+    app = press(open_page("a"), "Recompute here")
+    press(app, "Cancel")
+    app.run()
+    assert "From the box" in texts(app)
+    assert PRECOMPUTED in texts(app)
+    assert CANCELLED not in texts(app)
+    press(app, "Recompute here")
+    assert any(button.label == "Cancel" for button in app.button), "it can be asked for again"
+    finish(app)
+    assert "Computed here" in texts(app)
+
+
+@pytest.mark.slow
 def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "ui.study.run_panel.current_limits",
@@ -438,6 +462,10 @@ def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         (Progress(2, 5, 0, 0.4, "", 1.0, None), "step 3 of 5"),
         (Progress(5, 5, 0, 1.0, "", 1.0, None), "step 5 of 5"),
         (Progress(2, 5, 0, 0.4, "nli: layer 3", 1.0, 0.2), "nli: layer 3, about 1 s left"),
+        (
+            Progress(2, 5, 0, 0.4, "zoo:parse-0: loading zoo:seed-0", 1.0, None),
+            "parse-0: loading seed-0",
+        ),
         (Progress(2, 5, 0, 0.4, "nli: layer 3", 1.0, 200.0), "nli: layer 3, about 3 min left"),
     ],
 )

@@ -1,8 +1,8 @@
 """Stitching: the lower layers of one model, a map, the upper layers and the head of another.
 
 If two models compute the same function up to a map, the target's upper layers and head work on the
-source's mapped states. The map at layer l is fitted on subword states of unlabelled sentences; then
-each labelled sentence is run through the source up to l, the map, and the target from l to its
+source's mapped states. The map at layer k is fitted on subword states of unlabelled sentences; then
+each labelled sentence is run through the source up to k, the map, and the target from k to its
 head. The per-subword average, which ignores the source model, is a control.
 
 References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching). Deviations: the

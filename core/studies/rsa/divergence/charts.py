@@ -113,7 +113,7 @@ def groups_chart(result: Result, *, context: Context = PAGE) -> Chart:
     said = rows[rows["by"] == ALL]
     return layered(bars, points).properties(
         width="container",
-        height=context.height(GROUPS),
+        height=max(context.height(GROUPS), context.row * rows["group"].nunique()),
         title=heading(what, "by part of speech and frequency in the text; bars: 95 %"),
         description=bars_in_words(said, f"{what}, {JS}", name="name", value="js", kind="amount"),
     )

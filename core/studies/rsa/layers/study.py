@@ -86,6 +86,14 @@ if TYPE_CHECKING:
 
 
 CITATIONS = ("merchant2020", "kriegeskorte2008", "groger2026")
+TASKS = {  # part -> the name of its task, in progress and failures
+    "model": "{}",
+    "grid": "all pairs of layers of {}",
+    PART: "layer functions of {}",
+    RANDOM_PART: "random changes of {}",
+    "reference": "{} for reference",
+    "against": "{} on the second text",
+}
 
 
 def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -125,7 +133,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
         function = functions.get(part, compare_models)
         more: dict[str, Any] = {} if part == "grid" else {"seed": spec.seed}
         return Task.of(
-            model if part == "model" else f"{part}: {model}",
+            TASKS[part].format(model),
             function,
             role=(part, model),
             group=spec.base,

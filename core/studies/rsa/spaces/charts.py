@@ -12,7 +12,7 @@ from core.results.columns import told
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, Rule, layer_chart
 from core.results.drawing.description import points_in_words
-from core.results.drawing.maps import Ends, name_layer, placed, zoomed
+from core.results.drawing.maps import Ends, name_layer, placed, stress_in_words, zoomed
 from core.results.drawing.style import (
     BLUE,
     BROWN,
@@ -27,7 +27,7 @@ from core.results.drawing.style import (
 )
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
-from core.results.numbers import label_expr, text_of
+from core.results.numbers import label_expr
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, TUNED
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def map_chart(result: Result, layer: int | None = None, *, context: Context = PA
     of_layer = cloud["layer"] == (cloud.groupby("model")["layer"].transform("max")
                                   if layer is None else layer)  # fmt: skip
     what = "Every layer of every model" if layer is None else f"Layer {layer} of every model"
-    stress = text_of(float(result.arrays["stress"]))
-    below = f"classical scaling of angles, stress {stress}; faint points: resampled sentences"
+    stress = stress_in_words({2: float(result.arrays["stress"])}, "the table")
+    below = f"faint points: resampled sentences; {stress}"
     return _map(
         table, table[shown], cloud[of_layer], what, below, lines=layer is None, context=context
     )

@@ -42,7 +42,7 @@ LOOKS = {  # colour, dash
 }
 KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
 FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # drawn at first
-TITLES = {"cut": "layers 0 to l reverted", "single": "one layer reverted"}
+TITLES = {"cut": "layers 0 to k reverted", "single": "one layer reverted"}
 
 
 def swap_chart(
@@ -57,7 +57,7 @@ def swap_chart(
 
     Args:
         result: Of the swap study.
-        kind: "cut" for layers up to l, "single" for one layer at a time.
+        kind: "cut" for layers up to k, "single" for one layer at a time.
         model: One model's reference, for a chart that stretches; all beside each other without it.
         every: All kinds of swap, and the majority baseline; without it the base's layers, random
             weights and the unmodified score, three lines that are easy to distinguish.
@@ -118,7 +118,7 @@ def _panel(result: Result, kind: str, model: str, every: bool, *, context: Conte
     below, over = "bands: 95 %, over sentences", []
     if kind == "cut" and mine is not None and len(mine):
         over = [partial(_frozen, mine)]
-        below += "; diamonds: fine-tuned with layers 0 to l frozen"
+        below += "; diamonds: fine-tuned with layers 0 to k frozen"
     what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
     return layer_chart(
         rows,
@@ -127,7 +127,7 @@ def _panel(result: Result, kind: str, model: str, every: bool, *, context: Conte
         what,
         below,
         y_title=title,
-        x_title="Layer l (0 = embeddings)",
+        x_title="Layer k (0 = embeddings)",
         ends=(max(0.0, low - 0.03), min(1.0, high + 0.03)),
         rules=rules if every else rules[:1],
         line="Swap",

@@ -6,16 +6,16 @@ BASE_WAYS = ("below", "above", "layer", "only", "truncated", "removed")
 DONOR_WAYS = ("below", "layer")
 MOST_KEPT = 2**28  # bytes of the fine-tune's states that are kept for the next donor
 WAYS = {
-    "below": "layers 0 to l are the base's",
-    "above": "layers above l are the base's",
-    "truncated": "the head reads layer l",
-    "noise below": "layers 0 to l: random change of equal size",
-    "random below": "layers 0 to l have random weights",
-    "layer": "layer l alone is the base's",
-    "only": "layer l alone is the fine-tune's",
-    "removed": "layer l removed",
-    "noise layer": "layer l: random change of equal size",
-    "random layer": "layer l has random weights",
+    "below": "layers 0 to k are the base's",
+    "above": "layers above k are the base's",
+    "truncated": "the head reads layer k",
+    "noise below": "layers 0 to k: random change of equal size",
+    "random below": "layers 0 to k have random weights",
+    "layer": "layer k alone is the base's",
+    "only": "layer k alone is the fine-tune's",
+    "removed": "layer k removed",
+    "noise layer": "layer k: random change of equal size",
+    "random layer": "layer k has random weights",
 }
 UP_TO_L = ("below", "noise below", "above", "truncated", "random below")
 ONE_LAYER = ("layer", "noise layer", "random layer", "removed", "only")

@@ -1,12 +1,12 @@
 """The kinds of layer swap: which layers each one runs, and how many answers of the fine-tune's head
 are right.
 
-    below      layers 0 to l are the donor's, the rest the fine-tune's
-    above      layers 0 to l are the fine-tune's, the rest the donor's
-    layer      layer l alone is the donor's
-    only       layer l alone is the fine-tune's
-    truncated  the head reads the fine-tune's state at layer l
-    removed    layer l passes its input on unchanged
+    below      layers 0 to k are the donor's, the rest the fine-tune's
+    above      layers 0 to k are the fine-tune's, the rest the donor's
+    layer      layer k alone is the donor's
+    only       layer k alone is the fine-tune's
+    truncated  the head reads the fine-tune's state at layer k
+    removed    layer k passes its input on unchanged
 
 Layers below a swap are run once for all kinds, and the fine-tune's once for all donors. At layer 0,
 the embeddings,

@@ -3,7 +3,7 @@ its score.
 
 A donor (the base, the base with random weights, the fine-tune with a random change; see
 `layer_changes`) gives layers to the fine-tune; the head is always the fine-tune's. Layer 0 is the
-embeddings, layer l the l-th block; the state at layer l is the output of layer l. The kinds of swap
+embeddings, layer k the k-th block; the state at layer k is the output of layer k. The kinds of swap
 are described in `replacement`.
 
 Before any score is returned, three self-tests run on the longest sentences: a copy of the fine-tune

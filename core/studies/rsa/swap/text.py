@@ -228,10 +228,10 @@ def make_methods(
     """
     parts = [
         f"Layers of {', '.join(models)} were replaced by those of {spec.base}: layers 0 "
-        f"(embeddings) to l, layers "
-        "above l, single layers, and all layers but one. The head was always the fine-tune's, and "
+        f"(embeddings) to k, layers "
+        "above k, single layers, and all layers but one. The head was always the fine-tune's, and "
         "nothing was trained. "
-        "In the truncated model the head reads the fine-tune's own state at layer l."
+        "In the truncated model the head reads the fine-tune's own state at layer k."
     ]
     if "sentence" in counts:
         parts.append(

@@ -11,7 +11,7 @@ from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, layer_chart, line_chart
 from core.results.drawing.panels import Panels, Place, beside, legend_strip
-from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, colours_of, shapes_of
+from core.results.drawing.style import BLUE, DASHES, GREEN, GREY, ORANGE, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind
@@ -103,9 +103,12 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     """Choose how each model's line and chance look, by short name."""
     refs = list(dict.fromkeys(table["model"]))
     names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
-    return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {
-        NULL: Look(GREY, dash=(6, 4), point=False)
-    }
+    alike = [colours[ref] for ref in refs]  # models of one task have its colour: dashes set apart
+    dashes = [((1, 0), *DASHES)[alike[:at].count(alike[at]) % 4] for at in range(len(refs))]
+    return {
+        names[ref]: Look(colours[ref], shapes[ref], dash)
+        for ref, dash in zip(refs, dashes, strict=True)
+    } | {NULL: Look(GREY, dash=(6, 4), point=False)}
 
 
 def _panel(

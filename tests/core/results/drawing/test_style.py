@@ -3,11 +3,15 @@ same."""
 
 from __future__ import annotations
 
+from core.results.drawing.context import PAGE
+from core.results.drawing.curves import Look
+from core.results.drawing.panels import legend_strip
 from core.results.drawing.style import (
     BROWN,
     COLOURS,
     TASK_COLOURS,
     colours_of,
+    gradient,
     heading,
     legend,
     shapes_of,
@@ -50,3 +54,17 @@ def test_titles_and_legends_are_vega() -> None:
     assert heading("A", "b")["subtitle"] == "b"
     assert "subtitle" not in heading("A")
     assert legend(lines=True)["symbolType"] == "stroke"
+
+
+def test_a_legend_above_panels_has_the_markers_of_their_lines() -> None:
+    looks = {"a": Look(shape="square"), "b": Look(shape="diamond"), "c": Look(point=False)}
+    layers = legend_strip(looks, context=PAGE).to_dict()["layer"]
+    marks = [layer["mark"] for layer in layers]
+    assert [mark["shape"] for mark in marks if mark["type"] == "point"] == ["square", "diamond"]
+
+
+def test_a_long_title_of_a_gradient_stands_above_it() -> None:
+    sides = [
+        gradient(title, context=PAGE)["titleOrient"] for title in ("Cosine", "Cosine of weights")
+    ]
+    assert sides == ["left", "top"]

@@ -23,6 +23,7 @@ from core.results.drawing.maps import (
     name_layer,
     opacity,
     placed,
+    stress_in_words,
     zoomed,
 )
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
@@ -239,8 +240,8 @@ def _subtitle(result: Result) -> str:
         return ""
     distances = result.arrays[f"distances {result.spec['vector']}"]
     points = result.table[["x", "y", "z"]].to_numpy(float)
-    flat, solid = calc_stress(distances, points[:, :2]), calc_stress(distances, points)
-    return f"stress {text_of(flat)} in 2 dimensions, {text_of(solid)} in 3"
+    stresses = {axes: calc_stress(distances, points[:, :axes]) for axes in (2, 3)}
+    return stress_in_words(stresses, "the view Distances")
 
 
 def _axes(drawing: str, axes: str) -> tuple[str, str]:

@@ -109,6 +109,8 @@ def test_without_functions_the_study_has_one_panel_and_two_tasks_less() -> None:
     with_them, without = (plan(_spec(functions=each), ready) for each in (True, False))
     assert {task.key for task in with_them} > {task.key for task in without}
     assert len(with_them) == len(without) + 2
+    more = {task.name.partition(" zoo:")[0] for task in with_them[len(without) - 1 :]}
+    assert more >= {"layer functions of", "random changes of"}
     result = STUDY.run(_spec(functions=False), CORPORA)
     assert "functions" not in result.tables
     assert FUNCTIONS not in result.methods

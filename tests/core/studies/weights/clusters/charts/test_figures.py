@@ -91,6 +91,8 @@ def test_the_map_says_the_stress_of_two_and_three_dimensions(result: Result) -> 
     for axes in (2, 3):
         stress = calc_stress(distances, result.table[["x", "y", "z"]].to_numpy()[:, :axes])
         assert text_of(stress) in subtitle
+    flat = calc_stress(distances, result.table[["x", "y"]].to_numpy())
+    assert ("distorted, read distances in the view Distances" in subtitle) == (flat > 0.1)
 
 
 def test_t_sne_has_two_axes(result: Result) -> None:

@@ -1,0 +1,22 @@
+"""Divergence by group of words: a row's name has room whatever the size of its letters."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from core.results.drawing.context import PAGE, Context
+from core.results.export import Result
+from core.studies.rsa.divergence.charts import IN_WORDS, groups_chart
+from core.studies.rsa.divergence.tables import ALL, TAGS
+
+ROW = {"model": "zoo:seed-1", "part": "compared", "by": TAGS, "items": 9, "js": 0.2, "low": 0.1,
+       "high": 0.3, "kl": 0.2, "agreement": 0.5}  # fmt: skip
+
+
+@pytest.mark.parametrize("context", [PAGE, Context(letter=18)])
+def test_names_of_many_groups_do_not_overlap(context: Context) -> None:
+    rows = [ROW | {"by": ALL, "words": ALL}, *(ROW | {"words": word} for word in IN_WORDS)]
+    table = pd.DataFrame(rows)
+    result = Result("divergence", {"base": "zoo:seed-0"}, "", {"divergence": table})
+    assert groups_chart(result, context=context).to_dict()["height"] >= context.row * len(table)
