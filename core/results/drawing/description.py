@@ -83,7 +83,7 @@ def cells_in_words(
     if rows.empty:
         return f"{what}: nothing could be drawn."
     size = f"{table[row].nunique()} rows, {table[column].nunique()} columns"
-    return f"{what}. Heatmap of {value_title}, {size}. " + _extremes(
+    return f"{what}. Heatmap of {_small(value_title)}, {size}. " + _extremes(
         rows, value, kind, lambda cell: f"{_plain(cell[row])} and {_plain(cell[column])}"
     )
 

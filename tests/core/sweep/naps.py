@@ -16,7 +16,7 @@ from core import options
 from core.catalogue import STUDIES
 from core.errors import ModelError, SpecError
 from core.maths.progress import tick
-from core.results.export import Result
+from core.results.findings import Findings
 from core.results.words import Words
 from core.runs.price import Price
 from core.runs.runner import Outputs
@@ -77,19 +77,13 @@ def plan(spec: NapSpec, ready: Outputs) -> list[Task]:
     return [Task.of("fine", nap, role="fine", **(values | {"goes": "well"})), good]
 
 
-def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Result:
+def collect(spec: NapSpec, ready: Outputs, outputs: Outputs) -> Findings:
     rows = [
         (spec.model, *value.values()) for value in outputs.values.values() if spec.goes != "empty"
     ]
     table = pd.DataFrame(rows, columns=["model", "process", "value"])
     beside = pd.DataFrame({"layer": [0, 1], "text": ["=1", None]})
-    return Result(
-        "nap",
-        spec.plain(),
-        "Slept.",
-        {"naps": table, "beside": beside},
-        failures=outputs.sentences,
-    )
+    return Findings({"naps": table, "beside": beside}, "Slept.")
 
 
 NAP = Study(
