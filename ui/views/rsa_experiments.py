@@ -49,7 +49,7 @@ def choose_layer(address: Address, result: Result) -> tuple[int | None]:
     layers = [ALL, *(str(layer) for layer in sorted(set(result.table["layer"])))]
     chosen = st.segmented_control(
         "Layer", layers, default=ALL, required=True, key=address.key("spaces layer"),
-        help="Draws one layer of every model instead of the lines of all layers.",
+        label_visibility="collapsed",
     )  # fmt: skip
     return (None if chosen in (None, ALL) else int(chosen),)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-MAP, LINES = 330, 220
+MAP, ON_PAGE, LINES = 330, 188, 220  # heights; on its page it stands below controls
 BASES, STEP = "bases", "steps of training"
 LOOKS = {SEEDS: Look(BLUE), TUNED: Look(ORANGE, "square")}
 
@@ -61,7 +61,7 @@ def draw_spaces(
         layer: Whose points are drawn; None for the lines of all layers.
     """
     return [
-        map_chart(result, layer, context=context),
+        map_chart(result, layer, height=ON_PAGE, context=context),
         embeddings_chart(result, context=context),
         related_chart(result, context=context),
     ]
@@ -81,7 +81,9 @@ def groups_of(refs: Sequence[str]) -> dict[str, str]:
     return groups
 
 
-def map_chart(result: Result, layer: int | None = None, *, context: Context = PAGE) -> Chart:
+def map_chart(
+    result: Result, layer: int | None = None, *, height: float = MAP, context: Context = PAGE
+) -> Chart:
     """Draw every layer as a point and every model as a line, with resamples of last layers."""
     table, cloud = result.tables["spaces"], result.tables["cloud"]
     last = table["layer"] == table.groupby("model")["layer"].transform("max")
@@ -92,7 +94,14 @@ def map_chart(result: Result, layer: int | None = None, *, context: Context = PA
     stress = stress_in_words({2: float(result.arrays["stress"])}, "the table")
     below = f"faint points: resampled sentences; {stress}"
     return _map(
-        table, table[shown], cloud[of_layer], what, below, lines=layer is None, context=context
+        table,
+        table[shown],
+        cloud[of_layer],
+        what,
+        below,
+        lines=layer is None,
+        height=height,
+        context=context,
     )
 
 
@@ -100,7 +109,9 @@ def embeddings_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Draw the embeddings alone, which no layer has changed."""
     table = result.tables["embeddings"]
     what, below = "The embeddings alone", "what the map shows without any layer"
-    return _map(table, table, table.iloc[:0], what, below, lines=False, context=context)
+    return _map(
+        table, table, table.iloc[:0], what, below, lines=False, height=ON_PAGE, context=context
+    )
 
 
 def _map(
@@ -111,6 +122,7 @@ def _map(
     below: str,
     *,
     lines: bool,
+    height: float = MAP,
     context: Context,
 ) -> Chart:
     """Draw points with the names of some of them.
@@ -121,6 +133,7 @@ def _map(
         cloud: Resamples.
         what, below: The title, and the line below it.
         lines: Whether points of a model are joined.
+        height: Of the plot on a page.
     """
     refs = list(dict.fromkeys(table["model"]))
     names, groups = short_names(refs), groups_of(refs)
@@ -128,7 +141,7 @@ def _map(
         part.assign(name=part["model"].map(names), group=part["model"].map(groups))
         for part in (table, named, cloud)
     )
-    ends, height = _ends(table), context.height(MAP)
+    ends, tall = _ends(table), context.height(height)
     kinds = list(dict.fromkeys(table["group"]))
     colours = {groups[ref]: colour for ref, colour in colours_of(refs).items()}
     colours |= {BASES: BROWN, STEP: GREY}
@@ -138,9 +151,9 @@ def _map(
         side: channel(f"{side}:Q", title=None, scale={"domain": end, "nice": False}, axis=axis)
         for side, end in zip("xy", ends, strict=True)
     }
-    colour = channel(
-        "group:N", title=None, scale=scale, legend=legend(columns_for(kinds, context=context))
-    )
+    columns = columns_for(kinds, context=context)
+    below_it = legend(columns, symbolSize=60) if len(cloud) else None
+    colour = channel("group:N", title=None, scale=scale, legend=below_it)
     rows, tooltip = told(table.assign(who=table["name"]), ("name", "layer", "tokens"))
     base = Chart(rows).encode(**sides, color=colour)
     layers = []
@@ -154,7 +167,7 @@ def _map(
         layers.append(base.mark_point(filled=True, size=28, opacity=0.7).encode(tooltip=tooltip))
     rows, tooltip = told(named.assign(who=named["name"]), ("name", "layer", "tokens"))
     rows = placed(
-        rows, rows["name"].tolist(), ends, height, 7.0, bold=[False] * len(rows), context=context
+        rows, rows["name"].tolist(), ends, tall, 7.0, bold=[False] * len(rows), context=context
     )
     points = Chart(rows).encode(**sides, color=colour)
     layers.append(points.mark_point(filled=True, size=90, opacity=0.9).encode(tooltip=tooltip))
@@ -165,7 +178,7 @@ def _map(
     )
     words = points_in_words(named, what, name="name", group="group", point="model")
     return layered(*zoomed(layers, context=context)).properties(
-        width="container", height=height, title=heading(what, below), description=words
+        width="container", height=tall, title=heading(what, below), description=words
     )
 
 

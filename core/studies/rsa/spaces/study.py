@@ -17,7 +17,6 @@ from core.results.findings import Findings
 from core.results.notices import sentence_notices
 from core.results.words import words_beside
 from core.runs.runner import Outputs, Task
-from core.studies.rsa import TRAINING
 from core.studies.rsa.spaces.charts import draw_spaces, figures
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import (
@@ -31,7 +30,7 @@ from core.studies.rsa.spaces.tables import (
 )
 from core.studies.rsa.spaces.tasks import PARTS, measure_angles
 from core.studies.rsa.spaces.text import NOTHING, make_headline, make_methods, statements_of
-from core.study import Study, View
+from core.study import EXPERIMENTS, Study, View
 from core.text.reading import text_task
 from core.vectors.pairs import choose_items
 from core.vectors.sinks import sink_argument
@@ -134,5 +133,5 @@ STUDY = Study(
     plan=plan,
     collect=collect,
     figures=figures,
-    views=(View(draw=draw_spaces, group=TRAINING),),
+    views=(View(draw=draw_spaces, group=EXPERIMENTS),),
 )

@@ -19,4 +19,5 @@ def test_names_of_many_groups_do_not_overlap(context: Context) -> None:
     rows = [ROW | {"by": ALL, "words": ALL}, *(ROW | {"words": word} for word in IN_WORDS)]
     table = pd.DataFrame(rows)
     result = Result("divergence", {"base": "zoo:seed-0"}, "", {"divergence": table})
-    assert groups_chart(result, context=context).to_dict()["height"] >= context.row * len(table)
+    height = groups_chart(result, context=context).to_dict()["height"]
+    assert height >= 1.1 * context.letter * len(table)
