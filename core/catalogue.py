@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from core.maths.plugins import Registry
+from core.maths.plugins import OWN, Registry
 from core.results.words import words_beside
 from core.studies.alignment import seeds, stitching
 from core.studies.probes import behaviour, edges, trees
@@ -35,8 +35,12 @@ class Catalogue(MutableMapping[str, "Study"]):
 
     @property
     def added(self) -> tuple[str, ...]:
-        """Names of the studies that other packages add."""
-        return tuple(name for name in self._folders if name not in self._own)
+        """Names of the studies that packages of others add."""
+        return tuple(
+            name
+            for name, folder in self._folders.items()
+            if name not in self._own and not folder.__name__.startswith(f"{OWN}.")
+        )
 
     def __getitem__(self, name: str) -> Study:
         if name not in self._studies:

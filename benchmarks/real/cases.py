@@ -176,6 +176,7 @@ def _of_chemistry(folders: Mapping[str, Path], text: str) -> Iterator[Case]:
     yield case(
         "training", PAIR, {"end": tuned, "steps": (base,), "others": (), "words": 120, **few}
     )
+    yield case("spaces", FAMILY, {"models": (base, ft, tuned), "words": 120, **few})
     planted = {"plants": 2, "measures": ("rsa", "cka-debiased"), "words": 120}
     yield case(
         "truth", FAMILY, {"base": base, "compare": (ft, tuned), "planted": (ft,), **planted, **few}

@@ -117,9 +117,8 @@ def with_added(
         experiments: Those of the house.
     """
     shared, all_of_them = {option.name for option in options_of(spec)}, dict(experiments)
-    placed = {experiment.study.name for experiment in experiments.values()}
     for name in STUDIES.added:
-        if name.split()[0] == room and name not in placed:
+        if name.split()[0] == room:
             study, names = STUDIES[name], {option.name for option in options_of(STUDIES[name].Spec)}
             all_of_them[study.views[0].name] = Experiment(study, shared=sorted(names & shared))
     return all_of_them

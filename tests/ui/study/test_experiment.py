@@ -160,7 +160,10 @@ def test_a_link_names_the_study_and_its_options_as_the_command_does(room: str, v
     assert not app.warning
 
 
-@pytest.mark.parametrize(("room", "view"), EVERY, ids=[view for _, view in EVERY])
+OLD = [(room, view) for room, view in EVERY if ROOMS[room][view].study.name in FORMER]
+
+
+@pytest.mark.parametrize(("room", "view"), OLD, ids=[view for _, view in OLD])
 def test_a_former_link_opens_the_same_study_and_is_written_anew(room: str, view: str) -> None:
     experiment, study = ROOMS[room][view], ROOMS[room][view].study.name
     options, values = experiment.beside.options, values_of(experiment)
@@ -180,6 +183,8 @@ def test_a_former_link_opens_the_same_study_and_is_written_anew(room: str, view:
 def test_a_former_link_held_the_options_of_every_experiment(room: str) -> None:
     link, values = {}, {}
     for view, experiment in ROOMS[room].items():
+        if experiment.study.name not in FORMER:  # it is younger than such links
+            continue
         values[view] = values_of(experiment)
         for former, name in FORMER[experiment.study.name].items():
             key = experiment.key(name)
@@ -187,8 +192,8 @@ def test_a_former_link_held_the_options_of_every_experiment(room: str) -> None:
                 link[former] = experiment.beside.options[key].write(values[view][key])
             values[view][key] = experiment.beside.options[key].read(link[former])
     app = opened(room, **link)
-    for view in ROOMS[room]:
-        assert asked(app, view) == values[view]
+    for view, asked_for in values.items():
+        assert asked(app, view) == asked_for
     assert address(app) == {}
 
 

@@ -237,9 +237,11 @@ def test_what_is_no_value_is_not_in_the_link_whatever_its_length() -> None:
 def test_a_study_says_why_one_would_run_it_or_at_least_what_it_tells() -> None:
     study = STUDIES["swap"]
     assert (
-        reason_of(replace(study, reason="It shows which layers matter."))
+        reason_of(
+            replace(study, words=replace(study.words, reason="It shows which layers matter."))
+        )
         == "It shows which layers matter."
     )
-    purpose = reason_of(replace(study, reason=""))
+    purpose = reason_of(replace(study, words=replace(study.words, reason="")))
     assert purpose.removesuffix(".").lower() == study.purpose.lower()
     assert purpose[0].isupper()
