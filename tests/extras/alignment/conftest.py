@@ -1,3 +1,3 @@
 """The tiny classifiers of the page's other studies."""
 
-from tests.core.studies.alignment.conftest import models  # noqa: F401
+from tests.core.studies.alignment.conftest import models, sentences  # noqa: F401

@@ -110,7 +110,7 @@ def test_a_table_may_say_more_of_a_column() -> None:
 def test_a_heatmap_says_its_value_as_its_record_does() -> None:
     cells = pd.DataFrame({"layer": [1, 2], "family": ["q", "k"], "accuracy": [0.25, 0.5]})
     spec = heatmap(cells, "Cells", x="layer", y="family", value="accuracy", context=PAGE).to_dict()
-    assert "Heatmap of Accuracy, 2 rows, 2 columns. Highest 50 %" in spec["description"]
+    assert "Heatmap of accuracy, 2 rows, 2 columns. Highest 50 %" in spec["description"]
     titles = [each["title"] for each in spec["layer"][0]["encoding"]["tooltip"]]
     assert titles == ["Matrix", "Layer", "Accuracy"]
 
