@@ -20,6 +20,7 @@ from core.runs.runner import Outputs, Task
 from core.studies.rsa.spaces.charts import draw_spaces, figures
 from core.studies.rsa.spaces.spec import SpacesSpec
 from core.studies.rsa.spaces.tables import (
+    PLACES,
     TUNED,
     Angles,
     embedding_table,
@@ -94,9 +95,10 @@ def collect(spec: SpacesSpec, ready: Outputs, outputs: Outputs) -> Findings:
 
     refs = tuple(ref for ref in spec.refs if ref in contents(ready))
     parts = [outputs.values[part] for part in range(PARTS) if part in outputs.values]
-    corpus = ready.values["text"]
+    corpus = ready.need("text")
     if len(parts) < PARTS or not (angles := Angles.of(refs, parts)).finite:
-        return Findings({"spaces": pd.DataFrame()}, NOTHING, notices=corpus.notices, corpus=corpus)
+        nowhere = {"spaces": pd.DataFrame(columns=list(PLACES))}
+        return Findings(nowhere, NOTHING, notices=corpus.notices, corpus=corpus)
     places, cloud, stress = place_table(angles)
     pairs = relations(refs)
     related, every_two = layer_table(angles, pairs), pair_table(angles)

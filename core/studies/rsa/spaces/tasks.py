@@ -18,7 +18,7 @@ from core.models.sizes import Size
 from core.runs.price import Cost
 from core.runs.tasks import pure
 from core.vectors.activations import Activations, extract
-from core.vectors.pairs import LEAST_ITEMS, Items
+from core.vectors.pairs import LEAST_ITEMS, Items, in_common
 from core.vectors.sinks import TABLE, words_without_sinks
 
 MOST_LAYERS = 8  # with the embeddings; of deeper models, as many that are evenly spaced
@@ -104,17 +104,26 @@ def measure_angles(
 
 
 def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> Value:
-    """Measure one part of the matrix: what `measure_angles` returns but notices and sinks."""
-    shared = _shared(read)
-    group, sentences = sentence_labels(np.array([sentence for sentence, _ in shared]))
+    """Measure one part of the matrix: what `measure_angles` returns but notices and sinks.
+
+    Raises:
+        ShapeError: If the models read fewer than 10 words in common.
+    """
+    shared = in_common(read)
+    items = len(shared[0].sentence)
+    if items < LEAST_ITEMS:
+        raise ShapeError(
+            f"The models read {items} words in common, and {LEAST_ITEMS} are needed: use shorter "
+            "sentences or more of them."
+        )
+    group, sentences = sentence_labels(shared[0].sentence)
     rng = np.random.default_rng(seed)
-    counts, order = sentence_counts(sentences, draws, rng), rng.permutation(len(shared))
-    once = np.arange(len(shared)), np.ones((1, len(shared)), dtype=np.int64)
+    counts, order = sentence_counts(sentences, draws, rng), rng.permutation(items)
+    once = np.arange(items), np.ones((1, items), dtype=np.int64)
     owner, layer, spaces, last = [], [], [], []
-    for place, activations in enumerate(read):
-        vectors = activations.vectors[:, _places(activations, shared)]
-        for number in layers_shown(len(vectors)):
-            spaces.append(Space.of(vectors[number], group, counts))
+    for place, activations in enumerate(shared):
+        for number in layers_shown(len(activations.vectors)):
+            spaces.append(Space.of(activations.vectors[number], group, counts))
             owner.append(place)
             layer.append(number)
         last.append(len(spaces) - 1)
@@ -147,31 +156,5 @@ def _measured(read: Sequence[Activations], part: int, draws: int, seed: int) -> 
         "pairs": np.array(pairs).reshape(-1, 2),
         "pair_draws": np.array(pair_draws).reshape(-1, draws).T,
         "chance": chance,
-        "items": len(shared),
+        "items": items,
     }
-
-
-def _words(activations: Activations) -> list[tuple[int, int]]:
-    """The sentence and the position of each word that a model read."""
-    return list(zip(activations.sentence.tolist(), activations.word.tolist(), strict=True))
-
-
-def _shared(read: Sequence[Activations]) -> list[tuple[int, int]]:
-    """The words that all models read, in the order of the text.
-
-    Raises:
-        ShapeError: If there are fewer than 10.
-    """
-    shared = sorted(set.intersection(*(set(_words(activations)) for activations in read)))
-    if len(shared) < LEAST_ITEMS:
-        raise ShapeError(
-            f"The models read {len(shared)} words in common, and {LEAST_ITEMS} are needed: use "
-            "shorter sentences or more of them."
-        )
-    return shared
-
-
-def _places(activations: Activations, shared: Sequence[tuple[int, int]]) -> list[int]:
-    """Where the shared words stand among those of a model."""
-    places = {word: place for place, word in enumerate(_words(activations))}
-    return [places[word] for word in shared]

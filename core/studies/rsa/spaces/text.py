@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.results.estimates import estimate_of
 from core.results.names import listed, short_names
+from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.rsa.spaces.tables import CHANCE, SEEDS, STEPS, TUNED
@@ -70,7 +71,7 @@ def make_headline(statements: Sequence[Statement]) -> str:
     if beyond := [each for each in statements if each.verdict == BEYOND]:
         names = short_names(each.subject for each in beyond)
         moved = [f"{names[each.subject]} ({each.number.value_text})" for each in beyond]
-        parts.append(f"Further from it than another seed: {listed(moved)}.")
+        parts.append(f"Further from the base than another seed: {listed(moved)}.")
     if CHANCE in ends:
         parts.append(f"Words in another order give {ends[CHANCE].value_text}.")
     if len(related) > 2:
@@ -80,8 +81,6 @@ def make_headline(statements: Sequence[Statement]) -> str:
 
 def make_methods(spec: SpacesSpec, items: int, stress: float) -> str:
     """Write a methods paragraph, ready to paste."""
-    from core.results.numbers import text_of
-
     return (
         f"The distance of two layers is the angle between their centred spaces of {items:,} words: "
         "the arccosine of the nuclear norm of X'Y over the product of Frobenius norms, a metric "
