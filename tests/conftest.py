@@ -69,8 +69,9 @@ def private_store(
     folder = Path(mkdtemp(dir=stores))
     monkeypatch.setenv("PALIMPSEST_STORE", str(folder))
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
-    monkeypatch.delenv("PALIMPSEST_MODE", raising=False)
-    monkeypatch.delenv("PALIMPSEST_SCHEDULER", raising=False)
+    for name in ("PALIMPSEST_MODE", "PALIMPSEST_SCHEDULER"):
+        monkeypatch.setenv(name, "")  # so that what the test's code sets goes with the test, too
+        monkeypatch.delenv(name)
     return folder
 
 

@@ -28,8 +28,8 @@ from core.studies.weights.activations import (
     plan_states,
     summary_of,
 )
-from core.studies.weights.clusters.price import weights_price
 from core.studies.weights.clusters.spec import WeightsSpec
+from core.studies.weights.clusters.study import STUDY
 from tests.core.tiny_models import save_tiny
 from tests.core.vectors.test_forward import plain_loop
 
@@ -218,8 +218,8 @@ def test_the_option_is_off_and_the_vector_switches_it_on() -> None:
 
 def test_the_price_counts_the_passes(zoo: Path) -> None:
     without, beside = (
-        weights_price(WeightsSpec(activations=activations)) for activations in (False, True)
+        STUDY.price(WeightsSpec(activations=activations)) for activations in (False, True)
     )
     assert beside.processor > without.processor + 10 * activations.SENTENCES * 1e-3
     assert beside.memory > without.memory + 0.2  # torch
-    assert weights_price(WeightsSpec(vector=TOP)).processor == beside.processor
+    assert STUDY.price(WeightsSpec(vector=TOP)).processor == beside.processor
