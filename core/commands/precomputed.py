@@ -148,6 +148,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         },
         "align rotation": {name: getattr(align, name) for name in ("sentences", "models", "split")},
         "align stitch": {"sentences": align.sentences},
+        "align barrier": {},
         "align attention": {"sentences": align.sentences, "models": align.models},
         "align protocol": {"sentences": align.sentences, "models": align.models},
     }

@@ -94,7 +94,8 @@ def _heard(
                 )
 
             def tell(module: Any, inputs: Any, place: tuple[int, str] = (number, role)) -> None:
-                hear(place, inputs[0][at["mask"]].double().numpy())
+                rows = inputs[0].reshape(-1, inputs[0].shape[-1])  # some have them flat
+                hear(place, rows[at["mask"].ravel()].double().numpy())
 
             handles.append(module.register_forward_pre_hook(tell))
     try:

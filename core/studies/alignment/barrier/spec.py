@@ -28,6 +28,6 @@ class BarrierSpec(options.Spec):
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(120)
+    sentences: int = options.sentences(60)
     draws: int = options.draws(help="Resamples of the scored sentences for the intervals.")
     seed: int = options.seed("Seed of the random orders and the resamples.")

@@ -90,7 +90,7 @@ def relation_of(first: str, second: str) -> str:
 
 
 def collect(spec: BarrierSpec, ready: Outputs, outputs: Outputs) -> Findings:
-    """Make the tables `barriers` (BARRIERS) and `paths` (PATHS), statements, headline and methods."""
+    """Make the tables `barriers` (BARRIERS) and `paths` (PATHS), and what is said of them."""
     corpus, values = ready.need("text"), outputs.values
     scored = len(corpus.words[0::2])
     counts = sentence_counts(scored, spec.draws, np.random.default_rng(spec.seed))

@@ -74,8 +74,8 @@ def measure_barrier(
         base: The model whose head predicts for those that have none.
         first_identity, second_identity, base_identity: What they are known by, for the key.
         sentences: Every other one is scored; units and heads are matched on the rest.
-        ways: Of `RAW`, `MATCHED`, `NORMS`, `ROTATED`, `RANDOM`: in what order and axes the second
-            model's weights stand.
+        ways: `RAW`, and some of `MATCHED`, `NORMS`, `ROTATED`, `RANDOM`: in what order and axes
+            the second model's weights stand.
         seed: Of the random order.
 
     Returns:
@@ -97,11 +97,15 @@ def measure_barrier(
     value: Value = {"tokens": count_answers(asked, scored), "ordered": [], "rotated": False}
     with span(0.1, 1.0):
         for place, (way, start, end) in enumerate(_ends(one, two, ways, fitted, seed, value)):
+            row = losses[ways.index(way)]
             for number, share in enumerate(SHARES):
+                if place and share in (0, 1):  # no way changes what the models themselves compute
+                    row[number] = losses[0, number]
+                    continue
                 done = (place + number / len(SHARES)) / len(ways)
                 tick(done, f"{way}, {share:.0%} of the second model")
                 _write(one.model, start, end, share, norms=way == NORMS)
-                losses[ways.index(way), number] = sum_losses(one.model, asked, scored)
+                row[number] = sum_losses(one.model, asked, scored)
     return value | {"losses": losses}
 
 
@@ -148,16 +152,20 @@ def _with_head(ref: str, base: str) -> LoadedModel:
 
 
 def _ends(
-    one: LoadedModel, two: LoadedModel, ways: tuple[str, ...], fitted: Asked, seed: int, value: Value
+    one: LoadedModel,
+    two: LoadedModel,
+    ways: tuple[str, ...],
+    fitted: Asked,
+    seed: int,
+    value: Value,
 ) -> Iterator[tuple[str, Weights, Weights]]:
     """Give each way with the weights at both ends; what is not possible is left out.
 
     The first model's own module is then written over, so all is read before.
     """
     first, second = _copied(one.model), _copied(two.model)
-    if RAW in ways:
-        yield RAW, first, second
-    if not {*ways} - {RAW}:
+    yield RAW, first, second
+    if ways == (RAW,):
         return
     layers: list[Layer] = []
     with suppress(ModelError):  # not of one stack: only as they are
