@@ -106,7 +106,6 @@ def test_decoders_are_matched_and_rotated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kinds", "said"),
     [
-        (("bert", "electra"), "weights of other names or shapes"),
         (("t5", "t5"), "predicts no words"),
         (("llama", "qwen2"), "different subwords"),
     ],
@@ -123,6 +122,14 @@ def test_what_cannot_be_joined_is_refused_in_a_sentence(
     assert result.table.empty
     assert result.headline.endswith("No two models could be joined, for the reasons given.")
     assert STUDY.figures(result) == {}
+
+
+def test_models_of_other_shapes_are_not_joined(tmp_path: Path) -> None:
+    refs = [
+        f"path:{save_tiny(tmp_path / str(units), 'llama', head=True, intermediate_size=units)}"
+        for units in (48, 64)
+    ]
+    assert "weights of other names or shapes" in " ".join(joined(*refs).failures.values())
 
 
 def test_a_fine_tune_of_another_width_does_not_take_the_head(tmp_path: Path) -> None:
