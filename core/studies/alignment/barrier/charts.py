@@ -10,12 +10,15 @@ from core.results.drawing.curves import Look, line_chart, reach
 from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import MATCHED, NORMS, RANDOM, RAW, ROTATED
+from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
 
 if TYPE_CHECKING:
     from core.results.export import Result
 
-DASHES = {RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), ROTATED: (8, 2, 2, 2), RANDOM: (4, 4)}
+DASHES = {
+    **{RAW: (1, 0), MATCHED: (6, 3), NORMS: (2, 2), RANDOM: (4, 4)},
+    **{FOLDED: (1, 4), ROTATED: (8, 2, 2, 2)},
+}
 COLOURS = {OTHER_ORIGINS: ORANGE, ONE_ORIGIN: BLUE}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from core import options
 
 MOST_MODELS = 8
+DECODERS = ("zoo:decoder-0", "zoo:decoder-1")  # included models whose states can be rotated
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class BarrierSpec(options.Spec):
     base: str = options.model(
         "Model whose head predicts",
         "zoo:seed-0",
-        help="Fine-tunes have lost the head that predicts tokens, and take this model's.",
+        help="Models that have lost the head that predicts tokens, as fine-tunes have, take this "
+        "model's.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

@@ -28,6 +28,7 @@ from core.studies.alignment.barrier.charts import figures
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS, barrier_tables
 from core.studies.alignment.barrier.tasks import (
+    FOLDED,
     MATCHED,
     NORMS,
     RANDOM,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from core.text.reading import Text
 
 CITATIONS = ("frankle2020", "entezari2022", "ainsworth2023", "verma2024", "theus2025", "jordan2023")
-WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, ROTATED, RANDOM)}
+WAYS = {ONE_ORIGIN: (RAW, RANDOM), OTHER_ORIGINS: (RAW, MATCHED, NORMS, FOLDED, ROTATED, RANDOM)}
 
 
 def prepare(spec: BarrierSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

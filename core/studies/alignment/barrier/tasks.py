@@ -13,7 +13,7 @@ from core.maths.arrays import Value, Words
 from core.maths.progress import span, tick
 from core.models import costs, load_model, load_with_head
 from core.models.identity import as_identified, check_tokenizers
-from core.models.loading.language_models import head_of, prediction_kind
+from core.models.loading.language_models import head_of, prediction_kind, predicts
 from core.models.sizes import Size
 from core.runs.price import Cost
 from core.runs.tasks import pure
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from core.vectors.predicting import Asked
 
 SHARES = tuple(share / 10 for share in range(11))  # of the second model
-RAW, MATCHED, NORMS, ROTATED, RANDOM = (
-    *("as they are", "matched", "matched, norms kept", "matched and rotated", "random order"),
-)
+RAW, MATCHED, NORMS, RANDOM = "as they are", "matched", "matched, norms kept", "random order"
+FOLDED, ROTATED = "matched, gains folded", "matched and rotated"
+PREDICTING = 1.2e-8  # processor seconds per token and word of the vocabulary
 COPIES = 6  # of the model's weights
 Weights = Mapping[str, "torch.Tensor"]
 
@@ -47,9 +47,12 @@ def _cost(
     ways: tuple[str, ...], **_: Any,
 ) -> Cost:  # fmt: skip
     size = sizes[first]
-    each = EVERY if size.family == "encoder" else 1
-    paths = len(ways) * (len(SHARES) - 2) + 2
+    kind = predicts(size.architecture) or predicts(sizes[base].architecture)
+    each = 1 if kind == "causal" else EVERY
+    paths = len(ways) * (len(SHARES) - 2) + 2  # as if all could be rotated
+    predicted = max(size.parameters - 12 * size.layers * size.d_model**2, 0) / size.d_model
     passed = costs.passing(size, len(sentences) / 2, each * paths)
+    passed += PREDICTING * predicted * costs.SUBWORDS * len(sentences) / 2 * each * paths
     read = costs.passing(size, len(sentences) / 2, 2 * each) if len(ways) > 1 else 0.0
     opened = costs.opening(sizes[second]) + costs.opening(size) + 2 * costs.opening(sizes[base])
     return Cost(opened + passed + read, costs.SINGLE * COPIES * size.parameters)
@@ -74,8 +77,8 @@ def measure_barrier(
         base: The model whose head predicts for those that have none.
         first_identity, second_identity, base_identity: What they are known by, for the key.
         sentences: Every other one is scored; units and heads are matched on the rest.
-        ways: `RAW`, and some of `MATCHED`, `NORMS`, `ROTATED`, `RANDOM`: in what order and axes
-            the second model's weights stand.
+        ways: `RAW`, and some of `MATCHED`, `NORMS`, `FOLDED`, `ROTATED`, `RANDOM`: in what order
+            and axes the second model's weights stand; `FOLDED` is the rival of `ROTATED`.
         seed: Of the random order.
 
     Returns:
@@ -202,9 +205,12 @@ def _rotated(
     norm = describe_type(str(two.model.config.model_type), "This model").norm
     if not all(fold_gains(loaded.model, layers, norm) for loaded in (one, two)):
         return
+    first = _copied(one.model)
+    yield FOLDED, first, _copied(two.model)
+    _restore(one.model, first)
     rotate(two.model, layers, rotation_between(one.model, two.model, fitted))
     value["rotated"] = True
-    yield ROTATED, _copied(one.model), _copied(two.model)
+    yield ROTATED, first, _copied(two.model)
 
 
 def _copied(model: Any) -> Weights:

@@ -9,7 +9,15 @@ from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 from core.results.words import words_beside
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import MATCHED, NORMS, RANDOM, RAW, ROTATED, SHARES
+from core.studies.alignment.barrier.tasks import (
+    FOLDED,
+    MATCHED,
+    NORMS,
+    RANDOM,
+    RAW,
+    ROTATED,
+    SHARES,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +30,8 @@ MIDDLE = SHARES[len(SHARES) // 2]
 WITH = {
     MATCHED: "{} with units and heads matched",
     NORMS: "{} with the lengths of weights kept, too",
-    ROTATED: "{} with states rotated onto each other",
+    ROTATED: "{} with states rotated onto each other, too",
+    FOLDED: "{} in the same axes without that rotation",
     RANDOM: "{} with units and heads in random order",
 }
 

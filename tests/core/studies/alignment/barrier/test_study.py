@@ -19,7 +19,7 @@ from core.studies.alignment.barrier.matching import drawn_orders, layers_of, rea
 from core.studies.alignment.barrier.spec import BarrierSpec
 from core.studies.alignment.barrier.study import STUDY, relation_of
 from core.studies.alignment.barrier.tables import ONE_ORIGIN, OTHER_ORIGINS
-from core.studies.alignment.barrier.tasks import MATCHED, NORMS, RANDOM, RAW, ROTATED
+from core.studies.alignment.barrier.tasks import FOLDED, MATCHED, NORMS, RANDOM, RAW, ROTATED
 from core.studies.alignment.barrier.text import HALFWAY, make_headline
 from core.text.reading import read_text
 from core.vectors.predicting import ask_following, ask_masked, sum_losses
@@ -100,7 +100,7 @@ def test_decoders_are_matched_and_rotated(tmp_path: Path) -> None:
     assert found[MATCHED] == pytest.approx(0, abs=1e-6)
     assert found[ROTATED] == pytest.approx(0, abs=1e-4)
     other = f"path:{save_tiny(tmp_path / 'c', 'llama', head=True, seed=1)}"
-    assert set(barriers(joined(base, other))) == {RAW, MATCHED, NORMS, ROTATED, RANDOM}
+    assert set(barriers(joined(base, other))) == {RAW, MATCHED, NORMS, FOLDED, ROTATED, RANDOM}
 
 
 @pytest.mark.parametrize(
