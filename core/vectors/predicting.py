@@ -58,11 +58,12 @@ def sum_losses(model: Any, asked: Asked, sentences: int) -> NDArray[np.float64]:
 
     lost = np.zeros(sentences)
     for batch, answers in asked:
-        logits = run_model(model, batch).logits.float()
+        place, asked_for = torch.nonzero(answers >= 0, as_tuple=True)
+        logits = run_model(model, batch).logits[place, asked_for].float()
         nats = torch.nn.functional.cross_entropy(
-            logits.transpose(1, 2), answers, ignore_index=-1, reduction="none"
+            logits, answers[place, asked_for], reduction="none"
         )
-        np.add.at(lost, batch.sentences, nats.sum(1).double().numpy())
+        np.add.at(lost, np.array(batch.sentences)[place.numpy()], nats.double().numpy())
     return lost
 
 
