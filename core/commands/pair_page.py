@@ -135,7 +135,7 @@ def _section(
         "figures": [
             (figures[name], words_of(charts[name].to_dict())) for name in names if name in figures
         ],
-        "notices": [*notices, *part.result.failures.values()],
+        "notices": [*notices, *part.result.left_out],
     }
 
 

@@ -184,7 +184,6 @@ def with_unknown_share(
     caution = f"{models} cannot read {part} of the words of this {text}."
     return replace(
         result,
-        headline=f"{caution} {result.headline}".strip(),
         caution=f"{caution} {result.caution}".strip(),
         notices=notices,
     )

@@ -41,11 +41,13 @@ def test_names_of_a_page_are_its_own_and_each_view_says_how_it_is_read() -> None
 def test_a_view_takes_from_its_study_what_it_leaves_empty() -> None:
     result = Result("audit", {}, "", {"audit": pd.DataFrame({"a": [1]}), "more": pd.DataFrame()})
     study = replace(
-        STUDIES["audit"], figures=lambda result, context: {"first": 1, "second": 2}, views=(View(),)
+        STUDIES["audit"],
+        views=(View(draw=lambda result, *, context: {"first": 1, "second": 2}),),
     )
     (view,) = study.views
     assert (view.name, view.purpose) == (study.title, study.purpose)
     assert charts(view, result) == [1, 2]
+    assert study.figures(result) == {"first": 1, "second": 2}
     assert view.rows(result) == result.tables
     assert list(replace(view, table="more").rows(result)) == ["more"]
     assert replace(view, table="neither").rows(result) == {}
@@ -53,8 +55,9 @@ def test_a_view_takes_from_its_study_what_it_leaves_empty() -> None:
 
 def test_a_result_without_rows_draws_nothing() -> None:
     empty = Result("audit", {}, "", {"audit": pd.DataFrame()})
-    view = View(draw=lambda result, *, context: [1]).of_study(STUDIES["audit"])
+    view = View(draw=lambda result, *, context: {"one": 1}).of_study(STUDIES["audit"])
     assert charts(view, empty) == []
+    assert view.figures(empty) == {}
     assert charts(view, replace(empty, tables={"audit": pd.DataFrame({"a": [1]})})) == [1]
 
 

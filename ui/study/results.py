@@ -42,11 +42,9 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
         bar: The row of the page's views, which gets the button of the notes; without it, it is
             below the headline.
     """
-    shown = cautioned(
-        result, sentence or lead_of(result.headline.removeprefix(result.caution).lstrip())
-    )
+    shown = result.cautioned(sentence or lead_of(result.headline))
     show_sentence(shown)
-    show_notes(result, bar, [result.headline] if shown != result.headline else [])
+    show_notes(result, bar, [result.cautioned()] if shown != result.cautioned() else [])
 
 
 def view_headline(result: Result, view: View, *choices: Hashable) -> str:
@@ -97,7 +95,7 @@ def show_view(
     if not show_charts(
         drawing,
         key=key,
-        alt_text=result.headline,
+        alt_text=result.cautioned(),
         result=result,
         view=shown,
         mark=mark,
@@ -111,7 +109,9 @@ def show_view(
     if below is not None:
         further, value = below(result)
         further_key = f"{key} below"
-        show_charts(further, key=further_key, alt_text=result.headline, result=result, view=value)
+        show_charts(
+            further, key=further_key, alt_text=result.cautioned(), result=result, view=value
+        )
         drawing, shown, name = joined(drawing, further), (*shown, value), f"{name} {value}"
     show_downloads(
         result,
@@ -137,11 +137,6 @@ def show_rows(result: Result, view: View, *choices: Hashable, fold: str = "") ->
     with st.expander(fold, icon=":material/table:") if fold else nullcontext():
         for name, table in rows.items():
             show_table(table, name)
-
-
-def cautioned(result: Result, sentence: str) -> str:
-    """Put the result's caution, if it has one, before a headline."""
-    return f"{result.caution} {sentence}".strip()
 
 
 def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence[str] = ()) -> None:
@@ -266,9 +261,6 @@ def show_failures(result: Result) -> None:
 def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
     """Group failed tasks by their reason: names -> the reason in one sentence."""
     causes: dict[str, list[str]] = {}
-    for name, sentence in failures.items():
-        causes.setdefault(sentence.replace(name, "it"), []).append(name)
-    return {
-        tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ")
-        for names in causes.values()
-    }
+    for name, reason in failures.items():
+        causes.setdefault(reason.replace(name, "it"), []).append(name)
+    return {tuple(names): failures[names[0]] for names in causes.values()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.results.names import short_name
-from core.studies.probes.trees.sweep import run_sweep, sweep_figures, sweep_price
+from core.studies.probes.trees.sweep import run_sweep, sweep_price
 from ui.frame.text import plain
 from ui.study.price import say
 from ui.study.results import show_headline, show_rows, show_view
@@ -79,7 +79,7 @@ def ranks_view(
     if sweep is None or sweep.table.empty:
         return
     show_headline(sweep, bar=form.bar)
-    if show_view(sweep, view, figures=sweep_figures, key="sweep", name="sweep"):
+    if show_view(sweep, view, figures=view.figures, key="sweep", name="sweep"):
         show_rows(sweep, view)
 
 

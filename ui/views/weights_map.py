@@ -120,7 +120,7 @@ def map_view(
     st.caption(f"Click a model to see its spectra below. {HOW_TO_MOVE}")
     called = " ".join(filter(None, (drawing, "by", by, axes, wanted)))
     drawn = page_view.drawing(shown, by, "", axes, wanted)
-    show_downloads(shown, drawn, lambda: charts.figures(shown), view=view, name=called)
+    show_downloads(shown, drawn, lambda: STUDY.figures(shown), view=view, name=called)
     _one_model(address, result, models)
     rows = page_view.rows(shown)
     with st.expander("Table: models", icon=":material/table:"):

@@ -182,32 +182,34 @@ def _arrow(pair: tuple[str, str]) -> str:
     return f"{short_name(pair[0])} into {short_name(pair[1])}"
 
 
-def draw_method(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_method(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the error by map, if a pair of the first group was aligned."""
-    return [method_chart(result, context=context)] if "models" in _groups(result) else []
+    aligned = "models" in _groups(result)
+    return {"methods": method_chart(result, context=context)} if aligned else {}
 
 
-def draw_layers(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_layers(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw errors by layer, a chart for each group of models."""
-    return [errors_chart(result, group, context=context) for group in _groups(result)]
+    names = {"models": "layers", "against": "layers-second-group"}
+    return {names[group]: errors_chart(result, group, context=context) for group in _groups(result)}
 
 
-def draw_gains(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_gains(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw what the layers add to the static window."""
-    return [gain_chart(result, context=context)] if "gains" in result.tables else []
+    return {"gains": gain_chart(result, context=context)} if "gains" in result.tables else {}
 
 
-def draw_grid(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_grid(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the error of every layer into every layer."""
-    return [grid_chart(result, context=context)] if "grid" in result.tables else []
+    return {"grid": grid_chart(result, context=context)} if "grid" in result.tables else {}
 
 
-def draw_pairs(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_pairs(result: Result, *, context: Context = PAGE) -> dict[str, Chart]:
     """Draw the error of every pair by the best map."""
     if "models" not in _groups(result):
-        return []
+        return {}
     means = result.tables["methods"]
-    return [pair_chart(result, best_map(means, judged(means)), context=context)]
+    return {"pairs": pair_chart(result, best_map(means, judged(means)), context=context)}
 
 
 def draw_space(
@@ -226,9 +228,10 @@ def draw_space(
     return Panels(charts, inline=True)
 
 
-def draw_training(result: Result, *, context: Context = PAGE) -> list[Chart]:
+def draw_training(result: Result, *, context: Context = PAGE) -> Panels:
     """Draw validation errors, a chart for each network."""
-    return [curve_chart(result, method, context=context) for method in trained(result)]
+    charts = [curve_chart(result, method, context=context) for method in trained(result)]
+    return Panels(charts, names=["training"] * len(charts))
 
 
 def _mapped(

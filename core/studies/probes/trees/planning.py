@@ -228,7 +228,7 @@ def with_limits(result: R, ready: Outputs, models: Iterable[str]) -> R:
         models: References of those that were probed.
     """
     if foreign := ready.need(TREEBANK).foreign:
-        return replace(result, headline=foreign, caution=foreign, statements=())
+        return replace(result, headline="", caution=foreign, statements=())
     few = few_sentences(ready, models)
     headline = " ".join([result.headline, *few])
     return replace(result, headline=headline, notices=(*few, *result.notices))

@@ -163,7 +163,7 @@ def run_sweep(
         headline=sweep_headline(statements),
         tables={"sweep": table},
         notices=treebank.notices,
-        failures=ready.sentences | outputs.sentences,
+        failures=ready.reasons | outputs.reasons,
         provenance=provenance(tuple(layers), treebank.corpus),
         methods=f"{make_methods(spec, treebank, coded)} {SWEPT} {spec.settings()}",
         statements=statements,
@@ -219,10 +219,3 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
     )
     below = "bands: 95 % intervals over sentences and probes"
     return line_chart(rows, plane, looks, f"{label} by rank", below)
-
-
-def sweep_figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Both charts of a sweep, by file name."""
-    sweep = result.tables["sweep"]
-    names = {"sweep": "uuas", "sweep-dspr": "dspr"}
-    return {name: sweep_chart(sweep, metric, context=context) for name, metric in names.items()}

@@ -153,7 +153,6 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
     price=price,
-    views=(View(group=TRAINING),),
+    views=(View(draw=figures, group=TRAINING),),
 )

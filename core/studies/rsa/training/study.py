@@ -215,6 +215,5 @@ STUDY = Study(
     prepare=prepare,
     plan=plan,
     collect=collect,
-    figures=figures,
-    views=(View(group=TRAINING),),
+    views=(View(draw=figures, group=TRAINING),),
 )

@@ -15,7 +15,7 @@ from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import run
 from core.studies.probes.edges import tables, tasks
-from core.studies.probes.edges.charts import drawable, edges_chart, figures
+from core.studies.probes.edges.charts import drawable, edges_chart
 from core.studies.probes.edges.items import edge_items
 from core.studies.probes.edges.spec import EdgeSpec
 from core.studies.probes.edges.statements import ADDED, doubts_of, statements_of, subject_of
@@ -199,7 +199,7 @@ def test_the_study_has_rows_a_sentence_and_a_figure_of_each_gain(
         raised = added.assign(margin=added["margin"].where(added["layer"] != layer, 99.0))
         stated = statements_of({**result.tables, "added": raised}, [model])
         assert {each.layers for each in stated if each.verdict == ADDED} == {(layer,)}
-    assert {f"{target}-{GAIN}" for target in asked.targets} <= set(figures(result))
+    assert {f"{target}-{GAIN}" for target in asked.targets} <= set(STUDY.figures(result))
     assert set(tables.rows_of(result, GAIN)["added"]["metric"]) == {ACCURACY}
     assert "Hewitt et al. 2021" in result.methods
 

@@ -21,7 +21,7 @@ from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import Outputs, run
 from core.studies.probes.edges import tables as edge_tables
-from core.studies.probes.edges.charts import edges_chart, figures
+from core.studies.probes.edges.charts import edges_chart
 from core.studies.probes.edges.coding import PENALTIES
 from core.studies.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.studies.probes.edges.rivals import place_features
@@ -411,7 +411,7 @@ def test_selectivity_margins_and_differences_are_what_they_say(
 
 
 def test_every_chart_is_drawn_from_these_tables(result: Result) -> None:
-    drawn = figures(result)
+    drawn = STUDY.figures(result)
     assert len(drawn) == 12
     assert all(chart.to_dict()["layer"] for chart in drawn.values())
     with pytest.raises(SpecError, match="no such"):
