@@ -58,6 +58,21 @@ def no_files(result: Result) -> dict[str, bytes]:
     return {}
 
 
+def assembled(findings: Findings, name: str, spec: Any, ready: Outputs, outputs: Outputs) -> Result:
+    """Make a result of what was found, with notices of words, sinks and files.
+
+    Args:
+        findings: Of `collect`.
+        name: Of the study.
+        spec: What was asked for.
+        ready: Outputs of the first stage.
+        outputs: Of the planned tasks.
+    """
+    result = findings.result(name, spec, ready, outputs)
+    result = with_sinks(with_unknown_words(result, ready), ready, outputs)
+    return with_model_files(result, spec, ready, outputs)
+
+
 def not_priced(spec: Any) -> Price:
     """Stand for a price that is the sum over a study's tasks, until the study is made."""
     raise TypeError("a study is priced by its tasks")
@@ -294,6 +309,4 @@ class Study:
             ready: Outputs of the first stage.
             outputs: Of the planned tasks.
         """
-        result = self.collect(spec, ready, outputs).result(self.name, spec, ready, outputs)
-        result = with_sinks(with_unknown_words(result, ready), ready, outputs)
-        return with_model_files(result, spec, ready, outputs)
+        return assembled(self.collect(spec, ready, outputs), self.name, spec, ready, outputs)

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any
+
+from core.errors import listed
 
 _NAMES: ContextVar[Mapping[str, str]] = ContextVar("names", default=MappingProxyType({}))
 
@@ -63,29 +64,6 @@ def short_names(refs: Iterable[str]) -> dict[str, str]:
         if len({*tails.values()}) == len(tails):
             return names | {ref: ref for ref in shared} | tails
     return names | {ref: ref for ref in shared}
-
-
-def first_of(names: Sequence[Any], most: int) -> Sequence[Any]:
-    """Choose those that a sentence names: the first few, and the last too rather than leave out
-    one.
-
-    Example:
-        >>> first_of("abc", 2), first_of("abcd", 2)
-        ('abc', 'ab')
-    """
-    return names if len(names) <= most + 1 else names[:most]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Join names with commas and "and"; "" for none.
-
-    Example:
-        >>> listed(["a", "b", "c"]), listed(["a", "b"]), listed(["a"])
-        ('a, b and c', 'a and b', 'a')
-    """
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def layers_in_words(layers: Sequence[int]) -> str:

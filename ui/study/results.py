@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from core.errors import by_number, counted
 from core.results.columns import meaning, title_of, title_of_table
 from core.results.drawing.paper import joined
 from core.results.report import MISLEADING
@@ -149,7 +150,7 @@ def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence
     """
     notices = [*more, *result.notices]
     if notices:
-        label = f"{len(notices)} note{'s' if len(notices) > 1 else ''}"
+        label = counted(len(notices), "note")
         with bar or st.container(), st.popover(label, icon=":material/info:", type="tertiary"):
             for notice in notices:
                 st.markdown(f"- {plain(notice)}")
@@ -251,7 +252,7 @@ def show_method(result: Result, study: Study) -> None:
 def show_failures(result: Result) -> None:
     """Say what was left out of a result, and why."""
     for names, sentence in by_cause(result.failures).items():
-        were = "was" if len(names) == 1 else "were"
+        were = by_number(len(names), "was", "were")
         st.warning(
             f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}",
             icon=":material/warning:",

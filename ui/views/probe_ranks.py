@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.errors import listed
 from core.results.names import short_name
 from core.studies.probes.trees.sweep import run_sweep, sweep_price
 from ui.frame.text import plain
@@ -87,7 +88,7 @@ def _offer(
     spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Callable[[], None]
 ) -> None:
     """What the sweep does and its price, with the button that starts it."""
-    where = " and ".join(f"layer {layer} of {short_name(model)}" for model, layer in layers.items())
+    where = listed([f"layer {layer} of {short_name(model)}" for model, layer in layers.items()])
     st.markdown(
         plain(
             "How many dimensions does a probe need? Probes of rank 1, 2, 4 and so on up to full "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.names import listed, short_name
+from core.errors import listed
+from core.results.names import short_name
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
 from core.studies.probes.trees.spec import which_layers

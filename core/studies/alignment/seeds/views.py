@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from core.maths.maps.registry import METHODS
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
-from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.studies.alignment import ERRORS, MAPS
@@ -17,11 +16,11 @@ from core.studies.alignment.seeds.curves import curve_chart, errors_chart, gain_
 from core.studies.alignment.seeds.space import first_map, mapped_pairs, space_charts
 from core.studies.alignment.seeds.spec import AGAIN
 from core.studies.alignment.seeds.statements import (
+    HIGHEST,
+    LOWEST,
     NOTHING,
     best_map,
     judged,
-    layer_statements,
-    statements_of,
 )
 from core.studies.alignment.seeds.text import (
     WHICH,
@@ -36,7 +35,6 @@ from core.study import View
 if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
     from core.results.export import Result
-    from core.results.statements import Statement
 
 METHOD, LAYER, GAINS, GRID = "method", "layer", "gains", "grid"  # keys of views
 PAIRS, SPACE, TRAINING = "pairs", "space", "training"
@@ -45,7 +43,7 @@ PAIRS, SPACE, TRAINING = "pairs", "space", "training"
 def method_sentence(result: Result) -> str:
     """How much of the variance the best map predicts, compared with ridge and the per-word
     average."""
-    if not (facts := _facts(result)):
+    if not (facts := result.statements):
         return ""
     words = judged(result.tables["methods"])
     return f"{lead_sentence(facts, words)} {again_sentence(facts)}".rstrip()
@@ -53,24 +51,21 @@ def method_sentence(result: Result) -> str:
 
 def layer_sentence(result: Result) -> str:
     """At which layer the best map's error is lowest and at which it is highest."""
-    words = judged(result.tables["methods"])
-    best = best_map(result.tables["methods"], words)
-    rows = result.tables["layers"]
-    rows = rows[(rows["group"] == "models") & (rows["words"] == words) & (rows["method"] == best)]
-    if rows.empty:
+    ends = [fact for fact in result.statements if fact.verdict in (LOWEST, HIGHEST)]
+    if not ends:
         return ""
-    if ends := layer_statements(rows, best):
-        return f"On {WHICH[words]}, {layer_clause(ends)}."
-    row = rows.iloc[0]
+    words, first = WHICH[judged(result.tables["methods"])], ends[0]
+    if len(ends) > 1:
+        return f"On {words}, {layer_clause(ends)}."
     return (
-        f"On {WHICH[words]}, the error of {named(best)} at layer {int(row['layer'])} is "
-        f"{estimate_of(row, 'nmse').text}."
+        f"On {words}, the error of {named(first.subject)} at layer {first.layers[0]} is "
+        f"{first.number.text}."
     )
 
 
 def gains_sentence(result: Result) -> str:
     """What the layers add to the static window."""
-    return gain_sentence(_facts(result))
+    return gain_sentence(result.statements)
 
 
 def grid_sentence(result: Result) -> str:
@@ -168,13 +163,6 @@ def training_sentence(result: Result) -> str:
     return (
         f"{missing} of {len(ended)} networks had not converged at the last training step, so their "
         "errors may be too high."
-    )
-
-
-def _facts(result: Result) -> tuple[Statement, ...]:
-    table = result.tables
-    return statements_of(
-        table["methods"], table["layers"], table["differences"], table.get("gains")
     )
 
 

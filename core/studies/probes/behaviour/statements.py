@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import by_number
 from core.models import parse_ref
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
@@ -110,7 +111,7 @@ def among_models(count: int, origins: int) -> str:
     """Name the models of a correlation, as in "5 unrelated models"."""
     if origins == count:
         return f"{count} unrelated models"
-    return f"{count} models, of which only {origins} {'is' if origins == 1 else 'are'} unrelated,"
+    return f"{count} models, of which only {origins} {by_number(origins, 'is', 'are')} unrelated,"
 
 
 def doubts_of(tables: Mapping[str, pd.DataFrame], models: Sequence[str]) -> tuple[Statement, ...]:

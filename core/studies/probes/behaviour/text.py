@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.results.names import short_name, short_names
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
@@ -91,7 +92,7 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     )
     clauses = [_compared(each, names[each.baseline]) for each in margins]
     if clauses:
-        yield f"Its accuracy is {' and '.join(clauses)}."
+        yield f"Its accuracy is {listed(clauses)}."
     for each in rest:
         if each.verdict == OTHERWISE:
             yield (

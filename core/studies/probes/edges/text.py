@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
-from core.results.names import layers_in_words, listed, short_name, short_names
+from core.results.names import layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
@@ -103,8 +104,7 @@ def _added(name: str, gains: Sequence[Statement]) -> Iterator[str]:
 
 def _gap(statement: Statement, tied: Mapping[str, tuple[int, ...]]) -> str:
     """A model's difference from the first on one target, with its best layers."""
-    assert statement.estimate is not None
-    gap, target = statement.estimate.direction("higher", "lower"), parts_of(statement)[0]
+    gap, target = statement.number.direction("higher", "lower"), parts_of(statement)[0]
     if statement.verdict == SIMILAR:
         gap = f"not detectably different ({gap})"
     layers = tied.get(statement.subject, statement.layers)
@@ -125,17 +125,16 @@ def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
         if doubt.verdict == TOO_FEW:
             yield too_few(f"{short_name(model)}, {NAMES[target]}", doubt)
             continue
-        assert doubt.estimate is not None
         accuracy = (
             f"{short_name(model)}, {NAMES[target]}: accuracy at the best layer ({doubt.layers[0]})"
         )
         baseline = f"the {baseline_name(doubt.baseline)}"
         if doubt.baseline in TAGS.values():
             baseline = f"a classifier of the {baseline_name(doubt.baseline)}"
-        if doubt.estimate.high < 0:
-            yield f"{accuracy} is {doubt.estimate.direction('above', 'below')} {baseline}."
+        if doubt.number.high < 0:
+            yield f"{accuracy} is {doubt.number.direction('above', 'below')} {baseline}."
             continue
-        yield f"{accuracy} is not detectably above {baseline} (difference {doubt.estimate.text})."
+        yield f"{accuracy} is not detectably above {baseline} (difference {doubt.number.text})."
 
 
 def baseline_name(baseline: str) -> str:

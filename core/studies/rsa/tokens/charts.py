@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import SpecError
+from core.errors import SpecError, listed
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
 from core.results.drawing.maps import (
@@ -195,8 +195,8 @@ def _words(
 def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
     """Describe the map: words by role, highlighted ones by name, and the distances between the
     roles' centres."""
-    axes = " and ".join(
-        share_of_variance(f"PC {number}", share) for number, share in enumerate(shares[:2], start=1)
+    axes = listed(
+        [share_of_variance(f"PC {number}", part) for number, part in enumerate(shares[:2], start=1)]
     )
     chosen = rows["highlighted"].any()
     words = points_in_words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.errors import counted
 from core.models.weights.families import family_label
 from core.results.columns import Tip, tip_of
 from core.results.drawing.axes import Plane, span_of
@@ -86,7 +87,7 @@ def _scaled(rows: pd.DataFrame, what: str, metric: str, *, context: Context) -> 
     )
     looks = {WAYS[way]: look for way, look in SCALED_LOOKS.items()}
     count = int(rows["scaled"].iloc[0])
-    below = f"{count} direction{'s' if count != 1 else ''}; bands: 95 %"
+    below = f"{counted(count, 'direction')}; bands: 95 %"
     return line_chart(
         rows.assign(name=rows["way"].map(WAYS)), plane, looks, what, below,
         line="Scaled", also=["scaling.scaled"],

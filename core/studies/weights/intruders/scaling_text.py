@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import Kind
@@ -68,12 +69,12 @@ def scaling_headline(statements: Sequence[Statement]) -> str:
         parts = [
             _clause(change, beyond) for change, beyond in zip(mine[::2], mine[1::2], strict=True)
         ]
-        sentences.append(f"Removing them from {names[ref]} {' and '.join(parts)}.")
+        sentences.append(f"Removing them from {names[ref]} {listed(parts)}.")
         shares = [_share(said) for said in every if said.baseline == SHRUNK]
         if shares:
             sentences.append(
                 f"Compared with shrinking the whole update of the same matrices by an equal norm, "
-                f"{' and '.join(shares)}."
+                f"{listed(shares)}."
             )
     return " ".join(sentences)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from core.errors import SpecError
+from core.errors import SpecError, listed
 from core.maths.spectra.projections import METHODS, MOST_AXES, calc_stress
 from core.results.columns import Tip, told
 from core.results.drawing.axes import Plane
@@ -115,7 +115,7 @@ def map_chart(
         height=height,
         title=heading(what, "; ".join(filter(None, below))),
         description=points_in_words(
-            table, f"{what}: {' and '.join(titles)}", name="name", group="group", point="model"
+            table, f"{what}: {listed(titles)}", name="name", group="group", point="model"
         ),
     )
 
