@@ -63,7 +63,7 @@ def coloured_words(result: Result) -> tuple[Drawing, str]:
         help="Choose whose predictions are compared with the base's, word by word.",
     )
 
-    return DIVERGENCE.view.drawing(result, model or ""), model or ""
+    return DIVERGENCE_STUDY.views[0].drawing(result, model or ""), model or ""
 
 
 # in the order of the page's views

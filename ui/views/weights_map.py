@@ -17,7 +17,7 @@ from core.results.numbers import text_of
 from core.studies.weights.clusters.charts import figures as charts
 from core.studies.weights.clusters.charts import ranks as rank_charts
 from core.studies.weights.clusters.spec import WeightsSpec
-from core.studies.weights.clusters.study import redraw
+from core.studies.weights.clusters.study import STUDY, redraw
 from core.studies.weights.clusters.views import kinds_of
 from ui.frame import shell
 from ui.frame.links import Address

@@ -10,7 +10,6 @@ from core.maths.maps.registry import METHODS
 from core.results.drawing.style import GREY, ORANGE
 from core.studies.alignment.seeds.text import (
     amount,
-    comparison_sentences,
     lead_sentence,
     named,
     seen_sentence,
@@ -31,8 +30,7 @@ def seeds(results: Sequence[Result]) -> Finding:
     left_out = [name for name in rows.index if METHODS[name].kind == "control" or name == BOTH]
     maps = rows.drop(left_out).sort_values()
     return Finding(
-        f"{' '.join([lead_sentence(facts, 'unseen'), *comparison_sentences(facts)])} This does "
-        "not show a bijection.",
+        f"{lead_sentence(facts, 'unseen')} This does not show a bijection.",
         "bars",
         tuple(
             Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))

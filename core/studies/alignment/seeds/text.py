@@ -51,7 +51,7 @@ def make_headline(facts: Sequence[Statement], words: str) -> str:
         lead_sentence(facts, words),
         again_sentence(facts),
         gain_sentence(facts),
-        *comparison_sentences(facts),
+        *_comparison_sentences(facts),
         _identity_sentence(facts),
         seen_sentence(facts),
         _layer_sentence(facts),
@@ -130,8 +130,7 @@ def named(method: str) -> str:
     return WITH_ARTICLE.get(method, METHODS[method].label)
 
 
-def comparison_sentences(facts: Sequence[Statement]) -> list[str]:
-    """How the maps compare with ridge."""
+def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
     compared = [fact for fact in facts if fact.baseline == "ridge" and fact.subject != AGAIN]
     clauses = [
         f"{named(fact.subject)} is not detectably different from ridge "

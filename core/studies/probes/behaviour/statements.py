@@ -30,7 +30,6 @@ BELOW_CHANCE = "accuracy below chance"
 OTHERWISE = "accuracy of whole sentences"  # where it differs detectably
 UNSCORED = "no language-model head"
 CHANCE = 50.0  # per cent
-OF = " of "  # between the kind of pairs and the model of a statement's subject
 
 
 def statements_of(
@@ -70,8 +69,8 @@ def statements_of(
             (LOWEST, kinds["value"].idxmin()),
         ):
             row = kinds.loc[place]
-            subject = f"{row['kind']}{OF}{first}"
-            statements.append(Statement(subject, verdict, estimate_of(row, "value")))
+            accuracy = estimate_of(row, "value")
+            statements.append(Statement(first, verdict, accuracy, metric=str(row["kind"])))
     return (*statements, *_correlations(tables, kind))
 
 
@@ -126,21 +125,15 @@ def doubts_of(tables: Mapping[str, pd.DataFrame], models: Sequence[str]) -> tupl
     final = [ref for ref in models if ref not in run[:-1] and not parse_ref(ref).random]
     rows = table[table["model"].isin(final) & (table["kind"] != ALL)]
     below = [
-        Statement(f"{row['kind']}{OF}{row['model']}", BELOW_CHANCE, estimate_of(row, "value"))
+        Statement(row["model"], BELOW_CHANCE, estimate_of(row, "value"), metric=row["kind"])
         for _, row in rows[rows["high"] < CHANCE].iterrows()
     ]
     differing = margins[
         (margins["rival"] == WHOLE) & ((margins["low"] > 0) | (margins["high"] < 0))
     ]
     otherwise = [
-        Statement(f"{row['kind']}{OF}{row['model']}", OTHERWISE, _whole(row), (), WHOLE)
+        Statement(row["model"], OTHERWISE, _whole(row), (), WHOLE, row["kind"])
         for _, row in differing.iterrows()
         if row["model"] in final and row["kind"] != ALL
     ]
     return (*below, *otherwise)
-
-
-def kind_and_model(statement: Statement) -> tuple[str, str]:
-    """Take the kind of pairs and the model out of a statement's subject."""
-    kind, _, model = statement.subject.partition(OF)
-    return kind, model

@@ -17,7 +17,6 @@ from core.studies.probes.behaviour.statements import (
     OTHERWISE,
     TOO_FEW,
     UNDECIDED,
-    kind_and_model,
 )
 from core.studies.probes.behaviour.tables import BIGRAM
 from core.studies.probes.minimal_pairs.templates import KINDS
@@ -79,7 +78,7 @@ def _sentences(statements: Sequence[Statement]) -> Iterator[str]:
     names = short_names((model, *(each.baseline for each in margins if each.baseline != BIGRAM)))
     names |= {BIGRAM: "the bigram baseline"}
     ends = [
-        f"{each.number.value_text} for {NAMES[kind_and_model(each)[0]]}"
+        f"{each.number.value_text} for {NAMES[each.metric]}"
         for verdict in (LOWEST, HIGHEST)
         for each in rest
         if each.verdict == verdict
@@ -153,7 +152,7 @@ def make_notices(doubts: Sequence[Statement], refused: Sequence[str]) -> list[st
     worse: dict[str, list[str]] = {}
     otherwise: dict[str, list[str]] = {}
     for doubt in doubts:
-        kind, model = kind_and_model(doubt)
+        kind, model = doubt.metric, doubt.subject
         score = f"{short_name(model)} {doubt.number.value_text}"
         scores = worse if doubt.verdict == BELOW_CHANCE else otherwise
         scores.setdefault(kind, []).append(score)

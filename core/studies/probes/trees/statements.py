@@ -35,10 +35,13 @@ def verdict_of(difference: Estimate) -> str:
     return (ABOVE if difference.value > 0 else BELOW) if difference.clear else SIMILAR
 
 
-def compared(subject: str, row: pd.Series, column: str, baseline: str) -> Statement:
+def compared(
+    subject: str, row: pd.Series, column: str, baseline: str, metric: str = ""
+) -> Statement:
     """The statement of a difference from a baseline, from a row that has a layer."""
     estimate = estimate_of(row, column)
-    return Statement(subject, verdict_of(estimate), estimate, (int(row["layer"]),), baseline)
+    layers = (int(row["layer"]),)
+    return Statement(subject, verdict_of(estimate), estimate, layers, baseline, metric)
 
 
 def at_layer(table: pd.DataFrame, model: str, metric: str, layer: int) -> pd.DataFrame:

@@ -185,7 +185,8 @@ def test_statements_lead_to_the_headline() -> None:
     assert headline.startswith(pairs_sentence(statements)[:60])
     below, otherwise, further = doubts_of(made, [SEED, FIRST])
     assert below.verdict == BELOW_CHANCE
-    assert below.subject == otherwise.subject == f"agreement of {SEED}"
+    assert below.subject == otherwise.subject == SEED
+    assert below.metric == otherwise.metric == "agreement"
     assert otherwise.verdict == further.verdict == OTHERWISE
     notices = make_notices([below, otherwise, further], [])
     assert len(notices) == 3
