@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import listed
 from core.maths.structural.bands import TWO_DRAWS
-from core.results.names import layers_in_words, short_name, short_names
+from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
 from core.studies.probes.edges.charts import NAMES
@@ -47,12 +47,10 @@ def make_headline(statements: Sequence[Statement]) -> str:
     margins = {each.metric: each for each in rest if each.subject == first}
     clauses = [f"{each.number.value_text} of {PLURALS[name]}" for name, each in leading.items()]
     places = {name: tied.get((first, name), each).layers for name, each in leading.items()}
-    layers = [
-        f"{layers_in_words(place).partition(' ')[2]} for {PLURALS[target]}"
-        for target, place in places.items()
-    ]
     if len(set(places.values())) == 1 < len(places):
-        layers = [f"{layers[0].partition(' for ')[0]} for all of them"]
+        layers = [f"{layer_numbers(next(iter(places.values())))} for all of them"]
+    else:
+        layers = [f"{layer_numbers(place)} for {PLURALS[name]}" for name, place in places.items()]
     verb = "layers are" if any(len(place) > 1 for place in places.values()) else "layer is"
     sentences = [
         f"On {names[first]}, linear probes predict {listed(clauses)}{_baselines(scores)}.",

@@ -211,7 +211,7 @@ def sweep_statements(table: pd.DataFrame) -> tuple[Statement, ...]:
         rows = table[(table["model"] == model) & (table["metric"] == "uuas")].sort_values("rank")
         best = rows.loc[rows["value"].idxmax()]
         near = rows[rows["value"] >= best["value"] - NEAR].iloc[0]
-        at, full = (int(best["layer"]),), f"rank {int(rows['rank'].max())}"
+        at, full = (int(best["layer"]),), str(int(rows["rank"].max()))
         statements += [
             Statement(str(model), SUFFICES, estimate_of(near, "rank"), at, full),
             Statement(str(model), BEST, estimate_of(best, "value"), at),

@@ -175,7 +175,7 @@ def sweep_headline(statements: Sequence[Statement]) -> str:
     for near, best in zip(statements[::2], statements[1::2], strict=True):
         clauses.append(
             f"{short_name(near.subject)} needs rank {near.number.value_text} of "
-            f"{near.baseline.removeprefix('rank ')} to come within 1 point of its best UUAS "
+            f"{near.baseline} to come within 1 point of its best UUAS "
             f"({best.number.value_text}, layer {near.layers[0]})"
         )
     return f"{'; '.join(clauses)}." if clauses else NO_RANK

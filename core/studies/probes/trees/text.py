@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from core.errors import first_of, listed
+from core.errors import by_number, first_of, listed
 from core.maths.structural.arcs import FAR
 from core.maths.structural.bands import TWO_DRAWS
 from core.maths.structural.positions import SIZE
 from core.maths.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.maths.structural.scores import LONGEST, SHORTEST
 from core.models import parse_ref
-from core.results.names import layers_in_words, short_name, short_names
+from core.results.names import layer_numbers, layers_in_words, short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import TWO_LINES, Statement, leading
 from core.results.words import words_beside
@@ -97,7 +97,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     layers = tied.get(first.subject, first.layers)
     sentence = LEADS[metric].format(
         name=name, value=first.number.value_text, best=best_in_words(layers),
-        layers=layers_in_words(layers), short=layers_in_words(layers).replace(" to ", "–"),
+        layers=layers_in_words(layers), short=layers_in_words(layers, "–"),
         edges="parse edges" if parsed else "gold edges",
     )  # fmt: skip
     if rest and rest[0].subject == first.subject:
@@ -119,8 +119,7 @@ def best_in_words(layers: Sequence[int]) -> str:
     Args:
         layers: In order.
     """
-    noun, _, numbers = layers_in_words(layers).partition(" ")
-    return f"its best {noun} ({numbers})"
+    return f"its best {by_number(len(layers), 'layer', 'layers')} ({layer_numbers(layers)})"
 
 
 def compared_with(statement: Statement) -> str:

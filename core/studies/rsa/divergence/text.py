@@ -131,11 +131,10 @@ def _follows(facts: Mapping[str, Statement]) -> str:
         said = "Words whose top-layer states differ more have predictions that differ less"
     else:
         said = "Whether a word's top-layer state differs does not detectably predict its divergence"
-    said = f"{said} (rank correlation {follows.text})"
-    within = facts.get(WITHIN)
-    if within is None:
-        return said
-    return f"{said.removesuffix(')')}; {within.number.text} at equal part of speech and frequency)"
+    numbers = [f"rank correlation {follows.text}"]
+    if WITHIN in facts:
+        numbers.append(f"{facts[WITHIN].number.text} at equal part of speech and frequency")
+    return f"{said} ({'; '.join(numbers)})"
 
 
 def _text(statement: Statement) -> str:

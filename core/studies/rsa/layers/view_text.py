@@ -212,9 +212,8 @@ def _finding(facts: Facts) -> str:
     if not apart:
         some = "" if same else " in some layer"
         return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
-    layers = layers_in_words(facts[DIFFERS][least].layers).replace(
-        " to ", "–"
-    )  # two lines have no room for more
+    # two lines have no room for more
+    layers = layers_in_words(facts[DIFFERS][least].layers, "–")
     place = "" if same else f" ({layers})"
     return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
 
