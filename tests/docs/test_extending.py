@@ -155,7 +155,7 @@ def test_the_study_measures_lengths(length_study: str) -> None:
 @pytest.mark.slow
 def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     from core.studies.rsa.layers.spec import RsaSpec
-    from core.studies.rsa.layers.study import STUDY, figures
+    from core.studies.rsa.layers.study import STUDY
 
     add("core/maths/similarity/registry.py", "MEASURES")
     spec = RsaSpec(
@@ -172,7 +172,7 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     assert (table["low"] <= table["similarity"]).all()
     assert (table["null_high"] < table["similarity"]).all()
     assert "sign agreement" in result.headline
-    assert figures(result)["similarity"].to_dict()
+    assert STUDY.figures(result)["similarity"].to_dict()
 
 
 @pytest.mark.slow
